@@ -1,0 +1,89 @@
+"""Everything Accord raises on purpose.
+
+A message says what must hold, what was found and where, and what to try. Each error also derives
+from the built-in that a caller who does not know Accord would catch.
+"""
+
+from __future__ import annotations
+
+
+class AccordError(Exception):
+    """Base of every error that Accord raises on purpose."""
+
+
+class ArgumentError(AccordError, ValueError):
+    """An argument outside its range, such as ``k = 1.5``."""
+
+
+class GameError(AccordError, ValueError):
+    """Something that is not a finite extensive-form game with perfect recall."""
+
+
+class ImperfectRecallError(GameError):
+    """A player who would have to forget what she knew or did.
+
+    Attributes:
+        player: Label of the player.
+        infoset: Label of the infoset whose nodes disagree.
+        histories: Two of the player's own histories, as ``((infoset, action), ...)`` in labels,
+            that lead to the same infoset.
+    """
+
+    def __init__(
+        self,
+        player: str,
+        infoset: str,
+        histories: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]],
+    ) -> None:
+        self.player, self.infoset, self.histories = player, infoset, histories
+        one, other = (_own_history(history) for history in histories)
+        super().__init__(
+            f"perfect recall must hold, but player {player} forgets at infoset {infoset!r}: "
+            f"it is reached both after {one} and after {other}; "
+            "split the infoset by what the player has seen and done"
+        )
+
+
+class ParseError(AccordError, ValueError):
+    """A file that cannot be read. ``line`` and ``column`` count from 1; 0 means the whole file."""
+
+    def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        self.path, self.line, self.column = path, line, column
+        place = f"{path}:{line}:{column}" if line else path
+        super().__init__(f"{place}: {message}")
+
+
+class PolicyError(AccordError, ValueError):
+    """A policy that is not one: a probability that is negative, an infoset that is missing."""
+
+
+class MismatchError(AccordError, ValueError):
+    """Two things that do not belong together, such as a policy and another game."""
+
+
+class BudgetError(AccordError, MemoryError):
+    """More memory or more work than there is, noticed before anything was allocated."""
+
+    def __init__(self, message: str, required: int, available: int) -> None:
+        self.required, self.available = required, available
+        super().__init__(message)
+
+
+class NumericalError(AccordError, ArithmeticError):
+    """A computation that left the finite numbers."""
+
+
+class MissingDependencyError(AccordError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{package} is needed for this but is not installed; try: pip install 'accord[{extra}]'"
+        )
+
+
+def _own_history(history: tuple[tuple[str, str], ...]) -> str:
+    if not history:
+        return "no decision of hers"
+    return ", ".join(f"{action!r} at {infoset!r}" for infoset, action in history)

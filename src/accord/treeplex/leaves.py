@@ -1,0 +1,181 @@
+"""The whole game that learning needs, as one table.
+
+A terminal history matters only through the sequence each player has played there, the probability
+of its chance moves and its payoffs, the sum of the rewards on the way. Terminals with equal sequences
+are one row. With reach vectors ``reach_j`` of all players,
+
+    V_i = sum over rows of payoff_i(row) * prod_j reach_j[seq_j(row)],
+
+where the row's payoff already contains the chance probability. Whoever needs the losses of player i
+reads the table sorted by her sequences (:class:`LeafArrays`): the rows of one sequence stand together,
+and l_i is a sum over them, in an order that does not depend on how the work is split.
+
+Losses are normalised: over a whole play player i loses ``(best_i - u) / (best_i - worst_i)``, in [0, 1];
+a player whose payoff is constant loses 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._jit import jit
+from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game
+from accord.game.validate import own_moves
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
+
+
+class LeafArrays(NamedTuple):
+    """The table as one player's kernels see it, sorted by her sequence."""
+
+    first_row: NDArray[np.int64]  # [n_sequences + 1] rows of seq: first_row[seq] .. [seq + 1] - 1
+    others: Ints  # [n_rows, n_players - 1] where the other reaches stand in the joint vector
+    loss: Floats  # [n_rows] normalised loss times chance probability
+    prob: Floats  # [n_rows] chance probability
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeafTable:
+    """One row per tuple of sequences at which plays end."""
+
+    seqs: Ints  # [n_rows, n_players] the sequence of each player
+    prob: Floats  # [n_rows] total chance probability of the plays that end here
+    payoff: Floats  # [n_rows, n_players] their payoffs, weighted by chance probability
+    best: Floats  # [n_players] the largest payoff of any play
+    worst: Floats  # [n_players] the smallest
+    first_reach: NDArray[np.int64]  # [n_players + 1] where each reach starts in the joint vector
+
+    @property
+    def n_players(self) -> int:
+        return len(self.best)
+
+    def __len__(self) -> int:
+        return len(self.prob)
+
+    @cached_property
+    def payoff_range(self) -> Floats:
+        """``[n_players]`` best minus worst payoff: the unit of normalised losses."""
+        return self.best - self.worst
+
+    @cached_property
+    def loss_scale(self) -> Floats:
+        """``[n_players]`` what one unit of payoff is in losses; 0 for a constant payoff."""
+        scale = np.zeros(self.n_players)
+        np.divide(1.0, self.payoff_range, out=scale, where=self.payoff_range > 0)
+        return scale
+
+    @cached_property
+    def arrays(self) -> tuple[LeafArrays, ...]:
+        """The table once per player, sorted by her sequences."""
+        return tuple(self._sorted_by(i) for i in range(self.n_players))
+
+    def _sorted_by(self, i: int) -> LeafArrays:
+        n_sequences = int(self.first_reach[i + 1] - self.first_reach[i])
+        order, first_row = _counting_sort(self.seqs[:, i], n_sequences)
+        others = np.empty((len(self), self.n_players - 1), np.int32)
+        for column, j in enumerate(j for j in range(self.n_players) if j != i):
+            others[:, column] = self.seqs[order, j]
+            others[:, column] += int(self.first_reach[j])
+        loss = (self.best[i] * self.prob[order] - self.payoff[order, i]) * self.loss_scale[i]
+        np.maximum(loss, 0.0, out=loss)  # rounding only
+        return LeafArrays(first_row, others, loss, self.prob[order])
+
+    def __repr__(self) -> str:
+        return f"LeafTable(rows={len(self)}, players={self.n_players})"
+
+
+def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
+    """The table of ``game``, whose treeplexes are ``plexes``."""
+    ends = np.flatnonzero(game.player == TERMINAL)
+    last = own_moves(game.player, game.parent, game.n_players)[ends]
+    seqs = np.empty((len(ends), game.n_players), np.int32)
+    for i, plex in enumerate(plexes):
+        after = last[:, i]
+        at = game.parent[after]
+        seq = plex.first_seq[game.infoset[at]] + game.action[after]
+        seqs[:, i] = np.where(after != NO_NODE, seq, EMPTY_SEQUENCE)
+    chance = game.chance_prob
+    if (game.player == CHANCE).any():
+        chance = chance.copy()
+        _multiply_down(game.parent, chance)
+    payoff = _total_rewards(game, ends)
+    best, worst = payoff.max(axis=0), payoff.min(axis=0)
+    prob = chance[ends]
+    payoff *= prob[:, None]
+    sizes = [plex.n_sequences for plex in plexes]
+    seqs, prob, payoff = _merge(seqs, prob, payoff, sizes)
+    first_reach = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=first_reach[1:])
+    for array in (seqs, prob, payoff, best, worst, first_reach):
+        array.flags.writeable = False
+    return LeafTable(seqs, prob, payoff, best, worst, first_reach)
+
+
+def _total_rewards(game: Game, ends: NDArray[np.int64]) -> Floats:
+    """The payoffs of each terminal: rewards summed from the root."""
+    total = np.zeros((game.n_nodes, game.n_players))
+    total[game.reward_node] = game.reward
+    if (game.player[game.reward_node] != TERMINAL).any():
+        _add_down(game.parent, total)
+    return total[ends]
+
+
+def _merge(
+    seqs: Ints, prob: Floats, payoff: Floats, sizes: list[int]
+) -> tuple[Ints, Floats, Floats]:
+    """Sort rows by sequences and join equal ones."""
+    bits = sum(int(size).bit_length() for size in sizes)
+    if bits < 63:  # one number per row sorts faster than columns
+        key = np.zeros(len(seqs), np.int64)
+        for i, size in enumerate(sizes):
+            key *= size
+            key += seqs[:, i]
+        order = np.argsort(key, kind="stable")
+        new = np.diff(key[order], prepend=-1) != 0
+    else:
+        order = np.lexsort(seqs.T[::-1])
+        new = np.ones(len(seqs), bool)
+        new[1:] = (np.diff(seqs[order], axis=0) != 0).any(axis=1)
+    starts = np.flatnonzero(new)
+    if len(starts) == len(seqs):
+        return seqs[order], prob[order], payoff[order]
+    return (
+        seqs[order][starts],
+        np.add.reduceat(prob[order], starts),
+        np.add.reduceat(payoff[order], starts, axis=0),
+    )
+
+
+@jit
+def _multiply_down(parent: Any, value: Any) -> None:
+    """Replace each node's value by the product of the values from the root to it."""
+    for node in range(1, len(parent)):
+        value[node] *= value[parent[node]]
+
+
+@jit
+def _add_down(parent: Any, value: Any) -> None:
+    """Replace each node's row by the sum of the rows from the root to it."""
+    for node in range(1, len(parent)):
+        for i in range(value.shape[1]):
+            value[node, i] += value[parent[node], i]
+
+
+@jit
+def _counting_sort(keys: Any, size: int) -> Any:
+    """The stable order of ``keys`` in ``0..size-1``, and where each key starts in it."""
+    start = np.zeros(size + 1, np.int64)
+    for key in keys:
+        start[key + 1] += 1
+    for key in range(size):
+        start[key + 1] += start[key]
+    place = start[:-1].copy()
+    order = np.empty(len(keys), np.int64)
+    for row in range(len(keys)):
+        order[place[keys[row]]] = row
+        place[keys[row]] += 1
+    return order, start

@@ -1,0 +1,66 @@
+"""Policies of one player as vectors over her sequences.
+
+``behavior[seq]`` is the probability of the action at its infoset, ``reach[seq]`` the product of the
+behaviours from her first decision to that one (eqn:sequence-form-policy). Both are 1 at sequence 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accord._jit import jit
+from accord.errors import PolicyError
+from accord.treeplex.treeplex import Floats, Ints, Treeplex
+
+
+def uniform_behavior(plex: Treeplex) -> Floats:
+    """Every action of an infoset equally likely."""
+    behavior = np.ones(plex.n_sequences)
+    behavior[1:] = np.repeat(1.0 / plex.n_actions, plex.n_actions)
+    return behavior
+
+
+def random_behavior(plex: Treeplex, rng: np.random.Generator) -> Floats:
+    """At each infoset an action distribution drawn uniformly from the simplex."""
+    behavior = np.ones(plex.n_sequences)
+    behavior[1:] = rng.exponential(size=plex.n_sequences - 1)
+    totals = np.add.reduceat(behavior[1:], plex.first_seq[:-1] - 1) if plex.n_infosets else []
+    behavior[1:] /= np.repeat(totals, plex.n_actions)
+    return behavior
+
+
+def pure_behavior(plex: Treeplex, actions: Ints) -> Floats:
+    """The policy that takes ``actions[x]`` at each infoset ``x``."""
+    if len(actions) != plex.n_infosets or ((actions < 0) | (actions >= plex.n_actions)).any():
+        raise PolicyError("a pure policy must name one action of each infoset")
+    behavior = np.zeros(plex.n_sequences)
+    behavior[0] = 1.0
+    behavior[plex.first_seq[:-1] + actions] = 1.0
+    return behavior
+
+
+def behavior_to_reach(plex: Treeplex, behavior: Floats) -> Floats:
+    """The sequence form of a policy."""
+    reach = np.ones(plex.n_sequences)
+    compute_reach(plex.arrays, behavior, reach)
+    return reach
+
+
+def reach_to_behavior(plex: Treeplex, reach: Floats) -> Floats:
+    """The policy of a sequence form; uniform at infosets it never reaches."""
+    behavior = uniform_behavior(plex)
+    above = np.repeat(reach[plex.parent_seq], plex.n_actions)
+    np.divide(reach[1:], above, out=behavior[1:], where=above > 0)
+    return behavior
+
+
+@jit
+def compute_reach(plex: Any, behavior: Any, reach: Any) -> None:
+    """Overwrite ``reach`` with the sequence form of ``behavior``."""
+    reach[0] = 1.0
+    for x in range(len(plex.parent_seq)):
+        above = reach[plex.parent_seq[x]]
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            reach[seq] = above * behavior[seq]
