@@ -1,0 +1,102 @@
+"""How many rechistories there are, before any is made.
+
+At an infoset reached through decisions with A_1, ..., A_{h-1} actions, a rechistory with j mismatches
+chooses which j of them were disobeyed and what was recommended instead: e_j(A_1 - 1, ..., A_{h-1} - 1)
+ways, the elementary symmetric polynomial. So there are
+
+    sum_{j < K} e_j   SWAP rechistories      (Type I:  fewer than K deviations so far), and
+    e_K               EXTERNAL rechistories  (Type II: the K-th deviation fixes the rest),
+
+which for equal action sets are ``sum_{j<K} C(h-1, j) (A-1)^j`` and ``C(h-1, K) (A-1)^K``. A SWAP
+rechistory has one cell per (recommendation, action), an EXTERNAL one per action.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord.errors import ArgumentError
+from accord.treeplex.treeplex import Floats, Treeplex
+
+BYTES_PER_NODE = 16
+"""Of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
+
+
+@dataclass(frozen=True)
+class RechistoryCount:
+    """Size of one player's rechistory tree. Exact below 2**53; floats, because it may be huge."""
+
+    k: int  # clipped to the player's horizon
+    swap: float  # SWAP rechistories, over all infosets
+    external: float  # EXTERNAL rechistories
+    cells: float  # (rechistory, modification) entries: what a learner or an evaluator adds up
+
+    @property
+    def nodes(self) -> float:
+        return self.swap + self.external
+
+    @property
+    def tree_bytes(self) -> float:
+        """Memory of the tree itself."""
+        return BYTES_PER_NODE * self.nodes
+
+    @property
+    def learner_bytes(self) -> float:
+        """Memory of a learner: the tree, time selections, regrets and the gap's accumulator."""
+        return self.tree_bytes + 16 * self.nodes + 16 * self.cells
+
+
+def checked_k(k: SupportsIndex | float) -> float:
+    """``k`` as a number: a whole number of deviations, or ``math.inf``.
+
+    Raises:
+        ArgumentError: If it is negative, fractional or not a number.
+    """
+    if isinstance(k, float) and k == math.inf:
+        return math.inf
+    try:
+        whole = operator.index(k)  # type: ignore[arg-type]
+    except TypeError:
+        whole = -1
+    if isinstance(k, bool) or whole < 0:
+        raise ArgumentError(
+            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}"
+        )
+    return whole
+
+
+def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:
+    """min(K, H): a player cannot deviate more often than she decides."""
+    return int(min(checked_k(k), plex.horizon))
+
+
+def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCount:
+    """Count the rechistories of one player without making them."""
+    clipped = clipped_k(plex, k)
+    swap, external = rechistories_per_infoset(plex, clipped)
+    actions = plex.n_actions.astype(np.float64)
+    cells = float((swap * actions**2 + external * actions).sum())
+    return RechistoryCount(clipped, float(swap.sum()), float(external.sum()), cells)
+
+
+def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
+    """``[n_infosets]`` numbers of SWAP and of EXTERNAL rechistories, for ``k`` up to the horizon."""
+    swap, external = np.zeros(plex.n_infosets), np.zeros(plex.n_infosets)
+    above: Any = None  # e_0 .. e_K of the previous layer's infosets
+    for start, end in zip(plex.layers[:-1], plex.layers[1:], strict=True):
+        ways = np.zeros((end - start, k + 1))
+        if above is None:
+            ways[:, 0] = 1.0
+        else:
+            parent = plex.seq_infoset[plex.parent_seq[start:end]]
+            ways += above[parent - previous]
+            ways[:, 1:] += above[parent - previous, :-1] * (plex.n_actions[parent, None] - 1.0)
+        swap[start:end] = ways[:, :-1].sum(axis=1)
+        external[start:end] = ways[:, -1]
+        above, previous = ways, start
+    return swap, external

@@ -1,0 +1,124 @@
+"""The K-EFCE gap, exactly, and the deviation that attains it.
+
+Definition kefce of Song, Mei, Bai 2022: with weights w_t over product policies pi^t,
+
+    gap_i = max over phi of  sum_t w_t ( V_i^{phi o pi_i^t x pi_-i^t} - V_i^{pi^t} ).
+
+For fixed phi the deviator's loss is linear in the products S_b^t pi^t(r | x) l^t(x, a), so the sums
+
+    U_b[r, a] = sum_t w_t S_b^t pi^t(r | x) l^t(x, a)      (EXTERNAL: U_b[a] = sum_t w_t S_b^t l^t(x, a))
+
+over all policies are all that is needed, l being the *immediate* loss. The best phi follows from one
+sweep from the last layer to the first: at each rechistory and recommendation take the action with the
+least total, and add the node's total to the cell of its parent that it continues. What arrives at cell
+0 is the least loss of any deviation; the actions taken are the witness phi.
+
+Memory does not grow with the number of policies: each is added and forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord._jit import jit
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import RechistoryTree
+from accord.treeplex.treeplex import Floats, Treeplex
+from accord.treeplex.values import compute_cf_loss
+
+
+class RegretMeter:
+    """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret).
+
+    Feed it every policy with the immediate losses it met; ask at any time. Works for one player alone
+    against arbitrary opponents, and with weights for the gap of a mixture.
+    """
+
+    def __init__(self, plex: Treeplex, k: SupportsIndex | float, budget: int | None = None) -> None:
+        self.tree = RechistoryTree.build(plex, k, budget)
+        self.total_weight = 0.0
+        self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t itself
+        self.deviation_loss = np.zeros(self.tree.n_cells)  # U
+        self._rec_reach = np.zeros(self.tree.n_nodes)
+        self._cf_loss = np.zeros(plex.n_sequences)
+
+    def observe(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
+        """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences."""
+        plex = self.tree.plex.arrays
+        compute_cf_loss(plex, behavior, loss, self._cf_loss)
+        self.own_loss += weight * float(self._cf_loss[0])
+        self.total_weight += weight
+        add_deviation_loss(
+            plex, self.tree.arrays, behavior, loss, weight, self._rec_reach, self.deviation_loss
+        )
+
+    def regret(self) -> float:
+        """What the best phi would have saved in total, in normalised losses."""
+        return self.best_deviation()[0]
+
+    def best_deviation(self) -> tuple[float, Modification]:
+        """The regret and the modification that attains it."""
+        least, phi = best_deviation(self.tree, self.deviation_loss)
+        return self.own_loss - least, phi
+
+
+def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:
+    """The least total loss of any phi and a phi that has it; ties go to obeying, then to the first."""
+    total = deviation_loss.copy()
+    choice = np.zeros(int(tree.first_row[-1]), np.int32)
+    choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, total, choice)
+    return float(total[0]), Modification(tree, choice)
+
+
+@jit
+def add_deviation_loss(
+    plex: Any, tree: Any, behavior: Any, loss: Any, weight: float, rec_reach: Any, total: Any
+) -> None:
+    """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b."""
+    rec_reach[0] = 1.0
+    total[0] += weight * loss[0]  # leaves before her first decision
+    for x in range(len(plex.parent_seq)):
+        first = plex.first_seq[x]
+        n = plex.first_seq[x + 1] - first
+        cell = tree.first_cell[tree.first_node[x]]
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            if now == 0.0:
+                cell += n * n
+                continue
+            for r in range(first, first + n):
+                seen = weight * now * behavior[r]
+                for a in range(first, first + n):
+                    total[cell] += seen * loss[a]
+                    cell += 1
+        for node in range(tree.first_external[x], tree.first_node[x + 1]):
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            if now == 0.0:
+                cell += n
+                continue
+            for a in range(first, first + n):
+                total[cell] += weight * now * loss[a]
+                cell += 1
+
+
+@jit
+def choose_actions(plex: Any, tree: Any, first_row: Any, total: Any, choice: Any) -> None:
+    """Sweep bottom-up: overwrite ``choice`` with the best phi; ``total[0]`` becomes its loss."""
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        n = plex.first_seq[x + 1] - plex.first_seq[x]
+        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
+            swap = node < tree.first_external[x]
+            value = 0.0
+            for r in range(n if swap else 1):
+                cell = tree.first_cell[node] + r * n
+                best = r if swap else 0
+                for a in range(n):
+                    if total[cell + a] < total[cell + best]:
+                        best = a
+                choice[first_row[node] + r] = best
+                value += total[cell + best]
+            total[tree.parent_cell[node]] += value

@@ -1,0 +1,247 @@
+"""Games written down by hand.
+
+A node of a game tree is a *history*: the moves that lead to it from the root. The builder takes the
+game in that form, top down, one statement per infoset, chance move or payoff:
+
+    b = GameBuilder("signalling", players=["sender", "receiver"])
+    b.chance({"good": 1/2, "bad": 1/2})
+    b.move("good", player="sender", infoset="good type", actions="X Y")
+    b.move("bad", player="sender", infoset="bad type", actions="X Y")
+    b.move("good X", "bad X", player="receiver", infoset="sees X", actions="hire refuse")
+    b.move("good Y", "bad Y", player="receiver", infoset="sees Y", actions="hire refuse")
+    b.payoff("good X hire", 4, 10)
+    ...
+    game = b.build()
+
+A history is a string of labels separated by blanks, ``"good X"``, or a sequence of labels,
+``("good", "X")``, which labels with blanks in them need. The empty history is the root, and is meant
+where none is given. A mistake is refused by the statement that makes it, in the labels it used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import SupportsFloat
+
+from accord.errors import GameError
+from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.validate import CHANCE_TOLERANCE
+
+Labels = str | Sequence[object]
+"""Labels in a row: a string that is split at blanks, or a sequence whose items are the labels."""
+
+OPEN = -3  # who moves at a node that has no statement yet
+
+
+class GameBuilder:
+    """Collects a game statement by statement; :meth:`build` returns the :class:`Game`."""
+
+    def __init__(self, name: str = "game", *, players: int | Labels = 2) -> None:
+        """Begin a game.
+
+        Args:
+            name: How the game is called in files and reports.
+            players: Their names, or how many there are; then they are ``"1"``, ``"2"``, ...
+        """
+        labels = range(1, players + 1) if isinstance(players, int) else players
+        self._name = name
+        self._players = _labels(labels)
+        if not self._players or len(set(self._players)) < len(self._players):
+            raise GameError(
+                f"a game must have at least one player, each with her own name; got {players!r}"
+            )
+        self._node: dict[tuple[str, ...], int] = {(): 0}
+        self._who = [OPEN]
+        self._parent = [NO_NODE]
+        self._action = [0]
+        self._infoset = [NO_INFOSET]
+        self._prob = [1.0]
+        self._rewards: dict[int, list[float]] = {}
+        self._infosets: list[dict[str, tuple[int, tuple[str, ...]]]] = [{} for _ in self._players]
+        self._outcomes: list[tuple[str, ...]] = []
+
+    def move(
+        self,
+        *histories: Labels,
+        player: object,
+        actions: Labels,
+        infoset: str | None = None,
+    ) -> None:
+        """Let ``player`` move after each of the ``histories``, which she cannot tell apart.
+
+        Args:
+            histories: The nodes of the infoset; none means the root. A later call with the same
+                label and the same actions adds nodes to it.
+            player: Her name.
+            actions: What she can do there.
+            infoset: Its label, unique for the player. By default the first history, or ``"root"``.
+        """
+        paths = self._free(histories, "move")
+        i = self._player_index(player)
+        label = infoset if infoset is not None else " ".join(paths[0]) or "root"
+        place = f"infoset {label!r} of player {self._players[i]}"
+        moves = _distinct(actions, f"the actions of {place}")
+        x, known = self._infosets[i].get(label, (len(self._infosets[i]), moves))
+        if known != moves:
+            raise GameError(
+                f"all nodes of an infoset must have the same actions in the same order; {place} "
+                f"has {_listed(known)} and now gets {_listed(moves)}"
+            )
+        self._infosets[i][label] = x, moves
+        for path in paths:
+            self._grow(path, i, x, moves)
+
+    def chance(self, outcomes: Mapping[str, SupportsFloat], *histories: Labels) -> None:
+        """Let chance move after each of the ``histories``; none means the root.
+
+        Args:
+            outcomes: The probability of each outcome; positive, and together one.
+            histories: Where.
+        """
+        paths = self._free(histories, "chance move")
+        place = f"the chance move after {_named(paths[0])}"
+        moves = _distinct(list(outcomes), f"the outcomes of {place}")
+        probs = [float(p) for p in outcomes.values()]
+        for move, p in zip(moves, probs, strict=True):
+            if not (math.isfinite(p) and p > 0):
+                raise GameError(
+                    f"{place} must give every outcome a positive probability; {move!r} has {p}; "
+                    "leave out what cannot happen"
+                )
+        if abs(math.fsum(probs) - 1.0) > CHANCE_TOLERANCE:
+            raise GameError(f"the probabilities of {place} must sum to one; got {math.fsum(probs)}")
+        self._outcomes.append(moves)
+        for path in paths:
+            self._grow(path, CHANCE, len(self._outcomes) - 1, moves, probs)
+
+    def payoff(self, history: Labels, *payoffs: SupportsFloat) -> None:
+        """End the game after ``history`` with these payoffs, one per player."""
+        (path,) = self._free([history], "payoff")
+        self._add(path, payoffs)
+        self._who[self._node[path]] = TERMINAL
+
+    def reward(self, history: Labels, *rewards: SupportsFloat) -> None:
+        """Pay each player on passing ``history``; the payoff of a play is the sum on its way."""
+        self._add(self._find(history), rewards)
+
+    def build(self) -> Game:
+        """The game, validated.
+
+        Raises:
+            GameError: If a history has no continuation, or a player would have to forget.
+        """
+        loose = [path for path, node in self._node.items() if self._who[node] == OPEN]
+        if loose:
+            more = f" (and {len(loose) - 1} more)" if len(loose) > 1 else ""
+            raise GameError(
+                "every history must go on with a move or end with a payoff; "
+                f"{_named(loose[0])}{more} does neither"
+            )
+        return Game.from_arrays(
+            n_players=len(self._players),
+            player=self._who,
+            parent=self._parent,
+            action=self._action,
+            infoset=self._infoset,
+            chance_prob=self._prob,
+            reward_node=list(self._rewards),
+            reward=list(self._rewards.values()),
+            name=self._name,
+            player_labels=self._players,
+            infoset_labels=[tuple(labels) for labels in self._infosets],
+            action_labels=[
+                [actions for _, actions in labels.values()] for labels in self._infosets
+            ],
+            chance_labels=self._outcomes,
+        )
+
+    def _free(self, histories: Sequence[Labels], what: str) -> list[tuple[str, ...]]:
+        """The ``histories`` as labels, if each is a node without a statement yet."""
+        paths = [self._find(history) for history in histories] or [self._find(())]
+        for n, path in enumerate(paths):
+            who = self._who[self._node[path]]
+            if who != OPEN or path in paths[:n]:
+                has = (
+                    "a payoff" if who == TERMINAL
+                    else "a chance move" if who == CHANCE
+                    else f"a move of player {self._players[who]}" if who != OPEN
+                    else f"this {what}"
+                )  # fmt: skip
+                raise GameError(
+                    "a game is a tree, and every history has one continuation; "
+                    f"{_named(path)} already has {has} and cannot get a {what} too"
+                )
+        return paths
+
+    def _find(self, history: Labels) -> tuple[str, ...]:
+        """The ``history`` as labels, if it is a node; otherwise say where it leaves the tree."""
+        path = _labels(history)
+        if path in self._node:
+            return path
+        known = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in self._node)
+        node, move = self._node[known], path[len(known)]
+        who = self._who[node]
+        if who == OPEN:
+            why = f"{_named(known)} has no move yet; state what happens there first"
+        elif who == TERMINAL:
+            why = f"{_named(known)} has a payoff, so the game ends there"
+        else:
+            moves = [label for (*above, label) in self._node if tuple(above) == known]
+            why = f"{_named(known)} goes on with {_listed(moves)}, not with {move!r}"
+        raise GameError(f"there is no history {' '.join(path)!r}: {why}")
+
+    def _player_index(self, player: object) -> int:
+        if str(player) in self._players:
+            return self._players.index(str(player))
+        raise GameError(
+            f"there is no player {str(player)!r}; the players are {_listed(self._players)}"
+        )
+
+    def _grow(
+        self,
+        path: tuple[str, ...],
+        who: int,
+        infoset: int,
+        moves: Sequence[str],
+        probs: Sequence[float] | None = None,
+    ) -> None:
+        above = self._node[path]
+        self._who[above], self._infoset[above] = who, infoset
+        for a, move in enumerate(moves):
+            self._node[(*path, move)] = len(self._who)
+            self._who.append(OPEN)
+            self._parent.append(above)
+            self._action.append(a)
+            self._infoset.append(NO_INFOSET)
+            self._prob.append(probs[a] if probs else 1.0)
+
+    def _add(self, path: tuple[str, ...], amounts: Sequence[SupportsFloat]) -> None:
+        values = [float(amount) for amount in amounts]
+        if len(values) != len(self._players) or not all(map(math.isfinite, values)):
+            raise GameError(
+                f"{_named(path)} must pay one finite number to each of the players "
+                f"{_listed(self._players)}; got {_listed(values)}"
+            )
+        total = self._rewards.setdefault(self._node[path], [0.0] * len(values))
+        for i, value in enumerate(values):
+            total[i] += value
+
+
+def _labels(labels: Labels) -> tuple[str, ...]:
+    return tuple(labels.split()) if isinstance(labels, str) else tuple(map(str, labels))
+
+
+def _distinct(labels: Labels, what: str) -> tuple[str, ...]:
+    row = _labels(labels)
+    if not row or len(set(row)) < len(row):
+        raise GameError(f"{what} must be at least one, all different; got {_listed(row)}")
+    return row
+
+
+def _listed(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items)) or "none"
+
+
+def _named(path: Sequence[str]) -> str:
+    return f"history {' '.join(path)!r}" if path else "the root"

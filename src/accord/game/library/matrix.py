@@ -1,0 +1,155 @@
+"""Games in normal form: everybody moves once, at the same time.
+
+As a tree, the players move one after the other without seeing each other, so each has one infoset,
+labelled with her name. With one decision per player, K-EFCE is the coarse correlated equilibrium for
+K = 0 and the correlated equilibrium for every K >= 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from accord.errors import GameError
+from accord.game.library.device import Device
+from accord.game.library.naming import named
+from accord.game.tree import NO_INFOSET, NO_NODE, TERMINAL, Game
+
+
+def matrix_game(
+    payoffs: ArrayLike,
+    *,
+    actions: Sequence[Sequence[str]] | None = None,
+    players: Sequence[str] | None = None,
+    name: str = "matrix game",
+) -> Game:
+    """The game with these payoff tensors.
+
+    Args:
+        payoffs: ``[n_players, A_1, ..., A_n]``: for each player what she gets at each joint action.
+        actions: Labels of each player's actions; by default ``"0"``, ``"1"``, ...
+        players: Their names; by default ``"1"``, ``"2"``, ...
+        name: How the game is called.
+    """
+    table = np.asarray(payoffs)
+    if table.dtype.kind not in "iuf" or table.ndim < 2 or table.ndim != table.shape[0] + 1:
+        raise GameError(
+            "payoffs must be numbers of shape [n_players, A_1, ..., A_n], one tensor per player "
+            f"with one axis per player; got {table.dtype} of shape {table.shape}"
+        )
+    n, sizes = table.shape[0], table.shape[1:]
+    if 0 in sizes:
+        raise GameError(f"every player must have at least one action; got shape {table.shape}")
+    labels = tuple(players or map(str, range(1, n + 1)))
+    layers = np.concatenate([[1], np.cumprod(sizes)])  # nodes before each player's move, then ends
+    first = np.concatenate([[0], np.cumsum(layers)])
+    mover = np.repeat([*range(n), TERMINAL], layers)
+    parent, action = np.full(first[-1], NO_NODE), np.zeros(first[-1], np.int64)
+    for i in range(n):
+        below = slice(first[i + 1], first[i + 2])
+        parent[below] = np.repeat(np.arange(first[i], first[i + 1]), sizes[i])
+        action[below] = np.tile(np.arange(sizes[i]), layers[i])
+    return Game.from_arrays(
+        n_players=n,
+        player=mover,
+        parent=parent,
+        action=action,
+        infoset=np.where(mover == TERMINAL, NO_INFOSET, 0),
+        chance_prob=np.ones(len(mover)),
+        reward_node=np.arange(first[n], first[n + 1]),
+        reward=table.reshape(n, -1).T,
+        name=name,
+        player_labels=labels,
+        infoset_labels=[[label] for label in labels],
+        action_labels=None if actions is None else [[tuple(row)] for row in actions],
+    )
+
+
+@named("chicken")
+def chicken() -> Game:
+    """Chicken, after R. Aumann, *Subjectivity and correlation in randomized strategies*, 1974."""
+    row = [[0, 7], [2, 6]]
+    return _symmetric(row, "dare yield")
+
+
+def chicken_device() -> Device:
+    """The best known correlated equilibrium: a daring player never meets another; worth 5.25 each."""
+    return _device("row col", {"yield yield": 1 / 2, "dare yield": 1 / 4, "yield dare": 1 / 4})
+
+
+@named("shapley")
+def shapley() -> Game:
+    """Shapley's game: rock, paper, scissors in which a tie pays nobody.
+
+    L. S. Shapley, *Some topics in two-person games*, 1964; payoffs as in Figure 7.6 of Y. Shoham and
+    K. Leyton-Brown, *Multiagent Systems*, 2009. Its one Nash equilibrium is uniform and pays 1/3.
+    """
+    return _symmetric([[0, 0, 1], [1, 0, 0], [0, 1, 0]], "rock paper scissors")
+
+
+def shapley_device() -> Device:
+    """The correlated equilibrium that never ties; worth 1/2 each, against 1/3 in Nash equilibrium."""
+    moves = ("rock", "paper", "scissors")
+    return _device("row col", {f"{a} {b}": 1 / 6 for a in moves for b in moves if a != b})
+
+
+@named("battle_of_the_sexes")
+def battle_of_the_sexes() -> Game:
+    """Battle of the sexes: R. D. Luce and H. Raiffa, *Games and Decisions*, 1957, Section 5.3."""
+    return matrix_game(
+        [[[2, 0], [0, 1]], [[1, 0], [0, 2]]],
+        actions=[("fight", "ballet")] * 2,
+        players=("row", "col"),
+    )
+
+
+def battle_of_the_sexes_device() -> Device:
+    """Toss a coin for both; worth 3/2 each."""
+    return _device("row col", {"fight fight": 1 / 2, "ballet ballet": 1 / 2})
+
+
+@named("matching_pennies")
+def matching_pennies() -> Game:
+    """Matching pennies: row wins if the pennies match. Zero-sum, worth 0."""
+    return matrix_game(
+        [[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]],
+        actions=[("heads", "tails")] * 2,
+        players=("row", "col"),
+    )
+
+
+def matching_pennies_device() -> Device:
+    """Its one Nash equilibrium, which is its one correlated equilibrium: two independent coins."""
+    sides = ("heads", "tails")
+    return _device("row col", {f"{a} {b}": 1 / 4 for a in sides for b in sides})
+
+
+@named("prisoners_dilemma")
+def prisoners_dilemma() -> Game:
+    """The prisoner's dilemma: R. D. Luce and H. Raiffa, *Games and Decisions*, 1957, Section 5.4."""
+    return _symmetric([[3, 0], [5, 1]], "cooperate defect")
+
+
+def prisoners_dilemma_device() -> Device:
+    """Defection dominates, so no correlated equilibrium does anything else; worth 1 each."""
+    return _device("row col", {"defect defect": 1.0})
+
+
+def _symmetric(row: Sequence[Sequence[float]], actions: str) -> Game:
+    """Two players; the second gets what the first would in her place."""
+    table = np.asarray(row, float)
+    return matrix_game(
+        [table, table.T], actions=[tuple(actions.split())] * 2, players=("row", "col")
+    )
+
+
+def _device(players: str, draws: dict[str, float]) -> Device:
+    return tuple(
+        (
+            weight,
+            tuple({i: a} for i, a in zip(players.split(), actions.split(), strict=True)),
+        )
+        for actions, weight in draws.items()
+    )

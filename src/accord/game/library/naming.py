@@ -1,0 +1,34 @@
+"""Library games are called by the text that builds them again, such as ``separation:k=2``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import ParamSpec
+
+from accord.game.tree import Game
+
+P = ParamSpec("P")
+
+
+def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
+    """Name what a constructor builds ``name:parameter=value,...``; defaults are left out."""
+
+    def decorate(build: Callable[P, Game]) -> Callable[P, Game]:
+        signature = inspect.signature(build)
+
+        @wraps(build)
+        def built(*args: P.args, **kwargs: P.kwargs) -> Game:
+            given = signature.bind(*args, **kwargs).arguments
+            text = ",".join(
+                f"{key}={given[key]}"
+                for key, parameter in signature.parameters.items()
+                if key in given and given[key] != parameter.default
+            )
+            return replace(build(*args, **kwargs), name=f"{name}:{text}" if text else name)
+
+        return built
+
+    return decorate

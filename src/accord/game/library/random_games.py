@@ -1,0 +1,104 @@
+"""Random games of every shape, for tests and experiments.
+
+A game grows move by move. Each player keeps a private record: her own moves, and those moves of others
+and of chance that she happens to see. Her infoset is her record, and what she can do there is drawn
+once per record; since the record contains her own moves, she has perfect recall by construction. A
+record holds *what* was seen and not where, so histories of different lengths may share an infoset.
+
+Who moves how often is drawn per game, and plays may stop early. So the games have uneven trees, players
+with different horizons or none, infosets with a single action, plays that no decision touches, and
+unseen chance moves, which leave several plays with the same sequences of all players.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accord.errors import ArgumentError
+from accord.game.builder import GameBuilder
+from accord.game.library.naming import named
+from accord.game.tree import Game
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@named("random")
+def random_game(
+    seed: int = 0,
+    players: int = 2,
+    depth: int = 4,
+    actions: int = 3,
+    min_actions: int = 1,
+    observe: float = 0.5,
+    chance: float = 0.2,
+    stop: float = 0.15,
+    rewards: float = 0.0,
+    levels: int = 9,
+) -> Game:
+    """A random game; the same arguments give the same game.
+
+    Args:
+        seed: Of the generator.
+        players: How many, at least 1.
+        depth: The most moves on one play, those of chance included; at least 1.
+        actions: The most actions of an infoset and outcomes of a chance move, at most 26.
+        min_actions: The fewest.
+        observe: How likely a player is to see a move of somebody else.
+        chance: How likely a move is one of chance.
+        stop: How likely a play ends before ``depth``.
+        rewards: How likely an inner node pays something.
+        levels: Payoffs are drawn from so many evenly spaced numbers between -1 and 1; few levels make
+            ties, a single one makes every payoff 0.
+    """
+    for what, value, least, most in (
+        ("players", players, 1, 127),
+        ("depth", depth, 1, 64),
+        ("min_actions", min_actions, 1, len(LETTERS)),
+        ("actions", actions, min_actions, len(LETTERS)),
+        ("levels", levels, 1, 10**9),
+        ("observe", observe, 0, 1),
+        ("chance", chance, 0, 1),
+        ("stop", stop, 0, 1),
+        ("rewards", rewards, 0, 1),
+    ):
+        if not least <= value <= most:
+            raise ArgumentError(
+                f"random_game(): {what} must be between {least} and {most}; got {value}"
+            )
+    rng = np.random.default_rng(seed)
+    b = GameBuilder(players=players)
+    grid = np.linspace(-1.0, 1.0, levels) if levels > 1 else np.zeros(1)
+    busy = rng.dirichlet(np.ones(players))  # how often each player moves
+    n_actions: dict[tuple[int, str], int] = {}
+
+    def grow(history: tuple[str, ...], records: tuple[str, ...], must_decide: bool) -> None:
+        left = depth - len(history)
+        if left == 0 or (history and not must_decide and rng.random() < stop):
+            b.payoff(history, *rng.choice(grid, players))
+            return
+        if rng.random() < rewards:
+            b.reward(history, *rng.choice(grid, players))
+        if rng.random() < chance and not (must_decide and left == 1):
+            mover, name = None, "c"
+            moves = LETTERS[: rng.integers(min_actions, actions + 1)]
+            probs = rng.dirichlet(np.ones(len(moves)))
+            b.chance(dict(zip(moves, (probs + 0.1) / (1 + 0.1 * len(moves)), strict=True)), history)
+        else:
+            mover = int(rng.choice(players, p=busy))
+            name = str(mover + 1)
+            key = (mover, records[mover])
+            size = n_actions.setdefault(key, int(rng.integers(min_actions, actions + 1)))
+            moves = LETTERS[:size]
+            must_decide = False
+            b.move(history, player=name, infoset=records[mover] or "start", actions=list(moves))
+        sees = [i == mover or rng.random() < observe for i in range(players)]
+        for move in moves:
+            seen = tuple(
+                f"{record} {name}{move}".lstrip() if sees[i] else record
+                for i, record in enumerate(records)
+            )
+            grow((*history, move), seen, must_decide and move == moves[0])
+
+    grow((), ("",) * players, True)
+    return b.build()
+

@@ -1,0 +1,211 @@
+"""Partially observable Markov games, as in Section 2 of Song, Mei, Bai 2022.
+
+A POMG has m players, states s, an action set A_i per player and a horizon H. The first state is drawn
+from p_0. At each step h = 1, ..., H every player i sees her infoset x_i(s_h), all choose actions at the
+same time, player i gets r_{i,h}(s_h, a_h) for the joint action a_h, and the next state is drawn from
+p_h(. | s_h, a_h). The play ends after step H.
+
+The paper assumes that the states form a tree (each state is reached by one history) and that players
+have perfect recall (each infoset is reached by one history of own infosets and actions). With
+``tree=True`` that is taken at its word and checked, and infosets are the emissions x_i(s). Otherwise
+the POMG is unrolled: nodes are histories, and an infoset of player i is everything she has seen and done,
+``x_i(s_1), a_{i,1}, ..., x_i(s_h)``. Where the paper's assumptions hold, both are the same game.
+
+In the tree of the game a simultaneous move is a sequence of hidden moves in the order of the players, the
+rewards of a step are on the node after it, and what happens with probability one is no chance move. A
+player with a single action still has her infosets, as in the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from accord.errors import GameError
+from accord.game.builder import GameBuilder
+from accord.game.tree import Game
+from accord.game.validate import CHANCE_TOLERANCE
+
+State = Hashable
+History = tuple[str, ...]
+JointAction = tuple[Any, ...]
+"""What each player does, in the order of the players: one item of each player's ``actions``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class POMG:
+    """A partially observable Markov game, given by functions; :meth:`from_arrays` takes arrays.
+
+    Only what can happen is asked for: a function is called for the steps, states and joint actions
+    that some play reaches. Steps count from 1, players from 0.
+
+    Attributes:
+        actions: For each player her actions, or how many; then they are ``0, 1, ...``.
+        horizon: Steps of every play, at least 1.
+        initial: p_0, the probability of each first state.
+        transition: ``transition(h, state, joint)`` is p_h(. | state, joint), for h < horizon.
+        reward: ``reward(h, state, joint)`` is r_{i,h}(state, joint) for every player i.
+        emission: ``emission(player, state)`` is x_i(state), what the player sees.
+        tree: Whether the paper's assumptions hold, so that the emissions are the infosets.
+        players: Their names; by default ``"1"``, ``"2"``, ...
+        name: How the game is called.
+    """
+
+    actions: Sequence[int | Sequence[Hashable]]
+    horizon: int
+    initial: Mapping[Any, float]
+    transition: Callable[[int, Any, JointAction], Mapping[Any, float]]
+    reward: Callable[[int, Any, JointAction], Sequence[float]]
+    emission: Callable[[int, Any], Hashable]
+    tree: bool = False
+    players: Sequence[str] | None = None
+    name: str = "POMG"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        initial: ArrayLike,
+        transition: ArrayLike,
+        reward: ArrayLike,
+        emission: ArrayLike,
+        actions: Sequence[Sequence[Hashable]] | None = None,
+        tree: bool = False,
+        players: Sequence[str] | None = None,
+        name: str = "POMG",
+    ) -> POMG:
+        """A POMG with states ``0..S-1``, from the paper's tables.
+
+        Args:
+            initial: ``[S]`` p_0.
+            transition: ``[H, S, A_1, ..., A_m, S]`` p_h; the last step's leads nowhere and is not read.
+            reward: ``[m, H, S, A_1, ..., A_m]`` r_{i,h}.
+            emission: ``[m, S]`` the number of each player's infoset at each state.
+            actions: Labels of each player's actions; by default their numbers.
+            tree: Whether the paper's assumptions hold, so that the emissions are the infosets.
+            players: Their names; by default ``"1"``, ``"2"``, ...
+            name: How the game is called.
+        """
+        p_0, p, r, x = map(np.asarray, (initial, transition, reward, emission))
+        if r.ndim < 4 or r.ndim != 3 + len(r):
+            raise GameError(f"reward must have shape [m, H, S, A_1, ..., A_m]; got {r.shape}")
+        m, horizon, n_states, *sizes = r.shape
+        for what, table, shape in (
+            ("initial", p_0, (n_states,)),
+            ("transition", p, (horizon, n_states, *sizes, n_states)),
+            ("emission", x, (m, n_states)),
+        ):
+            if table.shape != shape:
+                raise GameError(
+                    f"{what} must have shape {shape}, as reward has {r.shape}; got {table.shape}"
+                )
+        labels = [range(size) for size in sizes] if actions is None else actions
+        if [len(row) for row in labels] != sizes:
+            raise GameError(f"actions must be {sizes} labels, as reward has {r.shape}")
+        number = [{a: n for n, a in enumerate(row)} for row in labels]
+
+        def cell(h: int, state: int, joint: JointAction) -> tuple[int, ...]:
+            return (h - 1, state, *(number[i][a] for i, a in enumerate(joint)))
+
+        return cls(
+            actions=labels,
+            horizon=horizon,
+            initial=dict(enumerate(p_0.tolist())),
+            transition=lambda h, s, joint: dict(enumerate(p[cell(h, s, joint)].tolist())),
+            reward=lambda h, s, joint: r[(slice(None), *cell(h, s, joint))].tolist(),  # type: ignore[no-any-return]
+            emission=lambda i, s: int(x[i, s]),
+            tree=tree,
+            players=players,
+            name=name,
+        )
+
+    def game(self) -> Game:
+        """The game tree.
+
+        Raises:
+            GameError: If something is not a distribution or not finite; with ``tree=True`` also if a
+                state has two histories or a player does not have perfect recall.
+        """
+        if self.horizon < 1:
+            raise GameError(f"a POMG must have a horizon of at least 1; got {self.horizon}")
+        moves = [tuple(range(a)) if isinstance(a, int) else tuple(a) for a in self.actions]
+        names = tuple(map(str, self.players or range(1, len(moves) + 1)))
+        if len(names) != len(moves):
+            raise GameError(
+                "a POMG must have a set of actions for each player; got "
+                f"{len(moves)} sets for {len(names)} players"
+            )
+        b = GameBuilder(self.name, players=names)
+        infosets = [_Infosets(name, self.tree) for name in names]
+        history_of: dict[State, History] = {}
+        starts = _draw(b, (), self.initial, "p_0")
+        todo = deque((1, history, state, ((),) * len(names)) for history, state in starts)
+        while todo:
+            h, history, state, memories = todo.popleft()
+            if self.tree and history_of.setdefault(state, history) != history:
+                raise GameError(
+                    f"with tree=True every state must have one history; state {state!r} is reached "
+                    f"by {' '.join(history_of[state])!r} and by {' '.join(history)!r}"
+                )
+            seen = [(*memory, self.emission(i, state)) for i, memory in enumerate(memories)]
+            for i, name in enumerate(names):
+                nodes = [(*history, *map(str, before)) for before in product(*moves[:i])]
+                b.move(*nodes, player=name, infoset=infosets[i].label(seen[i]), actions=moves[i])
+            for joint in product(*moves):
+                after = (*history, *map(str, joint))
+                rewards = self.reward(h, state, joint)
+                if h == self.horizon:
+                    b.payoff(after, *rewards)
+                    continue
+                if len(rewards) != len(names) or any(rewards):
+                    b.reward(after, *rewards)
+                what = f"p_{h}(. | {state}, {' '.join(map(str, joint))})"
+                done = tuple((*view, a) for view, a in zip(seen, joint, strict=True))
+                for then, following in _draw(b, after, self.transition(h, state, joint), what):
+                    todo.append((h + 1, then, following, done))
+        return b.build()
+
+
+class _Infosets:
+    """Labels of one player's infosets by her memory: what she saw and did, in turns."""
+
+    def __init__(self, player: str, tree: bool) -> None:
+        self.player, self.tree = player, tree
+        self.memory_of: dict[str, Hashable] = {}
+
+    def label(self, memory: tuple[Hashable, ...]) -> str:
+        key = memory[-1] if self.tree else memory
+        label = str(key) if self.tree else " ".join(map(str, memory))
+        if self.memory_of.setdefault(label, key) != key:
+            raise GameError(
+                "infosets must differ in what is written of them; player "
+                f"{self.player} has two called {label!r}: {self.memory_of[label]!r} and {key!r}"
+            )
+        return label
+
+
+def _draw(
+    b: GameBuilder, history: History, distribution: Mapping[State, float], what: str
+) -> list[tuple[History, State]]:
+    """Let chance draw a state after ``history``; the states that may come, with their histories."""
+    probs = {state: float(p) for state, p in distribution.items() if p != 0}
+    total = math.fsum(probs.values())
+    if not all(p > 0 for p in probs.values()) or not abs(total - 1.0) <= CHANCE_TOLERANCE:
+        raise GameError(
+            f"{what} must be a distribution, non-negative and with sum one; got "
+            + ", ".join(f"{state}: {p}" for state, p in probs.items())
+        )
+    if len(probs) == 1:
+        return [(history, state) for state in probs]
+    labels = [str(state) for state in probs]
+    if len(set(labels)) < len(labels):
+        raise GameError(f"states must differ in what is written of them; {what} has {labels}")
+    b.chance(dict(zip(labels, probs.values(), strict=True)), history)
+    return [((*history, label), state) for label, state in zip(labels, probs, strict=True)]

@@ -1,0 +1,521 @@
+"""Games and policies of OpenSpiel.
+
+OpenSpiel gives a game as a simulator: a state, what each move makes of it, and a string with all that
+the player to move has seen and done. Enumerating the moves from the initial state gives the tree, and
+nodes with equal strings are an infoset. So infoset labels are information state strings, action labels
+are what ``action_to_string`` says (actions go by their position among the legal ones; OpenSpiel's own
+numbers have gaps), and players are called ``"0"``, ``"1"``, ..., as OpenSpiel numbers them.
+
+Payoffs are the ``returns()`` of terminal states. They are the sum of all rewards on the way, so a game
+with intermediate rewards needs nothing else.
+
+A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based version
+of the game has exactly that tree, and its strings differ from those of the original only by a line that
+says who moves. :func:`openspiel_game` returns the game that is really enumerated; policies and
+correlation devices that go to OpenSpiel, or come from it, are policies of that game.
+
+Nodes are numbered depth first, so the states alive at any time are those on one path, whatever the
+size of the game. A node counts as soon as its parent is visited: a game with many moves, such as
+chess, is found to be too large long before as many states have been visited.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    BudgetError,
+    GameError,
+    MismatchError,
+    MissingDependencyError,
+    PolicyError,
+)
+from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+
+Floats = NDArray[np.float64]
+Behaviors: TypeAlias = Sequence[Floats]  # per player, over her sequences (treeplex/strategy.py)
+SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
+SpielState: TypeAlias = Any  # pyspiel.State
+SpielPolicy: TypeAlias = Any  # pyspiel.Policy, or open_spiel.python.policy.Policy
+
+MAX_NODES = 3_000_000
+"""Where :func:`load_openspiel` gives up by default."""
+
+PROB_TOLERANCE = 1e-6
+"""How far the probabilities of a policy or device may be from summing to one."""
+
+_SPIEL_CHANCE, _SPIEL_TERMINAL = -1, -4  # what pyspiel.State.current_player says
+
+
+def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game:
+    """The OpenSpiel game ``game``: its name, with parameters as OpenSpiel writes them, or itself.
+
+    Raises:
+        ArgumentError: If there is no such game, or it does not take these parameters.
+        BudgetError: If the game has more than ``max_nodes`` nodes; noticed while enumerating.
+        GameError: If OpenSpiel does not say enough to build the tree, or what it says is no game
+            with perfect recall.
+    """
+    if max_nodes < 1:
+        raise ArgumentError(f"load_openspiel(): max_nodes must be at least 1; got {max_nodes}")
+    original = _load(game) if isinstance(game, str) else game
+    spiel = openspiel_game(original)
+    name = _name(original)
+    try:
+        return _enumerate(spiel, name, max_nodes)
+    except AccordError:
+        raise
+    except Exception as error:  # SpielError, or whatever a game written in Python raises
+        raise GameError(f"OpenSpiel failed while {name} was enumerated: {_reason(error)}") from error
+
+
+def openspiel_game(game: str | SpielGame) -> SpielGame:
+    """The ``pyspiel.Game`` that :func:`load_openspiel` enumerates: turn-based in any case.
+
+    Raises:
+        ArgumentError: If there is no such game, or it does not take these parameters.
+        GameError: If its states do not say enough to build the tree.
+    """
+    pyspiel = _pyspiel()
+    if isinstance(game, str):
+        game = _load(game)
+    if not isinstance(game, pyspiel.Game):
+        raise ArgumentError(
+            f"an OpenSpiel game must be given by name or as a pyspiel.Game; got {game!r}"
+        )
+    kind = game.get_type()
+    if (why := _refusal(kind)) is not None:
+        raise GameError(f"{_name(game)} cannot be loaded: {why}")
+    if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return pyspiel.convert_to_turn_based(game)
+    return game
+
+
+def openspiel_names() -> list[str]:
+    """Names of the OpenSpiel games, with or without parameters, that may be loaded.
+
+    Some are too large with their default parameters, and some are transformations of other games,
+    such as ``misere(game=kuhn_poker())``; for those only the game that results can say more.
+    """
+    pyspiel = _pyspiel(python_games=True)
+    return [
+        kind.short_name
+        for kind in pyspiel.registered_games()
+        if _refusal(kind) is None or not kind.default_loadable
+    ]
+
+
+def to_openspiel(game: Game, behaviors: Behaviors, spiel_game: str | SpielGame) -> SpielPolicy:
+    """A product policy as a ``pyspiel.TabularPolicy`` of all players.
+
+    Args:
+        game: What :func:`load_openspiel` made of ``spiel_game``.
+        behaviors: One behaviour vector per player.
+        spiel_game: The OpenSpiel game. If it has simultaneous moves, the policy is one of its
+            turn-based version ``openspiel_game(spiel_game)``.
+
+    Raises:
+        MismatchError: If ``game`` is not ``spiel_game``, or the vectors are not for ``game``.
+        PolicyError: If a vector is no policy.
+    """
+    return components_to_device(game, [(1.0, behaviors)], spiel_game)[0][1]
+
+
+def from_openspiel(
+    game: Game, policy: SpielPolicy, spiel_game: str | SpielGame
+) -> tuple[Floats, ...]:
+    """The behaviour vectors of a ``pyspiel.Policy`` or an ``open_spiel.python.policy.Policy``.
+
+    The inverse of :func:`to_openspiel`. Actions that the policy does not mention have probability 0.
+
+    Args:
+        game: What :func:`load_openspiel` made of ``spiel_game``.
+        policy: A policy of all players. If ``spiel_game`` has simultaneous moves, one of its
+            turn-based version ``openspiel_game(spiel_game)``.
+        spiel_game: The OpenSpiel game.
+
+    Raises:
+        MismatchError: If ``game`` is not ``spiel_game``.
+        PolicyError: If the policy says nothing about an infoset, or no probability distribution.
+    """
+    return _read_policies(game, [policy], spiel_game)[0]
+
+
+def components_to_device(
+    game: Game,
+    components: Sequence[tuple[float, Behaviors]],
+    spiel_game: str | SpielGame,
+) -> list[tuple[float, SpielPolicy]]:
+    """A mixture of product policies as an OpenSpiel correlation device.
+
+    A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` takes it.
+    Arguments and errors are those of :func:`to_openspiel`.
+    """
+    _check_weights(weight for weight, _ in components)
+    for _, behaviors in components:
+        _check_behaviors(game, behaviors)
+    tables: list[dict[str, list[tuple[int, float]]]] = [{} for _ in components]
+    owner: dict[str, int] = {}
+    first_seq = _first_seqs(game)
+    for i, x, _, actions in _decisions(game, openspiel_game(spiel_game)):
+        label = game.infoset_labels[i][x]
+        if owner.setdefault(label, i) != i:
+            raise GameError(
+                "a policy of OpenSpiel is indexed by the information state string alone, but "
+                f"{label!r} is one of player {owner[label]} and one of player {i}"
+            )
+        seqs = slice(first_seq[i][x], first_seq[i][x] + len(actions))
+        for table, (_, behaviors) in zip(tables, components, strict=True):
+            table[label] = list(zip(actions, behaviors[i][seqs].tolist(), strict=True))
+    policy = _pyspiel().TabularPolicy
+    return [
+        (float(weight), policy(table))
+        for (weight, _), table in zip(components, tables, strict=True)
+    ]
+
+
+def device_to_components(
+    game: Game,
+    device: Sequence[tuple[float, SpielPolicy]],
+    spiel_game: str | SpielGame,
+) -> list[tuple[float, tuple[Floats, ...]]]:
+    """The weights and behaviour vectors of an OpenSpiel correlation device.
+
+    The inverse of :func:`components_to_device`. Arguments and errors are those of
+    :func:`from_openspiel`.
+    """
+    _check_weights(weight for weight, _ in device)
+    policies = _read_policies(game, [policy for _, policy in device], spiel_game)
+    return [(float(w), behaviors) for (w, _), behaviors in zip(device, policies, strict=True)]
+
+
+# Loading by name
+
+
+def _pyspiel(*, python_games: bool = False) -> Any:
+    """The module ``pyspiel``; with ``python_games`` those written in Python are registered too."""
+    try:
+        import pyspiel
+
+        if python_games:
+            import open_spiel.python.games  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("open_spiel", "openspiel") from error
+    return pyspiel
+
+
+def _load(text: str) -> SpielGame:
+    """``pyspiel.load_game``, with messages a user can act on."""
+    text = text.strip()
+    base, bracket, _ = text.partition("(")
+    pyspiel = _pyspiel(python_games="python_" in text)
+    if base not in pyspiel.registered_names():
+        pyspiel = _pyspiel(python_games=True)
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if base not in kinds:
+        close = difflib.get_close_matches(base, openspiel_names(), n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "openspiel_names() lists them"
+        raise ArgumentError(f"OpenSpiel has no game called {base!r}; {hint}")
+    kind = kinds[base]
+    takes = _parameters(kind)
+    if text.count("(") != text.count(")") or (bracket and not text.endswith(")")):
+        raise ArgumentError(f"brackets do not match in {text!r}; {takes}")
+    try:
+        given = pyspiel.game_parameters_from_string(text)
+        unknown = [key for key in given if key not in ("name", *kind.parameter_specification)]
+        if unknown:
+            raise ArgumentError(f"{base} has no parameter {unknown[0]!r}; {takes}")
+        if not kind.default_loadable and len(given) == 1:
+            raise ArgumentError(f"{base} cannot be loaded without parameters; {takes}")
+        return pyspiel.load_game(text)
+    except AccordError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"OpenSpiel cannot load {text}: {_reason(error)}; {takes}") from error
+
+
+def _parameters(kind: Any) -> str:
+    spec = kind.parameter_specification
+    if not spec:
+        return f"{kind.short_name} takes no parameters"
+    defaults = (f"{key}={value}" if value is not None else key for key, value in spec.items())
+    return f"{kind.short_name} takes {', '.join(defaults)}"
+
+
+def _refusal(kind: Any) -> str | None:
+    """Why games of this ``pyspiel.GameType`` have no tree, or None."""
+    spiel_type = _pyspiel().GameType
+    if kind.dynamics == spiel_type.Dynamics.MEAN_FIELD:
+        return "a mean field game has no game tree"
+    if kind.chance_mode == spiel_type.ChanceMode.SAMPLED_STOCHASTIC:
+        return "its chance moves are sampled, and OpenSpiel does not tell their probabilities"
+    if not kind.provides_information_state_string:
+        return (
+            "OpenSpiel gives no information state string for it, so its infosets are unknown; an "
+            "observation is not enough, since it may forget"
+        )
+    return None
+
+
+def _name(game: SpielGame) -> str:
+    return str(game).removesuffix("()")
+
+
+def _reason(error: Exception) -> str:
+    """The message of an OpenSpiel error in one line, without the place in OpenSpiel's source."""
+    text = re.sub(r"^/\S+:\d+ ", "", str(error)).strip() or type(error).__name__
+    return re.sub(r"\s*\n\s*", ", ", text)
+
+
+# Enumerating
+
+
+def _enumerate(spiel: SpielGame, name: str, max_nodes: int) -> Game:
+    n_players = spiel.num_players()
+    player, parent, action, infoset = array("b"), array("i"), array("i"), array("i")
+    prob, reward_node, reward = array("d"), array("i"), array("d")
+    number: list[dict[str, int]] = [{} for _ in range(n_players)]  # information state -> infoset
+    legal: list[list[list[int]]] = [[] for _ in range(n_players)]  # per infoset
+    labels: list[list[tuple[str, ...]]] = [[] for _ in range(n_players)]  # per infoset
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows of action labels are one object
+    chance_rows: dict[tuple[str, ...], int] = {}
+
+    # A state, the move still to be made there (None at the root) and whether another move will be
+    # made there later; then the node above, the position of the move, and its chance probability.
+    pending = [(spiel.new_initial_state(), None, False, NO_NODE, 0, 1.0)]
+    found = 1
+    while pending:
+        state, move, shared, above, a, p = pending.pop()
+        if shared:
+            state = state.child(move)
+        elif move is not None:
+            state.apply_action(move)
+        node = len(player)
+        parent.append(above)
+        action.append(a)
+        prob.append(p)
+        who = state.current_player()
+        if who == _SPIEL_TERMINAL:
+            player.append(TERMINAL)
+            infoset.append(NO_INFOSET)
+            reward_node.append(node)
+            reward.extend(state.returns())
+            continue
+        if who == _SPIEL_CHANCE:
+            outcomes = _chance_outcomes(state)
+            moves, probs = list(outcomes), list(outcomes.values())
+            row = _labels(state, who, moves)
+            player.append(CHANCE)
+            infoset.append(chance_rows.setdefault(row, len(chance_rows)))
+        else:
+            moves = state.legal_actions()
+            seen = state.information_state_string()
+            x = number[who].get(seen)
+            if x is None:
+                x = number[who][seen] = len(number[who])
+                row = _labels(state, who, moves)
+                legal[who].append(moves)
+                labels[who].append(known.setdefault(row, row))
+            elif moves != legal[who][x]:
+                raise GameError(
+                    "all histories with one information state must have the same legal actions; "
+                    f"at {seen!r} of player {who} they are {legal[who][x]} and also {moves}"
+                )
+            probs = [1.0] * len(moves)
+            player.append(who)
+            infoset.append(x)
+        found += len(moves)
+        if found > max_nodes:
+            raise BudgetError(
+                f"{name} must have at most max_nodes = {max_nodes:,} nodes; it has {found:,} or "
+                "more; choose smaller parameters"
+                f" ({_parameters(spiel.get_type())}), or raise max_nodes",
+                found,
+                max_nodes,
+            )
+        last = len(moves) - 1
+        for a in range(last, -1, -1):
+            pending.append((state, moves[a], a < last, node, a, probs[a]))
+
+    return Game.from_arrays(
+        n_players=n_players,
+        player=np.asarray(player),
+        parent=np.asarray(parent),
+        action=np.asarray(action),
+        infoset=np.asarray(infoset),
+        chance_prob=np.asarray(prob),
+        reward_node=np.asarray(reward_node),
+        reward=np.asarray(reward).reshape(-1, n_players),
+        name=name,
+        player_labels=[str(i) for i in range(n_players)],
+        infoset_labels=[list(numbers) for numbers in number],
+        action_labels=labels,
+        chance_labels=list(chance_rows),
+    )
+
+
+def _chance_outcomes(state: SpielState) -> dict[int, float]:
+    """What can happen, and its probability: impossible outcomes left out, repeated ones added."""
+    outcomes: dict[int, float] = {}
+    for outcome, p in state.chance_outcomes():
+        if p != 0.0:
+            outcomes[outcome] = outcomes.get(outcome, 0.0) + p
+    return outcomes
+
+
+def _labels(state: SpielState, player: int, moves: list[int]) -> tuple[str, ...]:
+    """What OpenSpiel calls the moves; those with one name get their numbers as well."""
+    names = [state.action_to_string(player, move) for move in moves]
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(
+        name if names.count(name) == 1 else f"{name} #{move}"
+        for name, move in zip(names, moves, strict=True)
+    )
+
+
+# Policies
+
+
+def _decisions(game: Game, spiel: SpielGame) -> Iterator[tuple[int, int, SpielState, list[int]]]:
+    """For each infoset: player, number, its first state in OpenSpiel, and the legal actions there.
+
+    Walks only through states that lead to such first ones. Nodes are numbered depth first, so the
+    parent of the next node is always on the path to the last one.
+    """
+    firsts = [
+        nodes[np.unique(game.infoset[nodes], return_index=True)[1]]
+        for nodes in (np.flatnonzero(game.player == i) for i in range(game.n_players))
+    ]
+    is_first = np.zeros(game.n_nodes, bool)
+    is_first[np.concatenate(firsts)] = True
+    on_the_way = is_first.copy()
+    climbing = np.flatnonzero(is_first)
+    while climbing.size:
+        climbing = np.unique(game.parent[climbing])
+        climbing = climbing[(climbing != NO_NODE) & ~on_the_way[climbing]]
+        on_the_way[climbing] = True
+
+    if game.n_players != spiel.num_players():
+        raise _mismatch(game, spiel, f"they have {game.n_players} and {spiel.num_players()} players")
+    path: list[tuple[int, SpielState, list[int]]] = []
+    for node in map(int, np.flatnonzero(on_the_way)):
+        while path and path[-1][0] != game.parent[node]:
+            path.pop()
+        if path:
+            _, above, moves = path[-1]
+            if game.action[node] >= len(moves):
+                raise _mismatch(game, spiel, f"{above} has {len(moves)} moves only")
+            state = above.child(moves[game.action[node]])
+        elif node == 0:
+            state = spiel.new_initial_state()
+        else:
+            raise _mismatch(game, spiel, "its nodes are not numbered depth first")
+        who = int(game.player[node])
+        if state.current_player() != (_SPIEL_CHANCE if who == CHANCE else who):
+            raise _mismatch(game, spiel, f"player {who} does not move at {state}")
+        if who == CHANCE:
+            path.append((node, state, list(_chance_outcomes(state))))
+            continue
+        actions = state.legal_actions()
+        path.append((node, state, actions))
+        if is_first[node]:
+            x = int(game.infoset[node])
+            label = game.infoset_labels[who][x]
+            if state.information_state_string() != label:
+                raise _mismatch(game, spiel, f"infoset {label!r} of player {who} is not there")
+            if len(actions) != game.n_actions[who][x]:
+                raise _mismatch(game, spiel, f"infoset {label!r} has {len(actions)} actions there")
+            yield who, x, state, actions
+
+
+def _mismatch(game: Game, spiel: SpielGame, what: str) -> MismatchError:
+    return MismatchError(
+        f"the game must be what load_openspiel() makes of {_name(spiel)}, but it is {game!r}: {what}"
+    )
+
+
+def _read_policies(
+    game: Game, policies: Sequence[SpielPolicy], spiel_game: str | SpielGame
+) -> list[tuple[Floats, ...]]:
+    base = _pyspiel().Policy
+    sizes = [1 + int(n.sum()) for n in game.n_actions]
+    vectors = [tuple(np.ones(size) for size in sizes) for _ in policies]
+    first_seq = _first_seqs(game)
+    for i, x, state, actions in _decisions(game, openspiel_game(spiel_game)):
+        for policy, behaviors in zip(policies, vectors, strict=True):
+            try:
+                if isinstance(policy, base):
+                    said = policy.action_probabilities(state)
+                else:
+                    said = policy.action_probabilities(state, i)
+            except Exception as error:
+                label = game.infoset_labels[i][x]
+                raise PolicyError(
+                    f"the policy must say what player {i} does at infoset {label!r}; asked for it, "
+                    f"it fails with {type(error).__name__}: {_reason(error)}"
+                ) from error
+            behaviors[i][first_seq[i][x] : first_seq[i][x] + len(actions)] = _distribution(
+                said, actions, i, game.infoset_labels[i][x]
+            )
+    return vectors
+
+
+def _distribution(said: dict[int, float], actions: list[int], player: int, label: str) -> Floats:
+    p = np.array([said.get(action, 0.0) for action in actions])
+    total = p.sum()
+    illegal = [action for action in said if action not in actions and said[action] != 0]
+    if illegal or not (p >= 0).all() or not abs(total - 1.0) <= PROB_TOLERANCE:
+        raise PolicyError(
+            f"the policy must give a probability to each of the actions {actions} of player {player} "
+            f"at infoset {label!r}; it says {said}"
+        )
+    return p / total
+
+
+def _check_weights(weights: Iterator[float]) -> None:
+    w = np.array(list(weights), dtype=float)
+    if not (w >= 0).all() or not abs(w.sum() - 1.0) <= PROB_TOLERANCE:
+        raise PolicyError(f"the weights of a mixture must be probabilities; got {w.tolist()}")
+
+
+def _check_behaviors(game: Game, behaviors: Behaviors) -> None:
+    if len(behaviors) != game.n_players:
+        raise MismatchError(
+            f"there must be one behaviour vector for each of the {game.n_players} players of "
+            f"{game.name}; got {len(behaviors)}"
+        )
+    for i, (behavior, n_actions) in enumerate(zip(behaviors, game.n_actions, strict=True)):
+        size = 1 + int(n_actions.sum())
+        if np.shape(behavior) != (size,):
+            raise MismatchError(
+                f"the behaviour vector of player {i} must have {size} entries, one per sequence of "
+                f"{game.name}; it has shape {np.shape(behavior)}"
+            )
+        if len(n_actions) == 0:
+            continue
+        p = np.asarray(behavior)[1:]
+        starts = _first_seqs(game)[i] - 1
+        total, least = np.add.reduceat(p, starts), np.minimum.reduceat(p, starts)
+        bad = np.flatnonzero(~((np.abs(total - 1.0) <= PROB_TOLERANCE) & (least >= 0)))
+        if bad.size:
+            x = int(bad[0])
+            found = p[starts[x] : starts[x] + n_actions[x]].tolist()
+            raise PolicyError(
+                f"behaviour must be probabilities that sum to one; player {i} has {found} at "
+                f"infoset {game.infoset_labels[i][x]!r}"
+            )
+
+
+def _first_seqs(game: Game) -> list[NDArray[np.int64]]:
+    """Per player, the first sequence of each infoset."""
+    return [1 + np.cumsum(n) - n for n in game.n_actions]

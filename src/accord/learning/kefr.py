@@ -1,0 +1,331 @@
+"""K-EFR with full feedback, Algorithm 2 of Song, Mei, Bai 2022.
+
+One learner per player. In every iteration it goes through its infosets, parents first, and at each
+
+    computes the time selections S_b of the infoset's rechistories     (Lines 5-6)
+    lets the infoset's regret minimizer recommend pi^t(. | x)          (Lines 7-8)
+
+then observes its counterfactual losses (Line 11), which the minimizers take up when they are next asked
+(``regret/minimizer.py`` says why that is the same). The minimizer is WRHedge, as in the paper, or
+regret matching. A learner knows its own treeplex and nothing else.
+
+In self-play (:class:`SelfPlay`) the losses come from the leaf table: all players recommend, all
+reaches are computed, all losses, in every iteration. Small games run many iterations inside
+one compiled call; large ones run each player on a thread of its own. Nothing is summed in another order,
+so the bits are the same.
+
+The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), each iterate weighed by
+``t ** averaging``: the gap of the weighted average of all iterates is known at any time without
+storing one of them.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+
+from accord._jit import jit
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.equilibrium.gap import add_deviation_loss, best_deviation
+from accord.errors import ArgumentError
+from accord.regret.minimizer import (
+    PREDICTIVE_RM_PLUS,
+    RM,
+    RM_PLUS,
+    WRHEDGE,
+    MinimizerArrays,
+    new_arrays,
+)
+from accord.regret.regret_matching import RegretMatching, match_regrets
+from accord.regret.wrhedge import WRHedge, hedge, paper_learning_rate
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.leaves import LeafArrays
+from accord.treeplex.strategy import compute_reach
+from accord.treeplex.treeplex import Floats, Treeplex, TreeplexArrays
+from accord.treeplex.values import compute_cf_loss, compute_loss
+
+Minimizer = WRHedge | RegretMatching
+
+
+class KEFR:
+    """One player's uncoupled K-EFR learner.
+
+    Call :meth:`recommend` for the next policy, play it against anybody, and :meth:`observe` the immediate
+    counterfactual losses it met, in [0, 1] over a whole play. Repeat.
+
+    Args:
+        plex: The player's treeplex: all the learner ever sees of the game.
+        k: How many recommendations a deviator may disobey.
+        minimizer: :class:`WRHedge` or :class:`RegretMatching`.
+        iterations: The paper's T, for WRHedge's learning rate; not needed if that is given or anytime.
+        averaging: Iterate t counts ``t ** averaging`` in the average whose regret is measured.
+        behavior: Where to write policies; by default a new array.
+    """
+
+    def __init__(
+        self,
+        plex: Treeplex,
+        k: SupportsIndex | float = 1,
+        minimizer: Minimizer | None = None,
+        *,
+        iterations: int | None = None,
+        averaging: int = 0,
+        behavior: Floats | None = None,
+        budget: int | None = None,
+    ) -> None:
+        self.plex = plex
+        self.minimizer = RegretMatching() if minimizer is None else minimizer
+        self.averaging = averaging
+        self.iteration = 0
+        self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t
+        self.tree = RechistoryTree.build(plex, k, budget)
+        hedging = isinstance(self.minimizer, WRHedge)
+        self.state = new_arrays(
+            self.tree,
+            np.empty(plex.n_sequences) if behavior is None else behavior,
+            credit=hedging,
+        )
+        self.learning_rate, self.anytime = 0.0, False
+        if isinstance(self.minimizer, WRHedge):
+            self.learning_rate, self.anytime = _schedule(self.minimizer, self.tree, iterations)
+
+    @property
+    def method(self) -> int:
+        """The minimizer as kernels know it."""
+        if isinstance(self.minimizer, WRHedge):
+            return WRHEDGE
+        if not self.minimizer.plus:
+            return RM
+        return PREDICTIVE_RM_PLUS if self.minimizer.predictive else RM_PLUS
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of t ** averaging so far."""
+        return float((np.arange(1, self.iteration + 1, dtype=np.float64) ** self.averaging).sum())
+
+    def recommend(self) -> Floats:
+        """The next policy pi^t, over sequences. Valid until the next call."""
+        weight = float(self.iteration**self.averaging) if self.iteration else 0.0
+        self.iteration += 1
+        recommend(
+            self.plex.arrays, self.tree.arrays, self.state, self.method, weight,
+            learning_rate_at(self.learning_rate, self.anytime, self.iteration),
+        )  # fmt: skip
+        return self.state.behavior
+
+    def observe(self, loss: Floats) -> None:
+        """Take in the immediate counterfactual losses l^t that the last policy met."""
+        if np.shape(loss) != (self.plex.n_sequences,) or not np.isfinite(loss).all():
+            raise ArgumentError(
+                f"losses must be {self.plex.n_sequences} finite numbers, one per sequence"
+            )
+        self.state.loss[:] = loss
+        compute_cf_loss(self.plex.arrays, self.state.behavior, self.state.loss, self.state.cf_loss)
+        self.own_loss += float(self.iteration**self.averaging) * float(self.state.cf_loss[0])
+
+    def regret(self) -> float:
+        """The (weighted) K-EFCE regret so far, eq. (kefce-regret), in normalised losses."""
+        return self.best_deviation()[0]
+
+    def best_deviation(self) -> tuple[float, Modification]:
+        """The (weighted) K-EFCE regret so far and the modification that attains it."""
+        total = self.state.deviation_loss.copy()
+        add_deviation_loss(  # the last iteration, which the minimizers have not taken up yet
+            self.plex.arrays, self.tree.arrays, self.state.behavior, self.state.loss,
+            float(self.iteration**self.averaging), np.empty(self.tree.n_nodes), total,
+        )  # fmt: skip
+        least, phi = best_deviation(self.tree, total)
+        return self.own_loss - least, phi
+
+
+class Player(NamedTuple):
+    """What the self-play kernel sees of one player."""
+
+    plex: TreeplexArrays
+    tree: RechistoryArrays
+    leaves: LeafArrays
+    state: MinimizerArrays
+
+
+LARGE = 200_000
+"""Leaves plus cells from which a thread per player pays."""
+
+
+class SelfPlay:
+    """All players of a game running K-EFR against each other."""
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float = 1,
+        minimizer: Minimizer | None = None,
+        *,
+        iterations: int | None = None,
+        averaging: int = 2,
+        threads: int | None = None,
+        budget: int | None = None,
+    ) -> None:
+        self.form = form
+        self.behavior = np.ones(form.n_sequences)  # joint: every player's pi^t
+        self.reach = np.ones(form.n_sequences)
+        self.learners = tuple(
+            KEFR(
+                plex, k, minimizer,
+                iterations=iterations, averaging=averaging, behavior=behavior, budget=budget,
+            )
+            for plex, behavior in zip(form.plexes, form.split(self.behavior), strict=True)
+        )  # fmt: skip
+        self.iteration = 0
+        self.total_loss = np.zeros(form.n_players)  # sum of w_t times each player's expected loss
+        self._players = tuple(
+            Player(learner.plex.arrays, learner.tree.arrays, leaves, learner.state)
+            for learner, leaves in zip(self.learners, form.leaves.arrays, strict=True)
+        )
+        work = len(form.leaves) * form.n_players + sum(p.tree.first_cell[-1] for p in self._players)
+        wanted = form.n_players if threads is None and work >= LARGE else (threads or 1)
+        self._pool = ThreadPoolExecutor(wanted) if wanted > 1 else None
+
+    def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
+        """Run iterations; keep iterate t, if ``stride`` divides t, in the next row of ``kept``.
+
+        Returns the number of rows written. There must be room for them.
+        """
+        first = self.learners[0]
+        rates = np.array([learner.learning_rate for learner in self.learners])
+        if kept is None:
+            kept = np.empty((0, self.form.n_sequences))
+            stride = self.iteration + iterations + 1
+        starts = self.form.leaves.first_reach
+        rows = 0
+        if self._pool is None:
+            rows = _self_play(
+                self._players, starts, self.reach, self.behavior, self.total_loss,
+                self.iteration, iterations, first.method, first.averaging, rates, first.anytime,
+                kept, stride,
+            )  # fmt: skip
+            self.iteration += iterations
+        else:
+            for _ in range(iterations):
+                self.iteration += 1
+                self._advance_threaded(rates)
+                if self.iteration % stride == 0:
+                    kept[rows] = self.behavior
+                    rows += 1
+        for learner, loss in zip(self.learners, self.total_loss, strict=True):
+            learner.iteration, learner.own_loss = self.iteration, float(loss)
+        return rows
+
+    def _advance_threaded(self, rates: Floats) -> None:
+        assert self._pool is not None
+        t, first, reaches = self.iteration, self.learners[0], self.form.split(self.reach)
+        before = float((t - 1) ** first.averaging) if t > 1 else 0.0
+        jobs = [
+            self._pool.submit(
+                _take_turn, player, reach, first.method, before,
+                learning_rate_at(rate, first.anytime, t),
+            )
+            for player, reach, rate in zip(self._players, reaches, rates, strict=True)
+        ]  # fmt: skip
+        for job in jobs:
+            job.result()
+        jobs = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
+        for i, job in enumerate(jobs):
+            self.total_loss[i] += float(t**first.averaging) * job.result()
+
+    def gaps(self) -> Floats:
+        """``[n_players]`` the exact K-EFCE gap of the weighted average of all iterates, as payoffs."""
+        regrets = np.array([learner.regret() for learner in self.learners])
+        return regrets / self.learners[0].total_weight * self.form.leaves.payoff_range
+
+    def values(self) -> Floats:
+        """``[n_players]`` expected payoffs of that average."""
+        return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
+
+
+def _schedule(
+    config: WRHedge, tree: RechistoryTree, iterations: int | None
+) -> tuple[float, bool]:
+    """The learning rate, or with ``anytime`` its product with sqrt(t)."""
+    if config.learning_rate is not None:
+        return config.learning_rate, False
+    rate = config.scale * paper_learning_rate(tree.plex, tree.k)
+    if config.anytime:
+        return rate, True
+    if iterations is None:
+        raise ArgumentError(
+            "WRHedge needs to know the number of iterations for the paper's learning rate; give "
+            "iterations, a learning_rate, or anytime=True"
+        )
+    return rate / float(np.sqrt(iterations)), False
+
+
+@jit
+def learning_rate_at(rate: float, anytime: bool, t: int) -> float:
+    """The learning rate of iteration t."""
+    return rate / np.sqrt(t) if anytime else rate
+
+
+@jit
+def recommend(
+    plex: Any, tree: Any, state: Any, method: int, weight: float, learning_rate: float
+) -> None:
+    """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the next policy."""
+    state.deviation_loss[0] += weight * state.loss[0]
+    for x in range(len(plex.parent_seq)):
+        if method == WRHEDGE:
+            hedge(x, plex, tree, state, weight, learning_rate)
+        else:
+            match_regrets(
+                x, plex, tree, state, weight, method != RM, method == PREDICTIVE_RM_PLUS
+            )
+
+
+@jit
+def _take_turn(
+    player: Any, reach: Any, method: int, weight: float, learning_rate: float
+) -> None:
+    """Recommend, and overwrite the player's own ``reach``."""
+    recommend(player.plex, player.tree, player.state, method, weight, learning_rate)
+    compute_reach(player.plex, player.state.behavior, reach)
+
+
+@jit
+def _face_losses(player: Any, reach: Any) -> float:
+    """Line 11: overwrite the player's losses against the joint ``reach``; return what she expects."""
+    compute_loss(player.leaves, reach, player.state.loss)
+    compute_cf_loss(player.plex, player.state.behavior, player.state.loss, player.state.cf_loss)
+    return player.state.cf_loss[0]
+
+
+@jit
+def _self_play(
+    players: Any,
+    starts: Any,
+    reach: Any,
+    behavior: Any,
+    total_loss: Any,
+    done: int,
+    iterations: int,
+    method: int,
+    averaging: int,
+    rates: Any,
+    anytime: bool,
+    kept: Any,
+    stride: int,
+) -> int:
+    """Algorithm 2 for all players, ``iterations`` times; returns how many rows of ``kept`` it wrote."""
+    rows = 0
+    for t in range(done + 1, done + iterations + 1):
+        before = float(t - 1) ** averaging if t > 1 else 0.0
+        for i in range(len(players)):
+            own = reach[starts[i] : starts[i + 1]]
+            _take_turn(players[i], own, method, before, learning_rate_at(rates[i], anytime, t))
+        for i in range(len(players)):
+            total_loss[i] += float(t) ** averaging * _face_losses(players[i], reach)
+        if t % stride == 0:
+            kept[rows] = behavior
+            rows += 1
+    return rows

@@ -1,0 +1,75 @@
+"""Stationary distributions without subtractions.
+
+Every minimizer of this package ends in the same equation (Line 5 of Algorithm 5 of Song, Mei, Bai
+2022): find p in the simplex with ``p^T = p^T Q`` for a stochastic matrix Q. Only Q's off-diagonal rates
+matter, up to a common factor:
+
+    sum_{r != a} p(r) rate[r, a] = p(a) sum_{r != a} rate[a, r]    for every a.
+
+Grassmann, Taksar and Heyman's elimination (Operations Research 33, 1985) removes one state after the
+other, redirecting its rates to those left, and uses no subtraction: each probability has full relative
+accuracy, however small. A reducible chain has several stationary distributions; any one will do, and
+the elimination finds one: a state with no rate to those left absorbs all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord._jit import jit
+
+NO_RATE = 1e-290
+"""Below this fraction of the largest rate a rate is none: the residual is as small."""
+
+
+@jit
+def find_stationary(rates: Any, n: int, p: Any) -> bool:
+    """Overwrite ``p[:n]`` with a stationary distribution of ``rates[:n * n]``, which is destroyed.
+
+    Returns whether there was any rate; if not, ``p`` is uniform.
+    """
+    largest = 0.0
+    for r in range(n):
+        for a in range(n):
+            if r != a and rates[r * n + a] > largest:
+                largest = rates[r * n + a]
+    if not largest > 0.0:
+        for a in range(n):
+            p[a] = 1.0 / n
+        return False
+    scale = 1.0 / largest if largest > 1e-300 else 1e300
+    for cell in range(n * n):
+        rates[cell] *= scale
+
+    base = 0
+    for state in range(n - 1, 0, -1):
+        leaving = 0.0
+        for a in range(state):
+            leaving += rates[state * n + a]
+        if leaving <= NO_RATE:
+            base = state
+            break
+        for r in range(state):
+            share = rates[r * n + state] / leaving
+            rates[r * n + state] = share
+            if share > 0.0:
+                for a in range(state):
+                    rates[r * n + a] += share * rates[state * n + a]
+
+    for state in range(base):
+        p[state] = 0.0
+    p[base] = 1.0
+    total = 1.0
+    for state in range(base + 1, n):
+        mass = 0.0
+        for r in range(base, state):
+            mass += p[r] * rates[r * n + state]
+        p[state] = mass
+        total += mass
+        if total > 1e100:  # keep far from overflow
+            for r in range(base, state + 1):
+                p[r] /= total
+            total = 1.0
+    for state in range(base, n):
+        p[state] /= total
+    return True

@@ -1,0 +1,55 @@
+"""A game as its players' treeplexes and its leaves: all that learning and certificates read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from accord.game.tree import Game
+from accord.treeplex.leaves import LeafTable, leaf_table
+from accord.treeplex.treeplex import Floats, Treeplex, treeplexes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceForm:
+    """The treeplex of each player and the leaf table of one game."""
+
+    game: Game
+    plexes: tuple[Treeplex, ...]
+    leaves: LeafTable
+
+    @property
+    def n_players(self) -> int:
+        return len(self.plexes)
+
+    @cached_property
+    def n_sequences(self) -> int:
+        """Of all players together: the length of joint vectors."""
+        return int(self.leaves.first_reach[-1])
+
+    def split(self, joint: Floats) -> tuple[Floats, ...]:
+        """The part of each player in a joint vector over everybody's sequences, as views."""
+        starts = self.leaves.first_reach
+        return tuple(joint[..., starts[i] : starts[i + 1]] for i in range(self.n_players))
+
+    def payoffs(self, loss: Floats) -> Floats:
+        """Expected losses of whole plays, ``[n_players]``, as payoffs."""
+        return np.asarray(self.leaves.best - loss * self.leaves.payoff_range)
+
+    def __repr__(self) -> str:
+        return f"SequenceForm({self.game!r}, leaves={len(self.leaves)})"
+
+
+_forms: WeakKeyDictionary[Game, SequenceForm] = WeakKeyDictionary()
+
+
+def sequence_form(game: Game) -> SequenceForm:
+    """The sequence form of ``game``; made once and kept as long as somebody uses it."""
+    if (form := _forms.get(game)) is None:
+        plexes = treeplexes(game)
+        form = SequenceForm(game, plexes, leaf_table(game, plexes))
+        _forms[game] = form
+    return form
