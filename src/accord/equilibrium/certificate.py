@@ -1,0 +1,366 @@
+"""How far a correlated policy is from equilibrium, exactly, and the deviation that proves it.
+
+A certificate holds, for each K asked for, the K-EFCE gap of every player in payoff units (unclamped: for
+K >= 1 a gap cannot be negative, because phi may obey; at K = 0 it can) and her best deviation, both as a
+modification phi and in words. Beside them stand the gaps of neighbouring notions: the trigger gap
+(eq. trigger-def), the NFCCE gap, which is the one at K = 0, the behavioural (BCE) gap, which is the one
+at K = infinity, and the normal-form gap.
+
+For K >= 1 the gain of phi splits into its *first* deviations: obey up to infoset x, be told r there, play
+something else and go on as phi says. Each such event has a probability and a gain, and the gains
+add up to the gap (this is the decomposition behind Proposition trigger).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord._jit import jit
+from accord.deviations.counting import checked_k
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import RechistoryTree
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import add_deviation_loss, choose_actions
+from accord.equilibrium.normal_form import nfce_gaps
+from accord.errors import BudgetError, MismatchError
+from accord.game.tree import Game
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import Floats
+from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
+
+
+@dataclass(frozen=True)
+class FirstDeviation:
+    """One way to leave the mediator: told ``told`` at ``infoset``, play ``plays`` instead."""
+
+    player: str
+    infoset: str
+    told: str
+    plays: str
+    gain: float  # what it adds to the player's expected payoff
+    probability: float  # that she gets there by obeying and is told this
+
+    def __str__(self) -> str:
+        return (
+            f"player {self.player} at {self.infoset!r} told {self.told!r} plays {self.plays!r} "
+            f"instead: gains {self.gain:.4g}; reached with probability {self.probability:.3g}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A player's best deviation: the modification, its gain, and what it does first."""
+
+    player: str
+    gain: float
+    modification: Modification
+    first_deviations: tuple[FirstDeviation, ...]  # by gain, largest first; empty at K = 0
+
+    def __str__(self) -> str:
+        if self.modification.tree.k == 0:
+            return f"player {self.player} {_plan(self.modification)}: gains {self.gain:.4g}"
+        if not self.first_deviations:
+            return f"player {self.player} cannot gain by deviating"
+        more = len(self.first_deviations) - 1
+        return str(self.first_deviations[0]) + (f" (and {more} more such places)" if more else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """The gap at one K."""
+
+    k: float
+    players: tuple[float, ...]  # per player, in payoff units
+    relative: float  # the largest gap in units of that player's payoff range
+    witnesses: tuple[Witness, ...]
+
+    @property
+    def gap(self) -> float:
+        """The paper's K-EFCE gap: the maximum over players."""
+        return max(self.players)
+
+    @property
+    def sum(self) -> float:
+        """The sum over players, which OpenSpiel reports."""
+        return math.fsum(self.players)
+
+
+@dataclass(frozen=True)
+class TriggerGap:
+    """The gap of trigger policies, and the best trigger."""
+
+    gap: float
+    trigger: FirstDeviation | None
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What :func:`certify` found."""
+
+    game: str
+    values: tuple[float, ...]  # expected payoffs when everybody obeys
+    gaps: tuple[Gap, ...]  # one per K asked for
+    trigger: TriggerGap
+    nfce_gap: float | None  # None if refused
+    nfce_refusal: str | None  # why
+
+    def __getitem__(self, k: float) -> Gap:
+        for gap in self.gaps:
+            if gap.k == k:
+                return gap
+        raise KeyError(k)
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate as one JSON object; ``k`` is a number or ``"inf"``."""
+        return {
+            "game": self.game,
+            "value": list(self.values),
+            "gaps": [
+                {
+                    "k": "inf" if math.isinf(gap.k) else int(gap.k),
+                    "gap": gap.gap,
+                    "relative": gap.relative,
+                    "sum": gap.sum,
+                    "players": list(gap.players),
+                    "witness": [_witness_to_json(w) for w in gap.witnesses],
+                }
+                for gap in self.gaps
+            ],
+            "trigger_gap": self.trigger.gap,
+            "trigger": None if self.trigger.trigger is None else vars(self.trigger.trigger),
+            "nfce_gap": self.nfce_gap,
+            "nfce_reason": self.nfce_refusal,
+        }
+
+
+def certify(
+    game: Game,
+    policy: CorrelatedPolicy,
+    k: float | SupportsIndex | Iterable[float | SupportsIndex] = (0, 1, math.inf),
+    *,
+    budget: int | None = None,
+) -> Certificate:
+    """The exact gaps of ``policy`` in ``game``, with witnesses.
+
+    Args:
+        game: The game the policy is for.
+        policy: Whatever produced it.
+        k: One K or several: 0, 1, ..., ``math.inf``.
+        budget: Bytes that may be used; by default what is free.
+
+    Raises:
+        ArgumentError: If some K is not a whole number or infinity.
+        MismatchError: If the policy is for another game.
+        BudgetError: If there are too many rechistories.
+    """
+    if policy.game is not game and policy.game.digest != game.digest:
+        raise MismatchError(
+            f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
+        )
+    many: Any = k if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+    ks = [checked_k(one) for one in many]
+    form = sequence_form(policy.game)
+    evaluators = [
+        [_Evaluator(RechistoryTree.build(plex, k, budget)) for plex in form.plexes] for k in ks
+    ]
+    triggers = [_Evaluator(RechistoryTree.build_triggers(plex, budget)) for plex in form.plexes]
+    obeying = _add_up(form, policy, [*evaluators, triggers])
+    try:
+        nfce, refusal = float(nfce_gaps(policy).max()), None
+    except BudgetError as error:
+        nfce, refusal = None, str(error)
+    return Certificate(
+        game=game.name,
+        values=tuple(map(float, form.payoffs(obeying.loss))),
+        gaps=tuple(
+            _gap(form, k, players, obeying) for k, players in zip(ks, evaluators, strict=True)
+        ),
+        trigger=_trigger_gap(form, triggers, obeying),
+        nfce_gap=nfce,
+        nfce_refusal=refusal,
+    )
+
+
+class _Evaluator:
+    """Adds up U for one player and one rechistory tree, and solves for the best deviation."""
+
+    def __init__(self, tree: RechistoryTree) -> None:
+        self.tree = tree
+        self.total = np.zeros(tree.n_cells)
+        self.rec_reach = np.zeros(tree.n_nodes)
+        self.choice = np.zeros(int(tree.first_row[-1]), np.int32)
+
+    def add(self, behavior: Floats, loss: Floats, weight: float) -> None:
+        tree = self.tree
+        add_deviation_loss(
+            tree.plex.arrays, tree.arrays, behavior, loss, weight, self.rec_reach, self.total
+        )
+
+    def solve(self) -> float:
+        """The least loss of any deviation; ``total`` and ``choice`` are those of the best one."""
+        tree = self.tree
+        choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, self.total, self.choice)
+        return float(self.total[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Obeying:
+    """What happens when everybody obeys, per player."""
+
+    loss: Floats  # [n_players] expected loss of a play
+    seq_loss: tuple[Floats, ...]  # [n_sequences] sum_t w_t reach(seq) L(seq)
+    seq_prob: tuple[Floats, ...]  # [n_sequences] probability of getting there and being told so
+
+
+def _add_up(
+    form: SequenceForm, policy: CorrelatedPolicy, evaluators: list[list[_Evaluator]]
+) -> _Obeying:
+    """Feed every component to every evaluator."""
+    sizes = [plex.n_sequences for plex in form.plexes]
+    obeying = _Obeying(
+        np.zeros(form.n_players),
+        tuple(np.zeros(size) for size in sizes),
+        tuple(np.zeros(size) for size in sizes),
+    )
+    losses, sums = (tuple(np.empty(size) for size in sizes) for _ in range(2))
+    for weight, behaviors in policy.components():
+        reach = joint_reach(form.plexes, behaviors)
+        for i, own in enumerate(form.split(reach)):
+            plex, leaves = form.plexes[i].arrays, form.leaves.arrays[i]
+            compute_loss(leaves._replace(loss=leaves.prob), reach, losses[i])
+            compute_cf_loss(plex, behaviors[i], losses[i], sums[i])
+            obeying.seq_prob[i][:] += weight * own * sums[i]
+            compute_loss(leaves, reach, losses[i])
+            compute_cf_loss(plex, behaviors[i], losses[i], sums[i])
+            obeying.seq_loss[i][:] += weight * own * sums[i]
+            obeying.loss[i] += weight * sums[i][0]
+            for players in evaluators:
+                players[i].add(behaviors[i], losses[i], weight)
+    return obeying
+
+
+def _gap(form: SequenceForm, k: float, players: list[_Evaluator], obeying: _Obeying) -> Gap:
+    saved = [float(obeying.loss[i]) - one.solve() for i, one in enumerate(players)]
+    scale = form.leaves.payoff_range
+    witnesses = tuple(
+        Witness(
+            form.game.player_labels[i],
+            float(saved[i] * scale[i]),
+            Modification(one.tree, one.choice),
+            _first_deviations(form, i, one, obeying) if one.tree.k else (),
+        )
+        for i, one in enumerate(players)
+    )
+    return Gap(k, tuple(w.gain for w in witnesses), max(saved), witnesses)
+
+
+def _first_deviations(
+    form: SequenceForm, i: int, one: _Evaluator, obeying: _Obeying
+) -> tuple[FirstDeviation, ...]:
+    plex, tree = one.tree.plex, one.tree
+    obedient = np.empty(plex.n_infosets, np.int32)
+    _find_obedient(plex.arrays, tree.arrays, obedient)
+    n_actions = plex.n_actions
+    found = []
+    leaves = np.zeros(plex.n_sequences, bool)  # phi has left the mediator before this sequence
+    for x in range(plex.n_infosets):
+        first, n = int(plex.first_seq[x]), int(n_actions[x])
+        rows = one.choice[tree.first_row[obedient[x]] :][:n]
+        before = leaves[plex.parent_seq[x]]
+        for r in range(n):
+            leaves[first + r] = before or rows[r] != r
+            if before or rows[r] == r:
+                continue
+            cell = int(tree.arrays.first_cell[obedient[x]]) + r * n + int(rows[r])
+            saved = obeying.seq_loss[i][first + r] - one.total[cell]
+            found.append(_event(form, i, x, r, int(rows[r]), float(saved), obeying))
+    return tuple(sorted(found, key=lambda event: -event.gain))
+
+
+def _trigger_gap(
+    form: SequenceForm, players: list[_Evaluator], obeying: _Obeying
+) -> TriggerGap:
+    """The best single trigger of any player; the gap is 0 if no trigger gains."""
+    best: FirstDeviation | None = None
+    for i, one in enumerate(players):
+        one.solve()
+        plex, tree = one.tree.plex, one.tree
+        for x in range(plex.n_infosets):
+            node, n = int(tree.arrays.first_node[x]), int(plex.n_actions[x])
+            cells = one.total[tree.arrays.first_cell[node] :][: n * n].reshape(n, n)
+            saved = obeying.seq_loss[i][plex.first_seq[x] :][:n] - cells.min(axis=1)
+            r = int(saved.argmax())
+            event = _event(form, i, x, r, int(cells[r].argmin()), float(saved[r]), obeying)
+            if best is None or event.gain > best.gain:
+                best = event
+    return TriggerGap(0.0 if best is None else best.gain, best)
+
+
+def _event(
+    form: SequenceForm, i: int, x: int, r: int, a: int, saved: float, obeying: _Obeying
+) -> FirstDeviation:
+    actions = form.plexes[i].action_labels[x]
+    return FirstDeviation(
+        player=form.game.player_labels[i],
+        infoset=form.plexes[i].infoset_labels[x],
+        told=actions[r],
+        plays=actions[a],
+        gain=saved * float(form.leaves.payoff_range[i]),
+        probability=float(obeying.seq_prob[i][form.plexes[i].first_seq[x] + r]),
+    )
+
+
+def _plan(phi: Modification) -> str:
+    """A K = 0 modification in words: the plan that ignores the mediator, where it can get to."""
+    plex = phi.tree.plex
+    steps = []
+    reached = np.zeros(plex.n_sequences, bool)
+    reached[0] = True
+    for x in range(plex.n_infosets):
+        if reached[plex.parent_seq[x]]:
+            a = int(phi.choice[phi.tree.first_row[phi.tree.arrays.first_node[x]]])
+            reached[plex.first_seq[x] + a] = True
+            steps.append(f"{plex.action_labels[x][a]!r} at {plex.infoset_labels[x]!r}")
+    shown = ", ".join(steps[:4]) + (f" and {len(steps) - 4} more" if len(steps) > 4 else "")
+    return f"ignores every recommendation and plays {shown}"
+
+
+def _witness_to_json(witness: Witness) -> dict[str, Any]:
+    return {
+        "player": witness.player,
+        "gain": witness.gain,
+        "text": str(witness),
+        "deviations": [vars(event) for event in witness.first_deviations],
+    }
+
+
+@jit
+def _find_obedient(plex: Any, tree: Any, obedient: Any) -> None:
+    """Overwrite ``obedient[x]`` with the rechistory at x of a player who was told what she did."""
+    for x in range(len(plex.parent_seq)):
+        seq = plex.parent_seq[x]
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            above = tree.parent[node]
+            if tree.rec_seq[node] != seq:
+                continue
+            if seq == 0 or above == obedient[_infoset_before(plex, seq)]:
+                obedient[x] = node
+                break
+
+
+@jit
+def _infoset_before(plex: Any, seq: int) -> int:
+    """The infoset of ``seq``, by bisection."""
+    low, high = 0, len(plex.first_seq) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if plex.first_seq[middle] <= seq:
+            low = middle
+        else:
+            high = middle
+    return low

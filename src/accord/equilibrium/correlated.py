@@ -1,0 +1,165 @@
+"""Correlated policies: the mediator's lottery over product policies.
+
+A correlated policy (Section 2 of Song, Mei, Bai 2022) draws one product policy before the game starts and
+then recommends, at each infoset a player reaches, an action drawn from her part of it. It is stored as
+weights and, per component, one joint behaviour vector: every player's behaviour over her sequences, one
+player after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from accord.errors import PolicyError
+from accord.game.tree import Game
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Floats, Treeplex
+from accord.treeplex.values import expected_values, joint_reach
+
+TOLERANCE = 1e-6
+"""How far a sum of probabilities may be from one. What is within is normalised."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorrelatedPolicy:
+    """Weights over product policies of one game. Immutable and validated."""
+
+    game: Game
+    weights: Floats  # [n_components] positive, sum to one
+    behavior: Floats  # [n_components, n_sequences] joint behaviours
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        behavior = np.array(self.behavior, dtype=np.float64)
+        form = sequence_form(self.game)
+        if weights.ndim != 1 or behavior.shape != (len(weights), form.n_sequences) or not len(weights):
+            raise PolicyError(
+                f"a correlated policy needs one weight and one vector of {form.n_sequences} "
+                f"probabilities per component; got shapes {weights.shape} and {behavior.shape}"
+            )
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))[0])
+            raise PolicyError(
+                f"component {bad}: the weight must be positive and finite; got {weights[bad]}"
+            )
+        if abs(weights.sum() - 1.0) > TOLERANCE:
+            raise PolicyError(f"the weights must sum to one; they sum to {weights.sum()!r}")
+        for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
+            _check_probabilities(self.game, i, plex, part)
+        weights /= weights.sum()
+        for array in (weights, behavior):
+            array.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "behavior", behavior)
+
+    @classmethod
+    def from_components(
+        cls, game: Game, components: Sequence[tuple[float, Sequence[ArrayLike]]]
+    ) -> CorrelatedPolicy:
+        """From ``(weight, (behavior of player 1, behavior of player 2, ...))`` pairs."""
+        sizes = [plex.n_sequences for plex in sequence_form(game).plexes]
+        for c, (_, behaviors) in enumerate(components):
+            got = [len(np.atleast_1d(b)) for b in behaviors]
+            if got != sizes:
+                raise PolicyError(
+                    f"component {c}: each player needs one probability per sequence, {sizes}; got {got}"
+                )
+        return cls(
+            game,
+            np.array([weight for weight, _ in components], dtype=np.float64),
+            np.array([np.concatenate(list(behaviors)) for _, behaviors in components]),
+        )
+
+    @classmethod
+    def product(cls, game: Game, behaviors: Sequence[ArrayLike]) -> CorrelatedPolicy:
+        """One product policy, without correlation."""
+        return cls.from_components(game, [(1.0, behaviors)])
+
+    @classmethod
+    def from_device(
+        cls, game: Game, device: Sequence[tuple[float, Sequence[Mapping[str, str]]]]
+    ) -> CorrelatedPolicy:
+        """From pure profiles in labels: ``(weight, ({infoset: action, ...} per player))`` pairs."""
+        form = sequence_form(game)
+        behavior = np.zeros((len(device), form.n_sequences))
+        for c, (_, profile) in enumerate(device):
+            if len(profile) != game.n_players:
+                raise PolicyError(
+                    f"component {c}: one mapping per player, {game.n_players}; got {len(profile)}"
+                )
+            for i, part in enumerate(form.split(behavior[c])):
+                _fill_pure(game, c, i, form.plexes[i], profile[i], part)
+        return cls(game, np.array([weight for weight, _ in device], dtype=np.float64), behavior)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.weights)
+
+    def components(self) -> Iterator[tuple[float, tuple[Floats, ...]]]:
+        """``(weight, (behavior of each player))`` of every component, as views."""
+        form = sequence_form(self.game)
+        for weight, joint in zip(self.weights, self.behavior, strict=True):
+            yield float(weight), form.split(joint)
+
+    def values(self) -> Floats:
+        """``[n_players]`` expected payoffs when everybody obeys."""
+        form = sequence_form(self.game)
+        total = np.zeros(form.n_players)
+        for weight, behaviors in self.components():
+            total += weight * expected_values(form.leaves, joint_reach(form.plexes, behaviors))
+        return total
+
+    def __repr__(self) -> str:
+        return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"
+
+
+def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> None:
+    """Check one player's behaviours in every component; normalise them in place."""
+    part[:, 0] = 1.0
+    if not plex.n_infosets:
+        return
+    bad = ~(np.isfinite(part) & (part >= 0.0))
+    if bad.any():
+        c, seq = map(int, np.argwhere(bad)[0])
+        x = int(plex.seq_infoset[seq])
+        raise PolicyError(
+            f"{_place(game, c, i, x)}: probabilities must be non-negative and finite; got "
+            f"{part[c, seq]} for action {plex.action_labels[x][seq - plex.first_seq[x]]!r}"
+        )
+    sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
+    if (off := np.abs(sums - 1.0) > TOLERANCE).any():
+        c, x = map(int, np.argwhere(off)[0])
+        raise PolicyError(
+            f"{_place(game, c, i, x)}: probabilities must sum to one; they sum to {sums[c, x]!r}"
+        )
+    part[:, 1:] /= np.repeat(sums, plex.n_actions, axis=1)
+
+
+def _fill_pure(
+    game: Game, c: int, i: int, plex: Treeplex, actions: Mapping[str, str], part: Floats
+) -> None:
+    part[0] = 1.0
+    unknown = dict(actions)
+    for x, label in enumerate(plex.infoset_labels):
+        if label not in actions:
+            raise PolicyError(f"{_place(game, c, i, x)}: no action is given for this infoset")
+        if (action := unknown.pop(label)) not in plex.action_labels[x]:
+            raise PolicyError(
+                f"{_place(game, c, i, x)}: {action!r} is no action here; the actions are "
+                f"{', '.join(map(repr, plex.action_labels[x]))}"
+            )
+        part[plex.first_seq[x] + plex.action_labels[x].index(action)] = 1.0
+    if unknown:
+        raise PolicyError(
+            f"component {c}, player {game.player_labels[i]}: the game has no infoset "
+            f"{next(iter(unknown))!r}"
+        )
+
+
+def _place(game: Game, c: int, i: int, x: int) -> str:
+    label = game.infoset_labels[i][x]
+    return f"component {c}, player {game.player_labels[i]}, infoset {label!r}"
