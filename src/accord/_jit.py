@@ -21,7 +21,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def jit(function: Function) -> Function:
     """Compile on first call, release the GIL, cache on disk. Division by zero gives inf or NaN."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled  # type: ignore[no-any-return]
 
 
 def cache_folder() -> Path:
@@ -40,5 +41,6 @@ def cache_folder() -> Path:
     return home / "accord" / digest.hexdigest()[:16]
 
 
-if not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = str(cache_folder())
+_config: Any = numba.config
+if not _config.CACHE_DIR:
+    _config.CACHE_DIR = str(cache_folder())

@@ -1,8 +1,8 @@
 """How many rechistories there are, before any is made.
 
-At an infoset reached through decisions with A_1, ..., A_{h-1} actions, a rechistory with j mismatches
-chooses which j of them were disobeyed and what was recommended instead: e_j(A_1 - 1, ..., A_{h-1} - 1)
-ways, the elementary symmetric polynomial. So there are
+At an infoset reached through decisions with A_1, ..., A_{h-1} actions, a rechistory with j
+mismatches chooses which j of them were disobeyed and what was recommended instead: e_j(A_1 - 1,
+..., A_{h-1} - 1) ways, the elementary symmetric polynomial. So there are
 
     sum_{j < K} e_j   SWAP rechistories      (Type I:  fewer than K deviations so far), and
     e_K               EXTERNAL rechistories  (Type II: the K-th deviation fixes the rest),
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -85,18 +85,18 @@ def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCo
 
 
 def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
-    """``[n_infosets]`` numbers of SWAP and of EXTERNAL rechistories, for ``k`` up to the horizon."""
+    """``[n_infosets]`` numbers of SWAP and of EXTERNAL rechistories, for ``k`` <= the horizon."""
     swap, external = np.zeros(plex.n_infosets), np.zeros(plex.n_infosets)
-    above: Any = None  # e_0 .. e_K of the previous layer's infosets
+    above, start_above = np.empty((0, k + 1)), 0  # e_0 .. e_K of the previous layer's infosets
     for start, end in zip(plex.layers[:-1], plex.layers[1:], strict=True):
         ways = np.zeros((end - start, k + 1))
-        if above is None:
+        if start == 0:
             ways[:, 0] = 1.0
         else:
             parent = plex.seq_infoset[plex.parent_seq[start:end]]
-            ways += above[parent - previous]
-            ways[:, 1:] += above[parent - previous, :-1] * (plex.n_actions[parent, None] - 1.0)
+            ways += above[parent - start_above]
+            ways[:, 1:] += above[parent - start_above, :-1] * (plex.n_actions[parent, None] - 1.0)
         swap[start:end] = ways[:, :-1].sum(axis=1)
         external[start:end] = ways[:, -1]
-        above, previous = ways, start
+        above, start_above = ways, int(start)
     return swap, external

@@ -1,12 +1,13 @@
 """Strategy modifications phi and what executing them means.
 
-A K-EFCE strategy modification phi (Definition strategy-modification of Song, Mei, Bai 2022) swaps the
-recommendation at every SWAP rechistory and picks an action at every EXTERNAL one. It is a vector over
-the rows of a :class:`~accord.deviations.rechistory.RechistoryTree`: ``choice[first_row[node] + r]`` is
-phi(x, b, r) at a SWAP node, ``choice[first_row[node]]`` is phi(x, b) at an EXTERNAL one.
+A K-EFCE strategy modification phi (Definition strategy-modification of Song, Mei, Bai 2022) swaps
+the recommendation at every SWAP rechistory and picks an action at every EXTERNAL one. It is a
+vector over the rows of a :class:`~accord.deviations.rechistory.RechistoryTree`:
+``choice[first_row[node] + r]`` is phi(x, b, r) at a SWAP node, ``choice[first_row[node]]`` is
+phi(x, b) at an EXTERNAL one.
 
-:meth:`Modification.execute` is Algorithm 1, word by word. :meth:`Modification.sequence_form` is the exact
-policy that it induces, Lemma general-balancing-mu:
+:meth:`Modification.execute` is Algorithm 1, word by word. :meth:`Modification.sequence_form` is
+the exact policy that it induces, Lemma general-balancing-mu:
 
     (phi o pi)_{1:h}(x, a) = sum over rechistories b at x of S_b * [phi took the way to x]
                              * sum_r pi(r | x) [phi(x, b, r) = a]        (SWAP), or [phi(x, b) = a].
@@ -61,8 +62,8 @@ class Modification:
         """Algorithm 1: play phi o pi against whatever brings the infosets.
 
         Args:
-            infosets: The player's infosets as the game reveals them, one after the other. Each may depend
-                on the action yielded before it.
+            infosets: The player's infosets as the game reveals them, one after the other. Each
+                may depend on the action yielded before it.
             recommend: Draws the recommendation of pi at an infoset. Called only while b is Type I.
 
         Yields:
@@ -91,7 +92,8 @@ class Modification:
             if self.tree.rechistory(node) == b:
                 return node
         raise ArgumentError(
-            f"infoset {x} does not follow the infosets and actions before it: no rechistory {b} there"
+            f"infoset {x} does not follow the infosets and actions before it: it has no "
+            f"rechistory {b}"
         )
 
     def sequence_form(self, behavior: Floats) -> Floats:
@@ -150,5 +152,3 @@ def _infoset_of(tree: Any, node: int) -> int:
         else:
             high = middle
     return low
-
-

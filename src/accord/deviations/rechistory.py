@@ -1,20 +1,22 @@
 """The tree of recommendation histories of one player.
 
-A deviator at infoset x remembers what was recommended to her on the way: a *rechistory* b, Section 3
-of Song, Mei, Bai 2022. With ``(a_1, ..., a_{h-1})`` the actions that lead to x,
+A deviator at infoset x remembers what was recommended to her on the way: a *rechistory* b,
+Section 3 of Song, Mei, Bai 2022. With ``(a_1, ..., a_{h-1})`` the actions that lead to x,
 
 * b_{1:h-1} is SWAP (Type I) if fewer than K of its entries differ from the a's: she still sees the
   recommendation at x and may swap it;
-* b_{1:h'} is EXTERNAL (Type II) if its K-th mismatch is the last, at h': the mediator is silent since.
+* b_{1:h'} is EXTERNAL (Type II) if its K-th mismatch is the last, at h': the mediator is silent
+  since.
 
 The pairs (infoset, rechistory) form a tree. Below a SWAP node at x, for each recommendation r and
-each infoset x' that follows (x, a), there is a SWAP node if the mismatches so far plus [r != a] stay
-below K, else an EXTERNAL node; below an EXTERNAL node there are EXTERNAL nodes. One number says how
-a node hangs on its parent: the *cell* (r, a) of the SWAP parent, or the cell (a) of the EXTERNAL one.
+each infoset x' that follows (x, a), there is a SWAP node if the mismatches so far plus [r != a]
+stay below K, else an EXTERNAL node; below an EXTERNAL node there are EXTERNAL nodes. One number
+says how a node hangs on its parent: the *cell* (r, a) of the SWAP parent, or the cell (a) of the
+EXTERNAL one.
 
-Node 0 and cell 0 stand for "before the first decision". The nodes of infoset x stand together, SWAP
-before EXTERNAL; the cells of a node stand together, row r of a SWAP node from ``first_cell + r * A``.
-So one multiplication per node gives its time selection S_b (Lines 5-6 of Algorithm 2),
+Node 0 and cell 0 stand for "before the first decision". The nodes of infoset x stand together,
+SWAP before EXTERNAL; the cells of a node stand together, row r of a SWAP node from ``first_cell +
+r * A``. So one multiplication per node gives its time selection S_b (Lines 5-6 of Algorithm 2),
 
     rec_reach[node] = rec_reach[parent[node]] * behavior[rec_seq[node]],
 
@@ -92,8 +94,9 @@ class RechistoryTree:
     def build_triggers(cls, plex: Treeplex, budget: int | None = None) -> RechistoryTree:
         """The tree of trigger policies (Section 3.2): obey until (x, r) is recommended, then never.
 
-        It is the tree of K = 1 with one difference: after the recommendation r at x, playing r too is
-        a deviation like any other. Obeying on continues no cell: ``parent_cell`` is ``ROOT``.
+        It is the tree of K = 1 with one difference: after the recommendation r at x, playing r
+        too is a deviation like any other. Obeying on continues no cell: ``parent_cell`` is
+        ``ROOT``.
         """
         swap = np.ones(plex.n_infosets)
         external = np.zeros(plex.n_infosets)
@@ -153,8 +156,8 @@ class RechistoryTree:
 
 
 def check_budget(count: RechistoryCount, budget: int | None = None) -> None:
-    """Refuse a tree whose learner would need more than ``budget`` bytes, by default what is free."""
-    available = psutil.virtual_memory().available if budget is None else budget
+    """Refuse a tree whose learner would need more than ``budget`` bytes (by default: the free)."""
+    available = int(psutil.virtual_memory().available) if budget is None else budget
     if count.learner_bytes > available or count.cells > MAX_CELLS:
         raise BudgetError(
             f"at k = {count.k} there are {count.nodes:.4g} rechistories with {count.cells:.4g} "

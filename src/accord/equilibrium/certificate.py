@@ -1,14 +1,14 @@
 """How far a correlated policy is from equilibrium, exactly, and the deviation that proves it.
 
-A certificate holds, for each K asked for, the K-EFCE gap of every player in payoff units (unclamped: for
-K >= 1 a gap cannot be negative, because phi may obey; at K = 0 it can) and her best deviation, both as a
-modification phi and in words. Beside them stand the gaps of neighbouring notions: the trigger gap
-(eq. trigger-def), the NFCCE gap, which is the one at K = 0, the behavioural (BCE) gap, which is the one
-at K = infinity, and the normal-form gap.
+A certificate holds, for each K asked for, the K-EFCE gap of every player in payoff units
+(unclamped: for K >= 1 a gap cannot be negative, because phi may obey; at K = 0 it can) and her
+best deviation, both as a modification phi and in words. Beside them stand the gaps of
+neighbouring notions: the trigger gap (eq. trigger-def), the NFCCE gap, which is the one at K = 0,
+the behavioural (BCE) gap, which is the one at K = infinity, and the normal-form gap.
 
-For K >= 1 the gain of phi splits into its *first* deviations: obey up to infoset x, be told r there, play
-something else and go on as phi says. Each such event has a probability and a gain, and the gains
-add up to the gap (this is the decomposition behind Proposition trigger).
+For K >= 1 the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
+there, play something else and go on as phi says. Each such event has a probability and a gain,
+and the gains add up to the gap (this is the decomposition behind Proposition trigger).
 """
 
 from __future__ import annotations
@@ -162,8 +162,7 @@ def certify(
         raise MismatchError(
             f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
         )
-    many: Any = k if isinstance(k, Iterable) and not isinstance(k, str) else [k]
-    ks = [checked_k(one) for one in many]
+    ks = [checked_k(one) for one in (k if isinstance(k, Iterable) else [k])]
     form = sequence_form(policy.game)
     evaluators = [
         [_Evaluator(RechistoryTree.build(plex, k, budget)) for plex in form.plexes] for k in ks
@@ -282,9 +281,7 @@ def _first_deviations(
     return tuple(sorted(found, key=lambda event: -event.gain))
 
 
-def _trigger_gap(
-    form: SequenceForm, players: list[_Evaluator], obeying: _Obeying
-) -> TriggerGap:
+def _trigger_gap(form: SequenceForm, players: list[_Evaluator], obeying: _Obeying) -> TriggerGap:
     """The best single trigger of any player; the gap is 0 if no trigger gains."""
     best: FirstDeviation | None = None
     for i, one in enumerate(players):

@@ -1,9 +1,9 @@
 """Correlated policies: the mediator's lottery over product policies.
 
-A correlated policy (Section 2 of Song, Mei, Bai 2022) draws one product policy before the game starts and
-then recommends, at each infoset a player reaches, an action drawn from her part of it. It is stored as
-weights and, per component, one joint behaviour vector: every player's behaviour over her sequences, one
-player after the other.
+A correlated policy (Section 2 of Song, Mei, Bai 2022) draws one product policy before the game
+starts and then recommends, at each infoset a player reaches, an action drawn from her part of it.
+It is stored as weights and, per component, one joint behaviour vector: every player's behaviour
+over her sequences, one player after the other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ class CorrelatedPolicy:
         weights = np.array(self.weights, dtype=np.float64)
         behavior = np.array(self.behavior, dtype=np.float64)
         form = sequence_form(self.game)
-        if weights.ndim != 1 or behavior.shape != (len(weights), form.n_sequences) or not len(weights):
+        if (
+            weights.ndim != 1
+            or behavior.shape != (len(weights), form.n_sequences)
+            or not len(weights)
+        ):
             raise PolicyError(
                 f"a correlated policy needs one weight and one vector of {form.n_sequences} "
                 f"probabilities per component; got shapes {weights.shape} and {behavior.shape}"
@@ -66,7 +70,8 @@ class CorrelatedPolicy:
             got = [len(np.atleast_1d(b)) for b in behaviors]
             if got != sizes:
                 raise PolicyError(
-                    f"component {c}: each player needs one probability per sequence, {sizes}; got {got}"
+                    f"component {c}: each player needs one probability per sequence, {sizes}; "
+                    f"got {got}"
                 )
         return cls(
             game,

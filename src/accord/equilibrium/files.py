@@ -5,10 +5,10 @@ JSON, for people and other programs::
     {"format": "accord-policy", "version": 1, "game": "...", "digest": "...", "players": 2,
      "components": [{"weight": 0.25, "policy": [{"<infoset label>": [p, ...], ...}, {...}]}, ...]}
 
-with one object per player and probabilities in the game's action order; or ``.npz`` with the same content
-as NumPy arrays, for large ones: ``weights``, and per player i (from 1) ``infosets_i``, ``n_actions_i`` and
-``probabilities_i``, one row per component, the infosets one after the other. ``digest`` is optional; where
-it is present it must be the game's.
+with one object per player and probabilities in the game's action order; or ``.npz`` with the same
+content as NumPy arrays, for large ones: ``weights``, and per player i (from 1) ``infosets_i``,
+``n_actions_i`` and ``probabilities_i``, one row per component, the infosets one after the other.
+``digest`` is optional; where it is present it must be the game's.
 """
 
 from __future__ import annotations

@@ -6,12 +6,13 @@ Definition kefce of Song, Mei, Bai 2022: with weights w_t over product policies 
 
 For fixed phi the deviator's loss is linear in the products S_b^t pi^t(r | x) l^t(x, a), so the sums
 
-    U_b[r, a] = sum_t w_t S_b^t pi^t(r | x) l^t(x, a)      (EXTERNAL: U_b[a] = sum_t w_t S_b^t l^t(x, a))
+    SWAP      U_b[r, a] = sum_t w_t S_b^t pi^t(r | x) l^t(x, a)
+    EXTERNAL  U_b[a]    = sum_t w_t S_b^t l^t(x, a)
 
-over all policies are all that is needed, l being the *immediate* loss. The best phi follows from one
-sweep from the last layer to the first: at each rechistory and recommendation take the action with the
-least total, and add the node's total to the cell of its parent that it continues. What arrives at cell
-0 is the least loss of any deviation; the actions taken are the witness phi.
+over all policies are all that is needed, l being the *immediate* loss. The best phi follows from
+one sweep from the last layer to the first: at each rechistory and recommendation take the action
+with the least total, and add the node's total to the cell of its parent that it continues. What
+arrives at cell 0 is the least loss of any deviation; the actions taken are the witness phi.
 
 Memory does not grow with the number of policies: each is added and forgotten.
 """
@@ -32,8 +33,8 @@ from accord.treeplex.values import compute_cf_loss
 class RegretMeter:
     """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret).
 
-    Feed it every policy with the immediate losses it met; ask at any time. Works for one player alone
-    against arbitrary opponents, and with weights for the gap of a mixture.
+    Feed it every policy with the immediate losses it met; ask at any time. Works for one player
+    alone against arbitrary opponents, and with weights for the gap of a mixture.
     """
 
     def __init__(self, plex: Treeplex, k: SupportsIndex | float, budget: int | None = None) -> None:
@@ -65,7 +66,7 @@ class RegretMeter:
 
 
 def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:
-    """The least total loss of any phi and a phi that has it; ties go to obeying, then to the first."""
+    """The least total loss of any phi and a phi that has it. Ties: obey, else the first."""
     total = deviation_loss.copy()
     choice = np.zeros(int(tree.first_row[-1]), np.int32)
     choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, total, choice)

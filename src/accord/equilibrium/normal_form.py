@@ -1,13 +1,15 @@
 """The normal-form gap: a deviator who sees all her recommendations at once.
 
-An NFCE modification (Definition nfce-strategy-modification of Song, Mei, Bai 2022) sees the whole pure policy
-sigma that was drawn for her, and may answer each with a policy of her own:
+An NFCE modification (Definition nfce-strategy-modification of Song, Mei, Bai 2022) sees the whole
+pure policy sigma that was drawn for her, and may answer each with a policy of her own:
 
-    gap_i = sum over sigma of  max over pi'  sum_t w_t P_t(sigma) ( V_i(pi', pi_-i^t) - V_i(sigma, pi_-i^t) ),
+    gap_i = sum over sigma of max over pi' of
+            sum_t w_t P_t(sigma) ( V_i(pi', pi_-i^t) - V_i(sigma, pi_-i^t) ),
 
-where P_t(sigma) is the probability that component t recommends sigma. A pure component recommends one
-policy, so there are at most as many as components. A mixed one recommends every policy in the product of
-its supports, one draw per infoset: these are enumerated if there are few enough, else refused.
+where P_t(sigma) is the probability that component t recommends sigma. A pure component recommends
+one policy, so there are at most as many as components. A mixed one recommends every policy in the
+product of its supports, one draw per infoset: these are enumerated if there are few enough, else
+refused.
 """
 
 from __future__ import annotations

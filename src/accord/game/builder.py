@@ -14,13 +14,15 @@ game in that form, top down, one statement per infoset, chance move or payoff:
     game = b.build()
 
 A history is a string of labels separated by blanks, ``"good X"``, or a sequence of labels,
-``("good", "X")``, which labels with blanks in them need. The empty history is the root, and is meant
-where none is given. A mistake is refused by the statement that makes it, in the labels it used.
+``("good", "X")``, which labels with blanks in them need. The empty history is the root, and is
+meant where none is given. A mistake is refused by the statement that makes it, in the labels it
+used.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
@@ -66,7 +68,7 @@ class GameBuilder:
         *histories: Labels,
         player: object,
         actions: Labels,
-        infoset: str | None = None,
+        infoset: object = None,
     ) -> None:
         """Let ``player`` move after each of the ``histories``, which she cannot tell apart.
 
@@ -79,7 +81,7 @@ class GameBuilder:
         """
         paths = self._free(histories, "move")
         i = self._player_index(player)
-        label = infoset if infoset is not None else " ".join(paths[0]) or "root"
+        label = str(infoset) if infoset is not None else " ".join(paths[0]) or "root"
         place = f"infoset {label!r} of player {self._players[i]}"
         moves = _distinct(actions, f"the actions of {place}")
         x, known = self._infosets[i].get(label, (len(self._infosets[i]), moves))
@@ -102,7 +104,7 @@ class GameBuilder:
         paths = self._free(histories, "chance move")
         place = f"the chance move after {_named(paths[0])}"
         moves = _distinct(list(outcomes), f"the outcomes of {place}")
-        probs = [float(p) for p in outcomes.values()]
+        probs = _numbers(list(outcomes.values()), place)
         for move, p in zip(moves, probs, strict=True):
             if not (math.isfinite(p) and p > 0):
                 raise GameError(
@@ -158,20 +160,17 @@ class GameBuilder:
 
     def _free(self, histories: Sequence[Labels], what: str) -> list[tuple[str, ...]]:
         """The ``histories`` as labels, if each is a node without a statement yet."""
-        paths = [self._find(history) for history in histories] or [self._find(())]
-        for n, path in enumerate(paths):
+        paths = [self._find(history) for history in histories] or [()]
+        for path, times in Counter(paths).items():
             who = self._who[self._node[path]]
-            if who != OPEN or path in paths[:n]:
-                has = (
-                    "a payoff" if who == TERMINAL
-                    else "a chance move" if who == CHANCE
-                    else f"a move of player {self._players[who]}" if who != OPEN
-                    else f"this {what}"
-                )  # fmt: skip
-                raise GameError(
-                    "a game is a tree, and every history has one continuation; "
-                    f"{_named(path)} already has {has} and cannot get a {what} too"
-                )
+            if who == OPEN and times == 1:
+                continue
+            has = {OPEN: f"this {what}", TERMINAL: "a payoff", CHANCE: "a chance move"}.get(who)
+            raise GameError(
+                "a game is a tree, and every history has one continuation; "
+                f"{_named(path)} already has {has or f'a move of player {self._players[who]}'} "
+                f"and cannot get a {what} too"
+            )
         return paths
 
     def _find(self, history: Labels) -> tuple[str, ...]:
@@ -187,7 +186,7 @@ class GameBuilder:
         elif who == TERMINAL:
             why = f"{_named(known)} has a payoff, so the game ends there"
         else:
-            moves = [label for (*above, label) in self._node if tuple(above) == known]
+            moves = [other[-1] for other in self._node if other and other[:-1] == known]
             why = f"{_named(known)} goes on with {_listed(moves)}, not with {move!r}"
         raise GameError(f"there is no history {' '.join(path)!r}: {why}")
 
@@ -217,7 +216,7 @@ class GameBuilder:
             self._prob.append(probs[a] if probs else 1.0)
 
     def _add(self, path: tuple[str, ...], amounts: Sequence[SupportsFloat]) -> None:
-        values = [float(amount) for amount in amounts]
+        values = _numbers(amounts, _named(path))
         if len(values) != len(self._players) or not all(map(math.isfinite, values)):
             raise GameError(
                 f"{_named(path)} must pay one finite number to each of the players "
@@ -237,6 +236,13 @@ def _distinct(labels: Labels, what: str) -> tuple[str, ...]:
     if not row or len(set(row)) < len(row):
         raise GameError(f"{what} must be at least one, all different; got {_listed(row)}")
     return row
+
+
+def _numbers(values: Sequence[SupportsFloat], what: str) -> list[float]:
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise GameError(f"{what} must have numbers; got {_listed(values)}") from None
 
 
 def _listed(items: Sequence[object]) -> str:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 
 class NumberedLabels(Sequence[str]):
-    """The labels ``"0"``, ``"1"``, ...; ``numbers`` renames entry ``x`` to ``numbers[x]``."""
+    """The label of entry ``x`` is the number ``numbers[x]``."""
 
     def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -28,18 +28,18 @@ class NumberedLabels(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return NumberedLabels(self._numbers[index])
-        return str(self._numbers[index])
+            return NumberedLabels(self.numbers[index])
+        return str(self.numbers[index])
 
 
 class NumberedActions(Sequence[tuple[str, ...]]):
-    """The actions ``("0", "1", ...)`` of each infoset, as many as ``n_actions[x]``."""
+    """The actions of entry ``x`` are ``("0", "1", ...)``, as many as ``numbers[x]``."""
 
-    def __init__(self, n_actions: NDArray[np.integer[Any]]) -> None:
-        self._n_actions = n_actions
+    def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
+        self.numbers = numbers
 
     def __len__(self) -> int:
-        return len(self._n_actions)
+        return len(self.numbers)
 
     @overload
     def __getitem__(self, index: int) -> tuple[str, ...]: ...
@@ -47,5 +47,5 @@ class NumberedActions(Sequence[tuple[str, ...]]):
     def __getitem__(self, index: slice) -> Sequence[tuple[str, ...]]: ...
     def __getitem__(self, index: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
         if isinstance(index, slice):
-            return NumberedActions(self._n_actions[index])
-        return tuple(map(str, range(self._n_actions[index])))
+            return NumberedActions(self.numbers[index])
+        return tuple(map(str, range(self.numbers[index])))

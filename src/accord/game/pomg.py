@@ -1,19 +1,20 @@
 """Partially observable Markov games, as in Section 2 of Song, Mei, Bai 2022.
 
-A POMG has m players, states s, an action set A_i per player and a horizon H. The first state is drawn
-from p_0. At each step h = 1, ..., H every player i sees her infoset x_i(s_h), all choose actions at the
-same time, player i gets r_{i,h}(s_h, a_h) for the joint action a_h, and the next state is drawn from
-p_h(. | s_h, a_h). The play ends after step H.
+A POMG has m players, states s, an action set A_i per player and a horizon H. The first state is
+drawn from p_0. At each step h = 1, ..., H every player i sees her infoset x_i(s_h), all choose
+actions at the same time, player i gets r_{i,h}(s_h, a_h) for the joint action a_h, and the next
+state is drawn from p_h(. | s_h, a_h). The play ends after step H.
 
-The paper assumes that the states form a tree (each state is reached by one history) and that players
-have perfect recall (each infoset is reached by one history of own infosets and actions). With
-``tree=True`` that is taken at its word and checked, and infosets are the emissions x_i(s). Otherwise
-the POMG is unrolled: nodes are histories, and an infoset of player i is everything she has seen and done,
-``x_i(s_1), a_{i,1}, ..., x_i(s_h)``. Where the paper's assumptions hold, both are the same game.
+The paper assumes that the states form a tree (each state is reached by one history) and that
+players have perfect recall (each infoset is reached by one history of own infosets and actions).
+With ``tree=True`` that is taken at its word and checked, and infosets are the emissions x_i(s).
+Otherwise the POMG is unrolled: nodes are histories, and an infoset of player i is everything she
+has seen and done, ``x_i(s_1), a_{i,1}, ..., x_i(s_h)``. Where the paper's assumptions hold, both
+are the same game.
 
-In the tree of the game a simultaneous move is a sequence of hidden moves in the order of the players, the
-rewards of a step are on the node after it, and what happens with probability one is no chance move. A
-player with a single action still has her infosets, as in the paper.
+In the tree of the game a simultaneous move is a sequence of hidden moves in the order of the
+players, the rewards of a step are on the node after it, and what happens with probability one is
+no chance move. A player with a single action still has her infosets, as in the paper.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class POMG:
 
         Args:
             initial: ``[S]`` p_0.
-            transition: ``[H, S, A_1, ..., A_m, S]`` p_h; the last step's leads nowhere and is not read.
+            transition: ``[H, S, A_1, ..., A_m, S]`` p_h; that of the last step is not read.
             reward: ``[m, H, S, A_1, ..., A_m]`` r_{i,h}.
             emission: ``[m, S]`` the number of each player's infoset at each state.
             actions: Labels of each player's actions; by default their numbers.
@@ -119,7 +120,7 @@ class POMG:
             horizon=horizon,
             initial=dict(enumerate(p_0.tolist())),
             transition=lambda h, s, joint: dict(enumerate(p[cell(h, s, joint)].tolist())),
-            reward=lambda h, s, joint: r[(slice(None), *cell(h, s, joint))].tolist(),  # type: ignore[no-any-return]
+            reward=lambda h, s, joint: [float(table[cell(h, s, joint)]) for table in r],
             emission=lambda i, s: int(x[i, s]),
             tree=tree,
             players=players,
@@ -130,8 +131,8 @@ class POMG:
         """The game tree.
 
         Raises:
-            GameError: If something is not a distribution or not finite; with ``tree=True`` also if a
-                state has two histories or a player does not have perfect recall.
+            GameError: If something is not a distribution or not finite; with ``tree=True`` also if
+                a state has two histories or a player does not have perfect recall.
         """
         if self.horizon < 1:
             raise GameError(f"a POMG must have a horizon of at least 1; got {self.horizon}")
@@ -146,7 +147,8 @@ class POMG:
         infosets = [_Infosets(name, self.tree) for name in names]
         history_of: dict[State, History] = {}
         starts = _draw(b, (), self.initial, "p_0")
-        todo = deque((1, history, state, ((),) * len(names)) for history, state in starts)
+        nothing: tuple[tuple[Hashable, ...], ...] = ((),) * len(names)
+        todo = deque((1, history, state, nothing) for history, state in starts)
         while todo:
             h, history, state, memories = todo.popleft()
             if self.tree and history_of.setdefault(state, history) != history:

@@ -9,9 +9,9 @@ a sequence of hidden moves, so the paper's partially observable Markov games are
 
 Nodes are numbered so that a parent comes before its children; node 0 is the root. Infosets are
 numbered per player, layer by layer: first by how many decisions the player has made before, then by
-the infoset and action that lead to them. So parents come before children here too, the infosets that
-follow one (infoset, action) pair stand together, and every array of the package indexed by infosets
-is indexed by this number.
+the infoset and action that lead to them. So parents come before children here too, the infosets
+that follow one (infoset, action) pair stand together, and every array of the package indexed by
+infosets is indexed by this number.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Game:
-    """A finite extensive-form game with perfect recall. Immutable; two games are equal if identical.
+    """A finite extensive-form game with perfect recall. Immutable; equal only to itself.
 
     Build one with :class:`accord.GameBuilder`, :class:`accord.POMG`, :meth:`Game.from_arrays`, or
     load one with :func:`accord.load_game`. Whatever the way, it has been validated.
@@ -139,7 +139,10 @@ class Game:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything but the name: equal digests mean the same game, label by label."""
+        """SHA-256 of the tree, its payoffs, and the labels of infosets and actions.
+
+        Equal digests mean the same game, and policies that fit one fit the other.
+        """
         digest = hashlib.sha256(b"accord-game-1")
         arrays: tuple[NDArray[Any], ...] = (
             self.player, self.parent, self.action, self.infoset,
@@ -150,7 +153,8 @@ class Game:
             digest.update(np.ascontiguousarray(array).tobytes())
         for labels in (*self.infoset_labels, *self.action_labels):
             if isinstance(labels, (NumberedLabels, NumberedActions)):
-                digest.update(f"numbered {len(labels)}".encode())
+                digest.update(b"numbered")
+                digest.update(np.ascontiguousarray(labels.numbers, np.int64).tobytes())
             else:
                 digest.update(repr(tuple(labels)).encode())
         return digest.hexdigest()

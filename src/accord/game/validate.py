@@ -6,8 +6,9 @@ offending node looked up and described in labels.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,15 @@ CHANCE_TOLERANCE = 1e-9
 """How far the probabilities of one chance node may be from one before the game is refused."""
 
 MAX_NODES = 2**31 - 2
+
+
+class _Tree(NamedTuple):
+    """The nodes, as far as infosets are concerned."""
+
+    parent: Ints
+    action: Ints
+    infoset: Ints
+    n_children: Ints
 
 
 def validated(
@@ -43,16 +53,19 @@ def validated(
     """Check everything, renumber infosets layer by layer, and return the game."""
     if not 1 <= n_players <= 127:
         raise GameError(f"a game must have 1 to 127 players; got {n_players}")
-    players = tuple(player_labels or map(str, range(1, n_players + 1)))
+    players = tuple(map(str, player_labels or range(1, n_players + 1)))
     if len(players) != n_players or len(set(players)) != n_players:
         raise GameError(f"player_labels must be {n_players} distinct names; got {players}")
 
-    who = np.ascontiguousarray(player, dtype=np.int8)
-    above = _as_ints("parent", parent, len(who))
-    move = _as_ints("action", action, len(who)).copy()
-    x_of = _as_ints("infoset", infoset, len(who)).copy()
-    prob = _as_floats("chance_prob", chance_prob, (len(who),)).copy()
-    _check_tree(who, above, n_players)
+    size = np.asarray(player).size
+    if not 1 <= size <= MAX_NODES:
+        raise GameError(f"a game must have 1 to {MAX_NODES} nodes; got {size}")
+    who = _checked_movers(_as_ints("player", player, size), n_players)
+    above = _as_ints("parent", parent, size)
+    move = _as_ints("action", action, size)
+    x_of = _as_ints("infoset", infoset, size)
+    prob = _as_floats("chance_prob", chance_prob, (size,))
+    _check_tree(above)
     move[0] = 0
     n_children, bad = _count_children(above, move)
     if bad != NO_NODE:
@@ -63,24 +76,21 @@ def validated(
         )
     _check_moves(who, n_children)
     _check_chance(who, above, prob, n_children)
-    rewards, reward_nodes = _sum_rewards(reward_node, reward, len(who), n_players)
-
-    decides = who >= 0
-    if not decides.any():
+    rewards, reward_nodes = _sum_rewards(reward_node, reward, size, players)
+    if not (who >= 0).any():
         raise GameError("a game must have at least one decision; every node is chance or terminal")
     x_of[who == TERMINAL] = NO_INFOSET
     chance_rows = tuple(tuple(row) for row in chance_labels or ())
     _check_chance_labels(who, x_of, n_children, chance_rows)
 
+    tree = _Tree(above, move, x_of, n_children)
     last = own_moves(who, above, n_players)
+    names = _per_player("infoset_labels", infoset_labels, n_players)
+    moves = _per_player("action_labels", action_labels, n_players)
     facts = []
-    for i in range(n_players):
+    for i, label in enumerate(players):
         nodes = np.flatnonzero(who == i).astype(np.int32)
-        sets = _Infosets(
-            i, players, nodes, x_of, n_children, above, move, last,
-            (infoset_labels or [None] * n_players)[i],
-            (action_labels or [None] * n_players)[i],
-        )  # fmt: skip
+        sets = _Infosets(label, nodes, last[nodes, i], tree, (names[i], moves[i]))
         x_of[nodes] = sets.rank[x_of[nodes]]
         facts.append(sets)
 
@@ -110,73 +120,41 @@ class _Infosets:
 
     def __init__(
         self,
-        i: int,
-        players: tuple[str, ...],
+        player: str,
         nodes: Ints,
-        infoset: Ints,
-        n_children: Ints,
-        parent: Ints,
-        action: Ints,
-        last: Ints,
-        labels: Sequence[str] | None,
-        actions: Sequence[tuple[str, ...]] | None,
+        previous: Ints,
+        tree: _Tree,
+        texts: tuple[Sequence[str] | None, Sequence[tuple[str, ...]] | None],
     ) -> None:
-        x = infoset[nodes]
-        size = int(x.max()) + 1 if len(x) else 0
-        first = np.full(size, NO_NODE, np.int32)  # the first node of each infoset
-        if len(x):
-            if x.min() < 0:
-                raise GameError(
-                    f"every decision node must be in an infoset numbered 0 or more; node "
-                    f"{nodes[int(x.argmin())]} of player {players[i]} is in {x.min()}"
-                )
-            first[x[::-1]] = nodes[::-1]
-            if (holes := np.flatnonzero(first == NO_NODE)).size:
-                raise GameError(
-                    f"the infosets of player {players[i]} must be numbered 0..{size - 1} without "
-                    f"holes; no node is in {holes[0]}"
-                )
-        labels = NumberedLabels(np.arange(size)) if labels is None else tuple(map(str, labels))
-        if len(labels) != size:
-            raise GameError(
-                f"player {players[i]} has {size} infosets but {len(labels)} infoset labels"
-            )
-        if isinstance(labels, tuple) and len(set(labels)) < size:
-            seen: set[str] = set()
-            twice = next(label for label in labels if label in seen or seen.add(label))
-            raise GameError(
-                f"infoset labels must be unique for each player; player {players[i]} has two "
-                f"infosets called {twice!r}"
-            )
-
-        self.n_actions: Ints = n_children[first]
-        if (bad := np.flatnonzero(n_children[nodes] != self.n_actions[x])).size:
+        """``previous`` is the node after her previous decision, ``texts`` labels and actions."""
+        x = tree.infoset[nodes]
+        size = _checked_numbers(x, nodes, player)
+        first = np.empty(size, np.int32)  # the first node of each infoset
+        first[x[::-1]] = nodes[::-1]
+        labels = _checked_labels(texts[0], size, player)
+        self.n_actions: Ints = tree.n_children[first]
+        if (bad := np.flatnonzero(tree.n_children[nodes] != self.n_actions[x])).size:
             node = int(nodes[bad[0]])
-            label = labels[int(infoset[node])]
             raise GameError(
-                f"all nodes of an infoset must have the same actions; at infoset {label!r} of "
-                f"player {players[i]} one node has {self.n_actions[infoset[node]]} and another "
-                f"has {n_children[node]}"
+                "all nodes of an infoset must have the same actions; at infoset "
+                f"{labels[int(x[bad[0]])]!r} of player {player} one node has "
+                f"{self.n_actions[x[bad[0]]]} and another has {tree.n_children[node]}"
             )
-        if actions is None:
-            actions = NumberedActions(self.n_actions)
-        else:
-            actions = _checked_actions(actions, self.n_actions, labels, players[i])
+        actions = _checked_actions(texts[1], self.n_actions, labels, player)
 
-        previous = last[nodes, i]  # the node after her previous decision, or NO_NODE
-        previous_x = np.where(previous >= 0, infoset[parent[previous]], NO_INFOSET)
-        previous_a = np.where(previous >= 0, action[previous], 0)
+        previous_x = np.where(previous >= 0, tree.infoset[tree.parent[previous]], NO_INFOSET)
+        previous_a = np.where(previous >= 0, tree.action[previous], 0)
         position = np.searchsorted(nodes, first)
         self.parent_infoset = previous_x[position].astype(np.int32)
         self.parent_action = previous_a[position].astype(np.int32)
         forgets = (previous_x != self.parent_infoset[x]) | (previous_a != self.parent_action[x])
         if forgets.any():
-            node = int(nodes[int(forgets.argmax())])
-            own = [
-                _own_history(at, i, infoset, parent, action, last, labels, actions)
-                for at in (int(first[infoset[node]]), node)
-            ]
-            raise ImperfectRecallError(players[i], labels[int(infoset[node])], (own[0], own[1]))
+            at = int(forgets.argmax())
+            one, other = (
+                _own_history(place, previous, nodes, tree, (labels, actions))
+                for place in (int(position[x[at]]), at)
+            )
+            raise ImperfectRecallError(player, labels[int(x[at])], (one, other))
 
         order = _layer_order(first, self.parent_infoset, self.parent_action)
         self.rank = np.empty(size, np.int32)
@@ -214,9 +192,12 @@ def _as_ints(name: str, values: ArrayLike, size: int) -> Ints:
     array = np.asarray(values)
     if array.shape != (size,) or array.dtype.kind not in "iu":
         raise GameError(
-            f"{name} must be {size} integers, one per node; got {array.dtype} of shape {array.shape}"
+            f"{name} must be {size} integers, one per node; got {array.dtype} of shape "
+            f"{array.shape}"
         )
-    return np.ascontiguousarray(array, dtype=np.int32)
+    if array.dtype != np.int32 and (array.min() < -(2**31) or array.max() >= 2**31):
+        raise GameError(f"{name} must be 32-bit integers; got {array.min()} to {array.max()}")
+    return np.array(array, dtype=np.int32)  # the game's own copy
 
 
 def _as_floats(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -225,12 +206,25 @@ def _as_floats(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
         raise GameError(
             f"{name} must be numbers of shape {shape}; got {array.dtype} of shape {array.shape}"
         )
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return np.array(array, dtype=np.float64)
 
 
-def _check_tree(player: NDArray[np.int8], parent: Ints, n_players: int) -> None:
-    if not 1 <= len(player) <= MAX_NODES:
-        raise GameError(f"a game must have 1 to {MAX_NODES} nodes; got {len(player)}")
+def _per_player(name: str, labels: Sequence[Any] | None, n_players: int) -> Sequence[Any]:
+    if labels is not None and len(labels) != n_players:
+        raise GameError(f"{name} must have one entry per player, {n_players}; got {len(labels)}")
+    return labels if labels is not None else [None] * n_players
+
+
+def _checked_movers(player: Ints, n_players: int) -> NDArray[np.int8]:
+    if (bad := np.flatnonzero((player < TERMINAL) | (player >= n_players))).size:
+        raise GameError(
+            f"a node must belong to a player 0..{n_players - 1}, CHANCE ({CHANCE}) or TERMINAL "
+            f"({TERMINAL}); node {bad[0]} has {player[bad[0]]}"
+        )
+    return player.astype(np.int8)
+
+
+def _check_tree(parent: Ints) -> None:
     if parent[0] != NO_NODE:
         raise GameError(f"node 0 must be the root, with parent {NO_NODE}; got {parent[0]}")
     later = np.arange(1, len(parent), dtype=np.int32)
@@ -239,11 +233,6 @@ def _check_tree(player: NDArray[np.int8], parent: Ints, n_players: int) -> None:
         raise GameError(
             "a game must be one tree with every parent before its children; "
             f"node {node} has parent {parent[node]}"
-        )
-    if (bad := np.flatnonzero((player < TERMINAL) | (player >= n_players))).size:
-        raise GameError(
-            f"a node must belong to a player 0..{n_players - 1}, CHANCE ({CHANCE}) or TERMINAL "
-            f"({TERMINAL}); node {bad[0]} has {player[bad[0]]}"
         )
 
 
@@ -256,20 +245,18 @@ def _check_moves(player: NDArray[np.int8], n_children: Ints) -> None:
 
 
 def _check_chance(player: NDArray[np.int8], parent: Ints, prob: Floats, n_children: Ints) -> None:
-    below = np.zeros(len(player), bool)
-    below[1:] = player[parent[1:]] == CHANCE
-    prob[~below] = 1.0
-    if (bad := np.flatnonzero(below & ~(np.isfinite(prob) & (prob > 0)))).size:
+    """Check the probabilities of chance nodes, and set those that no chance move has to one."""
+    total = np.zeros(len(player))
+    if (bad := _sum_chance(player, parent, prob, total)) != NO_NODE:
         raise GameError(
             "a chance outcome must have positive probability; the one from node "
-            f"{parent[bad[0]]} to node {bad[0]} has {prob[bad[0]]}; leave out what cannot happen"
+            f"{parent[bad]} to node {bad} has {prob[bad]}; leave out what cannot happen"
         )
-    total = np.bincount(parent[below], weights=prob[below], minlength=len(player))
-    off = np.abs(total - 1.0) > CHANCE_TOLERANCE
-    if (bad := np.flatnonzero(off & (player == CHANCE))).size:
+    chance = np.flatnonzero(player == CHANCE)
+    if (off := chance[np.abs(total[chance] - 1.0) > CHANCE_TOLERANCE]).size:
         raise GameError(
             "the probabilities of a chance node must sum to one; the "
-            f"{n_children[bad[0]]} outcomes of node {bad[0]} sum to {total[bad[0]]!r}"
+            f"{n_children[off[0]]} outcomes of node {off[0]} sum to {float(total[off[0]])}"
         )
 
 
@@ -288,43 +275,88 @@ def _check_chance_labels(
     if (bad := np.flatnonzero(sizes[infoset[at]] != n_children[at])).size:
         node = at[bad[0]]
         raise GameError(
-            f"chance node {node} has {n_children[node]} outcomes but "
-            f"{sizes[infoset[node]]} labels"
+            f"chance node {node} has {n_children[node]} outcomes but {sizes[infoset[node]]} labels"
         )
 
 
 def _sum_rewards(
-    node: ArrayLike, reward: ArrayLike, n_nodes: int, n_players: int
+    node: ArrayLike, reward: ArrayLike, n_nodes: int, players: tuple[str, ...]
 ) -> tuple[Floats, Ints]:
-    where = np.asarray(node, dtype=np.int64).reshape(-1)
-    what = _as_floats("reward", np.reshape(reward, (len(where), -1)), (len(where), n_players))
+    where, what = np.asarray(node), np.asarray(reward)
+    if where.size == 0 and what.size == 0:
+        return np.zeros((0, len(players))), np.zeros(0, np.int32)
+    if where.ndim != 1 or where.dtype.kind not in "iu":
+        raise GameError(
+            f"reward_node must be a row of integers; got {where.dtype} of shape {where.shape}"
+        )
+    what = _as_floats("reward", what, (len(where), len(players)))
     if (bad := np.flatnonzero((where < 0) | (where >= n_nodes))).size:
         raise GameError(f"rewards must be at nodes 0..{n_nodes - 1}; got node {where[bad[0]]}")
     if not np.isfinite(what).all():
-        row, player = np.argwhere(~np.isfinite(what))[0]
+        row, i = np.argwhere(~np.isfinite(what))[0]
         raise GameError(
-            f"payoffs must be finite; node {where[row]} gives player {player + 1} "
-            f"{what[row, player]}"
+            f"payoffs must be finite; node {where[row]} gives player {players[i]} {what[row, i]}"
         )
-    if len(where) > 1 and (np.diff(where) <= 0).any():
+    if (np.diff(where) <= 0).any():
         unique, index = np.unique(where, return_inverse=True)
-        total = np.zeros((len(unique), n_players))
+        total = np.zeros((len(unique), len(players)))
         np.add.at(total, index, what)
         where, what = unique, total
-    return what.copy(), where.astype(np.int32)
+    return what, where.astype(np.int32)
+
+
+def _checked_numbers(x: Ints, nodes: Ints, player: str) -> int:
+    """How many infosets there are, if their numbers ``x`` are 0, 1, ... without holes."""
+    if not len(x):
+        return 0
+    if x.min() < 0:
+        raise GameError(
+            "every decision node must be in an infoset numbered 0 or more; node "
+            f"{nodes[int(x.argmin())]} of player {player} is in {x.min()}"
+        )
+    size = int(x.max()) + 1
+    if size > len(x) or not np.bincount(x, minlength=size).all():
+        used = np.unique(x)
+        hole = int((used != np.arange(len(used))).argmax())
+        raise GameError(
+            f"the infosets of player {player} must be numbered 0..{size - 1} without holes; no "
+            f"node is in {hole}"
+        )
+    return size
+
+
+def _checked_labels(labels: Sequence[str] | None, size: int, player: str) -> Sequence[str]:
+    if labels is None:
+        return NumberedLabels(np.arange(size))
+    texts = tuple(map(str, labels))
+    if len(texts) != size:
+        raise GameError(f"player {player} has {size} infosets but {len(texts)} infoset labels")
+    if len(set(texts)) < size:
+        twice, _ = Counter(texts).most_common(1)[0]
+        raise GameError(
+            f"infoset labels must be unique for each player; player {player} has two infosets "
+            f"called {twice!r}"
+        )
+    return texts
 
 
 def _checked_actions(
-    actions: Sequence[tuple[str, ...]], n_actions: Ints, labels: Sequence[str], player: str
-) -> tuple[tuple[str, ...], ...]:
+    actions: Sequence[tuple[str, ...]] | None,
+    n_actions: Ints,
+    labels: Sequence[str],
+    player: str,
+) -> Sequence[tuple[str, ...]]:
+    if actions is None:
+        return NumberedActions(n_actions)
     if len(actions) != len(n_actions):
         raise GameError(
             f"player {player} has {len(n_actions)} infosets but action labels for {len(actions)}"
         )
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows are one object
     rows = []
-    for x, row in enumerate(actions):
-        row = known.setdefault(tuple(row), tuple(map(str, row)))
+    for x, given in enumerate(actions):
+        row = tuple(map(str, given))
+        row = known.setdefault(row, row)
         if len(row) != n_actions[x] or len(set(row)) < len(row):
             raise GameError(
                 f"infoset {labels[x]!r} of player {player} must have {n_actions[x]} distinct "
@@ -335,20 +367,20 @@ def _checked_actions(
 
 
 def _own_history(
-    node: int,
-    i: int,
-    infoset: Ints,
-    parent: Ints,
-    action: Ints,
-    last: Ints,
-    labels: Sequence[str],
-    actions: Sequence[tuple[str, ...]],
+    at: int,
+    previous: Ints,
+    nodes: Ints,
+    tree: _Tree,
+    texts: tuple[Sequence[str], Sequence[tuple[str, ...]]],
 ) -> tuple[tuple[str, str], ...]:
+    """The player's infosets and actions, in labels, on the way to node ``nodes[at]``."""
+    labels, actions = texts
     moves: list[tuple[str, str]] = []
-    while (after := int(last[node, i])) != NO_NODE:
-        node = int(parent[after])
-        x = int(infoset[node])
-        moves.append((labels[x], actions[x][int(action[after])]))
+    while (after := int(previous[at])) != NO_NODE:
+        node = int(tree.parent[after])
+        x = int(tree.infoset[node])
+        moves.append((labels[x], actions[x][int(tree.action[after])]))
+        at = int(np.searchsorted(nodes, node))
     return tuple(reversed(moves))
 
 
@@ -359,15 +391,31 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
     _find_depths(by_first, parent_infoset, depth)
     rank = np.full(len(first) + 1, -1, np.int64)  # the last entry stands for NO_INFOSET
     layers = by_first[np.argsort(depth[by_first], kind="stable")]
-    ends = np.cumsum(np.bincount(depth, minlength=1)) if len(first) else []
     start = 0
-    for end in ends:
+    for end in np.cumsum(np.bincount(depth)).tolist():
         layer = layers[start:end]
         layer = layer[np.lexsort((parent_action[layer], rank[parent_infoset[layer]]))]
         rank[layer] = np.arange(start, end)
         layers[start:end] = layer
         start = end
     return layers
+
+
+@jit
+def _sum_chance(player: Any, parent: Any, prob: Any, total: Any) -> int:
+    """Add up the outcomes of chance nodes in ``total``, and set ``prob`` to one elsewhere.
+
+    Returns the first node whose probability is not positive, or NO_NODE.
+    """
+    prob[0] = 1.0
+    for node in range(1, len(player)):
+        if player[parent[node]] != CHANCE:
+            prob[node] = 1.0
+        elif 0.0 < prob[node] < np.inf:
+            total[parent[node]] += prob[node]
+        else:
+            return node
+    return NO_NODE
 
 
 @jit

@@ -15,8 +15,9 @@ says who moves. :func:`openspiel_game` returns the game that is really enumerate
 correlation devices that go to OpenSpiel, or come from it, are policies of that game.
 
 Nodes are numbered depth first, so the states alive at any time are those on one path, whatever the
-size of the game. A node counts as soon as its parent is visited: a game with many moves, such as
-chess, is found to be too large long before as many states have been visited.
+size of the game. The nodes are counted before anything is kept, to greater and greater depth, and a
+node counts as soon as its parent has been visited. So games such as chess, whose deep states are large
+and whose strings are long, are refused near the root, in a second or so.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
 SpielState: TypeAlias = Any  # pyspiel.State
 SpielPolicy: TypeAlias = Any  # pyspiel.Policy, or open_spiel.python.policy.Policy
 
-MAX_NODES = 3_000_000
-"""Where :func:`load_openspiel` gives up by default."""
+MAX_NODES = 2_000_000
+"""Where :func:`load_openspiel` gives up by default: three-player Leduc poker still fits, in about ten
+seconds and half a gigabyte."""
 
 PROB_TOLERANCE = 1e-6
 """How far the probabilities of a policy or device may be from summing to one."""
@@ -61,7 +63,7 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
-        BudgetError: If the game has more than ``max_nodes`` nodes; noticed while enumerating.
+        BudgetError: If the game has more than ``max_nodes`` nodes.
         GameError: If OpenSpiel does not say enough to build the tree, or what it says is no game
             with perfect recall.
     """
@@ -71,11 +73,21 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
     spiel = openspiel_game(original)
     name = _name(original)
     try:
-        return _enumerate(spiel, name, max_nodes)
+        found = _count_nodes(spiel, max_nodes)
+        if found > max_nodes:
+            raise BudgetError(
+                f"{name} must have at most max_nodes = {max_nodes:,} nodes, but it has {found:,} or "
+                f"more; raise max_nodes, or choose smaller parameters "
+                f"({_parameters(original.get_type())})",
+                found,
+                max_nodes,
+            )
+        arrays = _enumerate(spiel)
     except AccordError:
         raise
     except Exception as error:  # SpielError, or whatever a game written in Python raises
         raise GameError(f"OpenSpiel failed while {name} was enumerated: {_reason(error)}") from error
+    return Game.from_arrays(name=name, **arrays)
 
 
 def openspiel_game(game: str | SpielGame) -> SpielGame:
@@ -279,20 +291,46 @@ def _reason(error: Exception) -> str:
 # Enumerating
 
 
-def _enumerate(spiel: SpielGame, name: str, max_nodes: int) -> Game:
+def _count_nodes(spiel: SpielGame, max_nodes: int) -> int:
+    """The number of nodes, or a number above ``max_nodes`` that the game reaches or passes."""
+    limit, complete = 1, False
+    while not complete:
+        found, complete = 1, True
+        # A state, the move still to be made there (None at the root), whether other moves will be
+        # made there later (the last one needs no copy of the state), and the depth it leads to.
+        pending = [(spiel.new_initial_state(), None, False, 0)]
+        while pending:
+            state, move, shared, depth = pending.pop()
+            if shared:
+                state = state.child(move)
+            elif move is not None:
+                state.apply_action(move)
+            moves = _moves(state)
+            found += len(moves)
+            if found > max_nodes:
+                return found
+            if depth < limit:
+                for a, move in enumerate(moves):
+                    pending.append((state, move, a > 0, depth + 1))
+            elif moves:
+                complete = False
+        limit *= 2
+    return found
+
+
+def _enumerate(spiel: SpielGame) -> dict[str, Any]:
+    """The arguments of :meth:`Game.from_arrays`, nodes numbered depth first."""
     n_players = spiel.num_players()
     player, parent, action, infoset = array("b"), array("i"), array("i"), array("i")
     prob, reward_node, reward = array("d"), array("i"), array("d")
     number: list[dict[str, int]] = [{} for _ in range(n_players)]  # information state -> infoset
     legal: list[list[list[int]]] = [[] for _ in range(n_players)]  # per infoset
     labels: list[list[tuple[str, ...]]] = [[] for _ in range(n_players)]  # per infoset
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows of action labels are one object
+    rows: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows of labels become one object
     chance_rows: dict[tuple[str, ...], int] = {}
 
-    # A state, the move still to be made there (None at the root) and whether another move will be
-    # made there later; then the node above, the position of the move, and its chance probability.
+    # As in _count_nodes; then the node above, the position of the move, and its chance probability.
     pending = [(spiel.new_initial_state(), None, False, NO_NODE, 0, 1.0)]
-    found = 1
     while pending:
         state, move, shared, above, a, p = pending.pop()
         if shared:
@@ -318,49 +356,43 @@ def _enumerate(spiel: SpielGame, name: str, max_nodes: int) -> Game:
             infoset.append(chance_rows.setdefault(row, len(chance_rows)))
         else:
             moves = state.legal_actions()
+            probs = [1.0] * len(moves)
             seen = state.information_state_string()
             x = number[who].get(seen)
             if x is None:
                 x = number[who][seen] = len(number[who])
                 row = _labels(state, who, moves)
                 legal[who].append(moves)
-                labels[who].append(known.setdefault(row, row))
+                labels[who].append(rows.setdefault(row, row))
             elif moves != legal[who][x]:
                 raise GameError(
                     "all histories with one information state must have the same legal actions; "
-                    f"at {seen!r} of player {who} they are {legal[who][x]} and also {moves}"
+                    f"player {who} has both {legal[who][x]} and {moves} at {seen!r}"
                 )
-            probs = [1.0] * len(moves)
             player.append(who)
             infoset.append(x)
-        found += len(moves)
-        if found > max_nodes:
-            raise BudgetError(
-                f"{name} must have at most max_nodes = {max_nodes:,} nodes; it has {found:,} or "
-                "more; choose smaller parameters"
-                f" ({_parameters(spiel.get_type())}), or raise max_nodes",
-                found,
-                max_nodes,
-            )
         last = len(moves) - 1
         for a in range(last, -1, -1):
             pending.append((state, moves[a], a < last, node, a, probs[a]))
 
-    return Game.from_arrays(
-        n_players=n_players,
-        player=np.asarray(player),
-        parent=np.asarray(parent),
-        action=np.asarray(action),
-        infoset=np.asarray(infoset),
-        chance_prob=np.asarray(prob),
-        reward_node=np.asarray(reward_node),
-        reward=np.asarray(reward).reshape(-1, n_players),
-        name=name,
-        player_labels=[str(i) for i in range(n_players)],
-        infoset_labels=[list(numbers) for numbers in number],
-        action_labels=labels,
-        chance_labels=list(chance_rows),
-    )
+    return {
+        "n_players": n_players,
+        "player": player,
+        "parent": parent,
+        "action": action,
+        "infoset": infoset,
+        "chance_prob": prob,
+        "reward_node": reward_node,
+        "reward": np.asarray(reward).reshape(-1, n_players),
+        "player_labels": [str(i) for i in range(n_players)],
+        "infoset_labels": [list(numbers) for numbers in number],
+        "action_labels": labels,
+        "chance_labels": list(chance_rows),
+    }
+
+
+def _moves(state: SpielState) -> list[int]:
+    return list(_chance_outcomes(state)) if state.is_chance_node() else state.legal_actions()
 
 
 def _chance_outcomes(state: SpielState) -> dict[int, float]:

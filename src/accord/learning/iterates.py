@@ -1,9 +1,9 @@
 """Which iterates of a long run are kept as the mixture that is saved.
 
-A run of unknown length is thinned as it goes: every ``stride``-th iterate is kept, and whenever there are
-twice as many as wanted every other one is dropped and the stride doubles. What is kept depends only on how
-many iterations were run, not on how they were split into calls. At the end the kept ones are thinned
-evenly to the number wanted, counted back from the last.
+A run of unknown length is thinned as it goes: every ``stride``-th iterate is kept, and whenever
+there are twice as many as wanted every other one is dropped and the stride doubles. What is kept
+depends only on how many iterations were run, not on how they were split into calls. At the end
+the kept ones are thinned evenly to the number wanted, counted back from the last.
 """
 
 from __future__ import annotations

@@ -5,18 +5,18 @@ One learner per player. In every iteration it goes through its infosets, parents
     computes the time selections S_b of the infoset's rechistories     (Lines 5-6)
     lets the infoset's regret minimizer recommend pi^t(. | x)          (Lines 7-8)
 
-then observes its counterfactual losses (Line 11), which the minimizers take up when they are next asked
-(``regret/minimizer.py`` says why that is the same). The minimizer is WRHedge, as in the paper, or
-regret matching. A learner knows its own treeplex and nothing else.
+then observes its counterfactual losses (Line 11), which the minimizers take up when they are next
+asked (``regret/minimizer.py`` says why that is the same). The minimizer is WRHedge, as in the
+paper, or regret matching. A learner knows its own treeplex and nothing else.
 
 In self-play (:class:`SelfPlay`) the losses come from the leaf table: all players recommend, all
-reaches are computed, all losses, in every iteration. Small games run many iterations inside
-one compiled call; large ones run each player on a thread of its own. Nothing is summed in another order,
-so the bits are the same.
+reaches are computed, all losses, in every iteration. Small games run many iterations inside one
+compiled call; large ones run each player on a thread of its own. Nothing is summed in another
+order, so the bits are the same.
 
-The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), each iterate weighed by
-``t ** averaging``: the gap of the weighted average of all iterates is known at any time without
-storing one of them.
+The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), each iterate
+weighed by ``t ** averaging``: the gap of the weighted average of all iterates is known at any
+time without storing one of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import Floats, Treeplex, TreeplexArrays
-from accord.treeplex.values import compute_cf_loss, compute_loss
+from accord.treeplex.values import compute_cf_loss, compute_loss, fold_single_actions
 
 Minimizer = WRHedge | RegretMatching
 
@@ -53,14 +53,15 @@ Minimizer = WRHedge | RegretMatching
 class KEFR:
     """One player's uncoupled K-EFR learner.
 
-    Call :meth:`recommend` for the next policy, play it against anybody, and :meth:`observe` the immediate
-    counterfactual losses it met, in [0, 1] over a whole play. Repeat.
+    Call :meth:`recommend` for the next policy, play it against anybody, and :meth:`observe` the
+    immediate counterfactual losses it met, in [0, 1] over a whole play. Repeat.
 
     Args:
         plex: The player's treeplex: all the learner ever sees of the game.
         k: How many recommendations a deviator may disobey.
         minimizer: :class:`WRHedge` or :class:`RegretMatching`.
-        iterations: The paper's T, for WRHedge's learning rate; not needed if that is given or anytime.
+        iterations: The paper's T, for WRHedge's learning rate; not needed if that is given or
+            anytime.
         averaging: Iterate t counts ``t ** averaging`` in the average whose regret is measured.
         behavior: Where to write policies; by default a new array.
     """
@@ -123,6 +124,7 @@ class KEFR:
                 f"losses must be {self.plex.n_sequences} finite numbers, one per sequence"
             )
         self.state.loss[:] = loss
+        fold_single_actions(self.plex.arrays, self.state.loss)
         compute_cf_loss(self.plex.arrays, self.state.behavior, self.state.loss, self.state.cf_loss)
         self.own_loss += float(self.iteration**self.averaging) * float(self.state.cf_loss[0])
 
@@ -231,12 +233,12 @@ class SelfPlay:
         ]  # fmt: skip
         for job in jobs:
             job.result()
-        jobs = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
-        for i, job in enumerate(jobs):
-            self.total_loss[i] += float(t**first.averaging) * job.result()
+        faced = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
+        for i, value in enumerate(faced):
+            self.total_loss[i] += float(t**first.averaging) * value.result()
 
     def gaps(self) -> Floats:
-        """``[n_players]`` the exact K-EFCE gap of the weighted average of all iterates, as payoffs."""
+        """``[n_players]`` exact K-EFCE gaps of the weighted average of all iterates, in payoffs."""
         regrets = np.array([learner.regret() for learner in self.learners])
         return regrets / self.learners[0].total_weight * self.form.leaves.payoff_range
 
@@ -245,9 +247,7 @@ class SelfPlay:
         return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
 
 
-def _schedule(
-    config: WRHedge, tree: RechistoryTree, iterations: int | None
-) -> tuple[float, bool]:
+def _schedule(config: WRHedge, tree: RechistoryTree, iterations: int | None) -> tuple[float, bool]:
     """The learning rate, or with ``anytime`` its product with sqrt(t)."""
     if config.learning_rate is not None:
         return config.learning_rate, False
@@ -274,19 +274,14 @@ def recommend(
 ) -> None:
     """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the next policy."""
     state.deviation_loss[0] += weight * state.loss[0]
-    for x in range(len(plex.parent_seq)):
-        if method == WRHEDGE:
-            hedge(x, plex, tree, state, weight, learning_rate)
-        else:
-            match_regrets(
-                x, plex, tree, state, weight, method != RM, method == PREDICTIVE_RM_PLUS
-            )
+    if method == WRHEDGE:
+        hedge(plex, tree, state, weight, learning_rate)
+    else:
+        match_regrets(plex, tree, state, weight, method != RM, method == PREDICTIVE_RM_PLUS)
 
 
 @jit
-def _take_turn(
-    player: Any, reach: Any, method: int, weight: float, learning_rate: float
-) -> None:
+def _take_turn(player: Any, reach: Any, method: int, weight: float, learning_rate: float) -> None:
     """Recommend, and overwrite the player's own ``reach``."""
     recommend(player.plex, player.tree, player.state, method, weight, learning_rate)
     compute_reach(player.plex, player.state.behavior, reach)
@@ -294,10 +289,11 @@ def _take_turn(
 
 @jit
 def _face_losses(player: Any, reach: Any) -> float:
-    """Line 11: overwrite the player's losses against the joint ``reach``; return what she expects."""
+    """Line 11: overwrite the player's losses against the joint ``reach``; return her value."""
     compute_loss(player.leaves, reach, player.state.loss)
+    fold_single_actions(player.plex, player.state.loss)
     compute_cf_loss(player.plex, player.state.behavior, player.state.loss, player.state.cf_loss)
-    return player.state.cf_loss[0]
+    return player.state.cf_loss[0]  # type: ignore[no-any-return]
 
 
 @jit
@@ -316,7 +312,7 @@ def _self_play(
     kept: Any,
     stride: int,
 ) -> int:
-    """Algorithm 2 for all players, ``iterations`` times; returns how many rows of ``kept`` it wrote."""
+    """Algorithm 2 for all players, ``iterations`` times; returns the rows of ``kept`` written."""
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         before = float(t - 1) ** averaging if t > 1 else 0.0

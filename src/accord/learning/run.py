@@ -1,8 +1,8 @@
 """Solving: the one loop around K-EFR.
 
 Iterations run in compiled blocks. Between blocks the loop looks at the clock and at the gap: at
-checkpoints a tenth apart, the exact K-EFCE gap of the weighted average of all iterates is computed and
-recorded. How the work is split into blocks changes no bit of the result.
+checkpoints a tenth apart, the exact K-EFCE gap of the weighted average of all iterates is
+computed and recorded. How the work is split into blocks changes no bit of the result.
 """
 
 from __future__ import annotations
@@ -97,16 +97,17 @@ def solve(
     Args:
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
-        method: ``"prm+"`` (predictive regret matching plus), ``"rm+"``, ``"rm"``, ``"wrhedge"`` (the
-            paper's), or a configured :class:`WRHedge` or :class:`RegretMatching`.
+        method: ``"prm+"`` (predictive regret matching plus), ``"rm+"``, ``"rm"``, ``"wrhedge"``
+            (the paper's), or a configured :class:`WRHedge` or :class:`RegretMatching`.
         iterations: The largest number of iterations.
         target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this.
         seconds: Stop after this much wall-clock time.
-        components: Iterates to save, evenly spaced; by default 1,000, fewer if they take over 1 GiB.
-        learning_rate: Of ``"wrhedge"``, for losses in [0, 1]; by default the paper's. When the number of
-            iterations is not given the paper's rate follows the iteration.
-        averaging: How iterates are weighed: ``"uniform"``, ``"linear"`` or ``"quadratic"`` in their number.
-            By default quadratic for ``"prm+"``, linear for ``"rm+"``, else uniform.
+        components: Iterates to save, evenly spaced; by default 1,000, fewer if they take over 1
+            GiB.
+        learning_rate: Of ``"wrhedge"``, for losses in [0, 1]; by default the paper's. When the
+            number of iterations is not given the paper's rate follows the iteration.
+        averaging: How iterates are weighed: ``"uniform"``, ``"linear"`` or ``"quadratic"`` in
+            their number. By default quadratic for ``"prm+"``, linear for ``"rm+"``, else uniform.
         threads: 1, or more for one thread per player; by default as the size of the game suggests.
         progress: Called with every checkpoint.
 
@@ -118,15 +119,14 @@ def solve(
     limit = _checked_limit(iterations, target_gap, seconds)
     name, minimizer, power = _configured(method, averaging, learning_rate, iterations)
     form = sequence_form(game)
-    play = SelfPlay(
-        form, asked, minimizer, iterations=iterations, averaging=power, threads=threads
-    )
+    play = SelfPlay(form, asked, minimizer, iterations=iterations, averaging=power, threads=threads)
     iterates = Iterates(form.n_sequences, components)
     record: list[Checkpoint] = []
     start = time.perf_counter()
-    block, checkpoint = 1, 1
+    block = 1
+    checkpoint: float = 1
     while True:
-        size = min(block, checkpoint - play.iteration, iterates.until_full(play.iteration))
+        size = int(min(block, checkpoint - play.iteration, iterates.until_full(play.iteration)))
         before = time.perf_counter()
         iterates.count += play.advance(size, iterates.room, iterates.stride)
         now = time.perf_counter()

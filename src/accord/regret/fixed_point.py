@@ -1,15 +1,15 @@
 """Stationary distributions without subtractions.
 
 Every minimizer of this package ends in the same equation (Line 5 of Algorithm 5 of Song, Mei, Bai
-2022): find p in the simplex with ``p^T = p^T Q`` for a stochastic matrix Q. Only Q's off-diagonal rates
-matter, up to a common factor:
+2022): find p in the simplex with ``p^T = p^T Q`` for a stochastic matrix Q. Only Q's off-diagonal
+rates matter, up to a common factor:
 
     sum_{r != a} p(r) rate[r, a] = p(a) sum_{r != a} rate[a, r]    for every a.
 
-Grassmann, Taksar and Heyman's elimination (Operations Research 33, 1985) removes one state after the
-other, redirecting its rates to those left, and uses no subtraction: each probability has full relative
-accuracy, however small. A reducible chain has several stationary distributions; any one will do, and
-the elimination finds one: a state with no rate to those left absorbs all.
+Grassmann, Taksar and Heyman's elimination (Operations Research 33, 1985) removes one state after
+the other, redirecting its rates to those left, and uses no subtraction: each probability has full
+relative accuracy, however small. A reducible chain has several stationary distributions; any one
+will do, and the elimination finds one: a state with no rate to those left absorbs all.
 """
 
 from __future__ import annotations
@@ -23,21 +23,28 @@ NO_RATE = 1e-290
 
 
 @jit
-def find_stationary(rates: Any, n: int, p: Any) -> bool:
-    """Overwrite ``p[:n]`` with a stationary distribution of ``rates[:n * n]``, which is destroyed.
+def find_stationary(rates: Any, n: int, p: Any, first: int) -> None:
+    """Overwrite ``p[first : first + n]`` with a stationary distribution of ``rates[: n * n]``.
 
-    Returns whether there was any rate; if not, ``p`` is uniform.
+    ``rates`` is destroyed. Without any rate, ``p`` is uniform.
     """
-    largest = 0.0
-    for r in range(n):
-        for a in range(n):
-            if r != a and rates[r * n + a] > largest:
-                largest = rates[r * n + a]
+    if n == 2:
+        largest = max(rates[1], rates[2])
+    else:
+        largest = 0.0
+        for r in range(n):
+            for a in range(n):
+                if r != a and rates[r * n + a] > largest:
+                    largest = rates[r * n + a]
     if not largest > 0.0:
-        for a in range(n):
+        for a in range(first, first + n):
             p[a] = 1.0 / n
-        return False
+        return
     scale = 1.0 / largest if largest > 1e-300 else 1e300
+    if n == 2:
+        p[first] = rates[2] * scale / (rates[1] * scale + rates[2] * scale)
+        p[first + 1] = rates[1] * scale / (rates[1] * scale + rates[2] * scale)
+        return
     for cell in range(n * n):
         rates[cell] *= scale
 
@@ -57,19 +64,18 @@ def find_stationary(rates: Any, n: int, p: Any) -> bool:
                     rates[r * n + a] += share * rates[state * n + a]
 
     for state in range(base):
-        p[state] = 0.0
-    p[base] = 1.0
+        p[first + state] = 0.0
+    p[first + base] = 1.0
     total = 1.0
     for state in range(base + 1, n):
         mass = 0.0
         for r in range(base, state):
-            mass += p[r] * rates[r * n + state]
-        p[state] = mass
+            mass += p[first + r] * rates[r * n + state]
+        p[first + state] = mass
         total += mass
-        if total > 1e100:  # keep far from overflow
+        if total > 1e10:  # the next mass may be larger by 1 / NO_RATE; keep it from overflow
             for r in range(base, state + 1):
-                p[r] /= total
+                p[first + r] /= total
             total = 1.0
     for state in range(base, n):
-        p[state] /= total
-    return True
+        p[first + state] /= total

@@ -1,21 +1,23 @@
 """What every regret minimizer works on.
 
-At each infoset a minimizer holds one number per cell: per (rechistory, recommendation, action) while the
-recommendation is seen, per (rechistory, action) afterwards. Whatever it makes of them, its next policy is
-the stationary distribution of a rate matrix that they weigh with the time selections S_b.
+At each infoset a minimizer holds one number per cell: per (rechistory, recommendation, action)
+while the recommendation is seen, per (rechistory, action) afterwards. Whatever it makes of them,
+its next policy is the stationary distribution of a rate matrix that they weigh with the time
+selections S_b.
 
 Observing and recommending are one pass. When the minimizer at x is asked for its next policy it
-first adds what the last iteration cost (S_b, p and the losses are still those of the last iteration),
-and then weighs the sums with the new S_b, which only depend on the new policies at ancestors of x. So
-each cell is read and written once per iteration.
+first adds what the last iteration cost (S_b, p and the losses are still those of the last
+iteration), and then weighs the sums with the new S_b, which only depend on the new policies at
+ancestors of x. So each cell is read and written once per iteration.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.treeplex.treeplex import Floats
 
@@ -57,3 +59,13 @@ def new_arrays(tree: RechistoryTree, behavior: Floats, *, credit: bool) -> Minim
         rows=np.zeros(n * n),
         external=np.zeros(n),
     )
+
+
+@jit
+def pass_on(x: int, plex: Any, tree: Any, behavior: Any, rec_reach: Any) -> None:
+    """A single action is no decision: take it, and only update the time selections after it."""
+    seq = plex.first_seq[x]
+    behavior[seq] = 1.0
+    if plex.first_child[seq] < plex.first_child[seq + 1]:
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            rec_reach[node] = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]

@@ -1,19 +1,19 @@
 """Regret matching over (rechistory, modification) pairs.
 
-The pairs are those of WRHedge, the weights are regrets instead of exponentials. With the time selection
-S_b, policy p and losses L of one iteration, a pair regrets
+The pairs are those of WRHedge, the weights are regrets instead of exponentials. With the time
+selection S_b, policy p and losses L of one iteration, a pair regrets
 
     SWAP      S_b p(r) (L(r) - L(a))       not to have played a when r was recommended,
     EXTERNAL  S_b (<p, L> - L(a))          not to have played a.
 
-The next policy is the stationary distribution of the rates ``sum_b S_b max(regret_b, 0)``, so that the
-summed positive regrets are orthogonal to the next gain (Blackwell's condition; Hart and Mas-Colell 2000;
-with time selections Morrill et al. 2021). Three ways to add up:
+The next policy is the stationary distribution of the rates ``sum_b S_b max(regret_b, 0)``, so
+that the summed positive regrets are orthogonal to the next gain (Blackwell's condition; Hart and
+Mas-Colell 2000; with time selections Morrill et al. 2021). Three ways to add up:
 
 * ``RM``: R <- R + regret;
 * ``RM+``: R <- max(R + regret, 0)   (Tammelin 2014);
-* ``predictive RM+``: as RM+, and the policy uses max(R + last regret, 0): the next regret is predicted
-  to be the last (Farina, Kroer, Sandholm 2021).
+* ``predictive RM+``: as RM+, and the policy uses max(R + last regret, 0): the next regret is
+  predicted to be the last (Farina, Kroer, Sandholm 2021).
 
 No learning rate, and nothing changes when losses are scaled.
 """
@@ -25,6 +25,7 @@ from typing import Any
 
 from accord._jit import jit
 from accord.regret.fixed_point import find_stationary
+from accord.regret.minimizer import pass_on
 
 
 @dataclass(frozen=True)
@@ -42,67 +43,73 @@ class RegretMatching:
 
 @jit
 def match_regrets(
-    x: int, plex: Any, tree: Any, state: Any, weight: float, plus: bool, predictive: bool
+    plex: Any, tree: Any, state: Any, weight: float, plus: bool, predictive: bool
 ) -> None:
-    """Observe the last loss at ``x`` and write the next policy there.
+    """Observe the last loss and write the next policy, infoset by infoset, parents first.
 
-    Overwrites ``state.behavior`` at ``x`` and ``state.rec_reach`` at its rechistories; updates ``regret`` and,
+    Overwrites ``state.behavior`` and ``state.rec_reach``; updates ``regret`` and,
     with ``weight``, ``deviation_loss``.
     """
-    first = plex.first_seq[x]
-    n = plex.first_seq[x + 1] - first
-    p, loss, cf_loss = state.behavior[first:], state.loss[first:], state.cf_loss[first:]
+    behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, deviation_loss = state.regret, state.deviation_loss
     rates, external = state.rates, state.external
-    rates[: n * n] = 0.0
-    external[:n] = 0.0
-    expected = 0.0
-    for a in range(n):
-        expected += p[a] * cf_loss[a]
-
-    cell = tree.first_cell[tree.first_node[x]]
-    for node in range(tree.first_node[x], tree.first_external[x]):
-        before = state.rec_reach[node]
-        now = state.rec_reach[tree.parent[node]] * state.behavior[tree.rec_seq[node]]
-        state.rec_reach[node] = now
-        if before == 0.0 and now == 0.0:
-            cell += n * n
+    for x in range(len(plex.parent_seq)):
+        if plex.first_seq[x + 1] == plex.first_seq[x] + 1:
+            pass_on(x, plex, tree, behavior, rec_reach)
             continue
-        for r in range(n):
-            seen = before * p[r]
-            obeyed = cf_loss[r]
+        first = plex.first_seq[x]
+        n = plex.first_seq[x + 1] - first
+        expected, idle = 0.0, True
+        for a in range(n):
+            external[a] = 0.0
+            expected += behavior[first + a] * cf_loss[first + a]
+            idle = idle and cf_loss[first + a] == 0.0
+        for i in range(n * n):
+            rates[i] = 0.0
+
+        cell = tree.first_cell[tree.first_node[x]]
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            before = rec_reach[node]
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            if now == 0.0 and (idle or before == 0.0):
+                cell += n * n
+                continue
+            for r in range(n):
+                seen = before * behavior[first + r]
+                obeyed = cf_loss[first + r]
+                for a in range(n):
+                    gain = seen * (obeyed - cf_loss[first + a])
+                    deviation_loss[cell] += weight * seen * loss[first + a]
+                    total = regret[cell] + gain
+                    if plus:
+                        total = max(total, 0.0)
+                    regret[cell] = total
+                    if predictive:
+                        total += gain
+                    rates[r * n + a] += now * max(total, 0.0)
+                    cell += 1
+
+        for node in range(tree.first_external[x], tree.first_node[x + 1]):
+            before = rec_reach[node]
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            if now == 0.0 and (idle or before == 0.0):
+                cell += n
+                continue
             for a in range(n):
-                gain = seen * (obeyed - cf_loss[a])
-                deviation_loss[cell] += weight * seen * loss[a]
+                gain = before * (expected - cf_loss[first + a])
+                deviation_loss[cell] += weight * before * loss[first + a]
                 total = regret[cell] + gain
                 if plus:
                     total = max(total, 0.0)
                 regret[cell] = total
                 if predictive:
                     total += gain
-                rates[r * n + a] += now * max(total, 0.0)
+                external[a] += now * max(total, 0.0)
                 cell += 1
 
-    for node in range(tree.first_external[x], tree.first_node[x + 1]):
-        before = state.rec_reach[node]
-        now = state.rec_reach[tree.parent[node]] * state.behavior[tree.rec_seq[node]]
-        state.rec_reach[node] = now
-        if before == 0.0 and now == 0.0:
-            cell += n
-            continue
-        for a in range(n):
-            gain = before * (expected - cf_loss[a])
-            deviation_loss[cell] += weight * before * loss[a]
-            total = regret[cell] + gain
-            if plus:
-                total = max(total, 0.0)
-            regret[cell] = total
-            if predictive:
-                total += gain
-            external[a] += now * max(total, 0.0)
-            cell += 1
-
-    for r in range(n):
-        for a in range(n):
-            rates[r * n + a] += external[a]
-    find_stationary(rates, n, p)
+        for r in range(n):
+            for a in range(n):
+                rates[r * n + a] += external[a]
+        find_stationary(rates, n, behavior, first)

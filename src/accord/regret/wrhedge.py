@@ -2,17 +2,18 @@
 
 Hedge over pairs (b, psi) of a rechistory and a modification, weighed by
 
-    q(b, psi)  ~  exp( sum_t eta exp(-eta |l^t|) S_b^t <p^t, l^t>  -  eta sum_t S_b^t <psi o p^t, l^t> ),
+    q(b, psi) ~ exp( eta sum_t S_b^t ( exp(-eta |l^t|) <p^t, l^t> - <psi o p^t, l^t> ) ),
 
 started so that every rechistory has the same mass (eq. wrhedge-initial-weight). A swap psi loses
-``<psi o p, l> = sum_r p(r) l(psi(r))``, a sum over recommendations, so its weight is a product over them.
-With
+``<psi o p, l> = sum_r p(r) l(psi(r))``, a sum over recommendations, so its weight is a product
+over them. With
 
     R_b[r, a] = sum_t S_b^t p^t(r) l^t(a)          (SWAP; for EXTERNAL  R_b[a] = sum_t S_b^t l^t(a))
     c_b       = sum_t exp(-eta |l^t|) S_b^t <p^t, l^t>
 
-the mass of b is ``exp(eta c_b) prod_r mean_a exp(-eta R_b[r, a])`` and, given b, recommendation r goes to
-action a with probability ``softmax_a(-eta R_b[r, a])``, independently of the other recommendations. Hence
+the mass of b is ``exp(eta c_b) prod_r mean_a exp(-eta R_b[r, a])`` and, given b, recommendation r
+goes to action a with probability ``softmax_a(-eta R_b[r, a])``, independently of the other
+recommendations. Hence
 
     sum_psi q(b, psi) M_psi [r, a] = mass_b * softmax_a(-eta R_b[r, :]),
 
@@ -33,6 +34,7 @@ from typing import Any
 from accord._jit import jit
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
+from accord.regret.minimizer import pass_on
 from accord.treeplex.treeplex import Treeplex
 
 
@@ -59,8 +61,8 @@ class WRHedge:
 def paper_learning_rate(plex: Treeplex, k: int) -> float:
     """``eta * sqrt(T)`` of eq. (learning-rate-full-feedback) for losses in [0, 1].
 
-    ``sqrt(C(H, K) X A^K log A)`` with K already clipped to H. A player without a choice gets 1: any rate
-    gives her only policy.
+    ``sqrt(C(H, K) X A^K log A)`` with K already clipped to H. A player without a choice gets 1:
+    any rate gives her only policy.
     """
     choices = math.comb(plex.horizon, k) * plex.n_infosets * math.log(plex.max_actions)
     if choices == 0:
@@ -68,102 +70,107 @@ def paper_learning_rate(plex: Treeplex, k: int) -> float:
     return math.exp(0.5 * (math.log(choices) + k * math.log(plex.max_actions)))
 
 
-@jit
-def hedge(x: int, plex: Any, tree: Any, state: Any, weight: float, learning_rate: float) -> None:
-    """Observe the last loss at ``x`` and write the next policy there.
+SLACK = 100.0
+"""How far logarithms of masses may rise above the reference before it is moved."""
 
-    Overwrites ``state.behavior`` at ``x`` and ``state.rec_reach`` at its rechistories; adds to ``regret``,
+TINY = 1e-100
+"""Factors below this go into the logarithm."""
+
+
+@jit
+def hedge(plex: Any, tree: Any, state: Any, weight: float, learning_rate: float) -> None:
+    """Observe the last loss and write the next policy, infoset by infoset, parents first.
+
+    Overwrites ``state.behavior`` and ``state.rec_reach``; adds to ``regret``,
     ``credit`` and, with ``weight``, to ``deviation_loss``.
     """
-    first = plex.first_seq[x]
-    n = plex.first_seq[x + 1] - first
-    p, loss, cf_loss = state.behavior[first:], state.loss[first:], state.cf_loss[first:]
+    behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
+    regret, credit, deviation_loss = state.regret, state.credit, state.deviation_loss
     rates, rows, external = state.rates, state.rows, state.external
-    rates[: n * n] = 0.0
-    external[:n] = 0.0
-    expected, largest = 0.0, 0.0
-    for a in range(n):
-        expected += p[a] * cf_loss[a]
-        largest = max(largest, cf_loss[a])
-    earned = math.exp(-learning_rate * largest) * expected
-
-    top = -math.inf  # logarithm of the largest mass so far; rates are relative to it
-    cell = tree.first_cell[tree.first_node[x]]
-    for node in range(tree.first_node[x], tree.first_external[x]):
-        before = state.rec_reach[node]
-        now = state.rec_reach[tree.parent[node]] * state.behavior[tree.rec_seq[node]]
-        state.rec_reach[node] = now
-        state.credit[node] += before * earned
-        log_mass = learning_rate * state.credit[node]
-        product = 1.0
-        for r in range(n):
-            seen = before * p[r]
-            least = math.inf
-            for a in range(n):
-                total = state.regret[cell + a] + seen * cf_loss[a]
-                state.regret[cell + a] = total
-                state.deviation_loss[cell + a] += weight * seen * loss[a]
-                least = min(least, total)
-            row_sum = 0.0
-            for a in range(n):
-                term = math.exp(-learning_rate * (state.regret[cell + a] - least))
-                rows[r * n + a] = term
-                row_sum += term
-            log_mass -= learning_rate * least
-            product *= row_sum / n
-            if product < 1e-250:
-                log_mass += math.log(product)
-                product = 1.0
-            for a in range(n):
-                rows[r * n + a] /= row_sum
-            cell += n
-        if now > 0.0:
-            log_mass += math.log(product) + math.log(now)
-            share = 1.0
-            if log_mass > top:
-                shrink = math.exp(top - log_mass)
-                for i in range(n * n):
-                    rates[i] *= shrink
-                top = log_mass
-            else:
-                share = math.exp(log_mass - top)
-            for i in range(n * n):
-                rates[i] += share * rows[i]
-
-    for node in range(tree.first_external[x], tree.first_node[x + 1]):
-        before = state.rec_reach[node]
-        now = state.rec_reach[tree.parent[node]] * state.behavior[tree.rec_seq[node]]
-        state.rec_reach[node] = now
-        state.credit[node] += before * earned
-        least = math.inf
+    for x in range(len(plex.parent_seq)):
+        if plex.first_seq[x + 1] == plex.first_seq[x] + 1:
+            pass_on(x, plex, tree, behavior, rec_reach)
+            continue
+        first = plex.first_seq[x]
+        n = plex.first_seq[x + 1] - first
+        expected, largest = 0.0, 0.0
         for a in range(n):
-            total = state.regret[cell + a] + before * cf_loss[a]
-            state.regret[cell + a] = total
-            state.deviation_loss[cell + a] += weight * before * loss[a]
-            least = min(least, total)
-        if now > 0.0:
-            row_sum = 0.0
-            for a in range(n):
-                term = math.exp(-learning_rate * (state.regret[cell + a] - least))
-                rows[a] = term
-                row_sum += term
-            log_mass = learning_rate * (state.credit[node] - least)
-            log_mass += math.log(row_sum / n) + math.log(now)
-            share = 1.0 / row_sum
-            if log_mass > top:
-                shrink = math.exp(top - log_mass)
-                for i in range(n * n):
-                    rates[i] *= shrink
+            external[a] = 0.0
+            expected += behavior[first + a] * cf_loss[first + a]
+            largest = max(largest, cf_loss[first + a])
+        for i in range(n * n):
+            rates[i] = 0.0
+        earned = math.exp(-learning_rate * largest) * expected
+
+        top = -math.inf  # rates are relative to exp(top)
+        cell = tree.first_cell[tree.first_node[x]]
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            before = rec_reach[node]
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            credit[node] += before * earned
+            mass = learning_rate * credit[node]  # logarithm, but for the factors in product
+            product = 1.0
+            for r in range(n):
+                seen = before * behavior[first + r]
+                least = math.inf
                 for a in range(n):
-                    external[a] *= shrink
-                top = log_mass
-            else:
-                share *= math.exp(log_mass - top)
-            for a in range(n):
-                external[a] += share * rows[a]
-        cell += n
+                    total = regret[cell + a] + seen * cf_loss[first + a]
+                    regret[cell + a] = total
+                    deviation_loss[cell + a] += weight * seen * loss[first + a]
+                    least = min(least, total)
+                row_sum = 0.0
+                for a in range(n):
+                    term = math.exp(-learning_rate * (regret[cell + a] - least))
+                    rows[r * n + a] = term
+                    row_sum += term
+                for a in range(n):
+                    rows[r * n + a] /= row_sum
+                mass -= learning_rate * least
+                product *= row_sum / n
+                if product < TINY:
+                    mass += math.log(product)
+                    product = 1.0
+                cell += n
+            if now > 0.0:
+                if now < TINY:
+                    mass += math.log(now)
+                    now = 1.0
+                if mass > top + SLACK:
+                    shrink = math.exp(top - mass)
+                    for i in range(n * n):
+                        rates[i] *= shrink
+                    top = mass
+                share = now * product * math.exp(mass - top)
+                for i in range(n * n):
+                    rates[i] += share * rows[i]
 
-    for r in range(n):
-        for a in range(n):
-            rates[r * n + a] += external[a]
-    find_stationary(rates, n, p)
+        for node in range(tree.first_external[x], tree.first_node[x + 1]):
+            before = rec_reach[node]
+            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+            rec_reach[node] = now
+            credit[node] += before * earned
+            mass = learning_rate * credit[node]
+            if 0.0 < now < TINY:
+                mass += math.log(now)
+                now = 1.0
+            for a in range(n):
+                total = regret[cell] + before * cf_loss[first + a]
+                regret[cell] = total
+                deviation_loss[cell] += weight * before * loss[first + a]
+                cell += 1
+                if now > 0.0:
+                    power = mass - learning_rate * total
+                    if power > top + SLACK:
+                        shrink = math.exp(top - power)
+                        for i in range(n * n):
+                            rates[i] *= shrink
+                        for i in range(n):
+                            external[i] *= shrink
+                        top = power
+                    external[a] += now * math.exp(power - top)
+
+        for r in range(n):
+            for a in range(n):
+                rates[r * n + a] += external[a] / n
+        find_stationary(rates, n, behavior, first)

@@ -1,17 +1,17 @@
 """The whole game that learning needs, as one table.
 
 A terminal history matters only through the sequence each player has played there, the probability
-of its chance moves and its payoffs, the sum of the rewards on the way. Terminals with equal sequences
-are one row. With reach vectors ``reach_j`` of all players,
+of its chance moves and its payoffs, the sum of the rewards on the way. Terminals with equal
+sequences are one row. With reach vectors ``reach_j`` of all players,
 
     V_i = sum over rows of payoff_i(row) * prod_j reach_j[seq_j(row)],
 
-where the row's payoff already contains the chance probability. Whoever needs the losses of player i
-reads the table sorted by her sequences (:class:`LeafArrays`): the rows of one sequence stand together,
-and l_i is a sum over them, in an order that does not depend on how the work is split.
+where the row's payoff already contains the chance probability. Whoever needs the losses of player
+i reads the table sorted by her sequences (:class:`LeafArrays`): the rows of one sequence stand
+together, and l_i is a sum over them, in an order that does not depend on how the work is split.
 
-Losses are normalised: over a whole play player i loses ``(best_i - u) / (best_i - worst_i)``, in [0, 1];
-a player whose payoff is constant loses 0.
+Losses are normalised: over a whole play player i loses ``(best_i - u) / (best_i - worst_i)``, in
+[0, 1]; a player whose payoff is constant loses 0.
 """
 
 from __future__ import annotations
@@ -92,12 +92,11 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     """The table of ``game``, whose treeplexes are ``plexes``."""
     ends = np.flatnonzero(game.player == TERMINAL)
     last = own_moves(game.player, game.parent, game.n_players)[ends]
-    seqs = np.empty((len(ends), game.n_players), np.int32)
+    seqs = np.full((len(ends), game.n_players), EMPTY_SEQUENCE, np.int32)
     for i, plex in enumerate(plexes):
-        after = last[:, i]
-        at = game.parent[after]
-        seq = plex.first_seq[game.infoset[at]] + game.action[after]
-        seqs[:, i] = np.where(after != NO_NODE, seq, EMPTY_SEQUENCE)
+        moved = last[:, i] != NO_NODE
+        after = last[moved, i]
+        seqs[moved, i] = plex.first_seq[game.infoset[game.parent[after]]] + game.action[after]
     chance = game.chance_prob
     if (game.player == CHANCE).any():
         chance = chance.copy()

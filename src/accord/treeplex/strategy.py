@@ -26,8 +26,9 @@ def random_behavior(plex: Treeplex, rng: np.random.Generator) -> Floats:
     """At each infoset an action distribution drawn uniformly from the simplex."""
     behavior = np.ones(plex.n_sequences)
     behavior[1:] = rng.exponential(size=plex.n_sequences - 1)
-    totals = np.add.reduceat(behavior[1:], plex.first_seq[:-1] - 1) if plex.n_infosets else []
-    behavior[1:] /= np.repeat(totals, plex.n_actions)
+    if plex.n_infosets:
+        totals = np.add.reduceat(behavior[1:], plex.first_seq[:-1] - 1)
+        behavior[1:] /= np.repeat(totals, plex.n_actions)
     return behavior
 
 

@@ -1,20 +1,21 @@
 """One player's decision problem.
 
-By perfect recall a player's infosets form a forest: before infoset x she has gone through a unique
-chain ``(x_1, a_1), ..., (x_{h-1}, a_{h-1})`` of her own infosets and actions. A *sequence* is such a
-pair ``(x, a)``; sequence 0 is the empty one, before her first decision. The sequences of infoset ``x``
-are ``first_seq[x] .. first_seq[x + 1] - 1``, in the order of its actions, so
+By perfect recall a player's infosets form a forest: before infoset x she has gone through a
+unique chain ``(x_1, a_1), ..., (x_{h-1}, a_{h-1})`` of her own infosets and actions. A *sequence*
+is such a pair ``(x, a)``; sequence 0 is the empty one, before her first decision. The sequences
+of infoset ``x`` are ``first_seq[x] .. first_seq[x + 1] - 1``, in the order of its actions, so
 
     ``behavior[first_seq[x] + a]`` is pi_i(a | x), and
     ``reach[first_seq[x] + a]`` is the sequence form pi_{i,1:h}(x, a)   (eqn:sequence-form-policy).
 
-Infosets are numbered layer by layer (``game/tree.py``). So a loop over increasing ``x`` visits parents
-first, a loop over decreasing ``x`` children first, the sequences of a layer all come before those of
-the next, and the infosets that follow one sequence stand together: the *immediate children*
-C(x, a) of the paper are ``first_child[seq] .. first_child[seq + 1] - 1``.
+Infosets are numbered layer by layer (``game/tree.py``). So a loop over increasing ``x`` visits
+parents first, a loop over decreasing ``x`` children first, the sequences of a layer all come
+before those of the next, and the infosets that follow one sequence stand together: the *immediate
+children* C(x, a) of the paper are ``first_child[seq] .. first_child[seq + 1] - 1``.
 
-The paper counts steps of the game; here a layer counts the player's own decisions, which is all that
-its definitions use. ``horizon`` is her longest chain: the paper's H, for uneven trees as well.
+The paper counts steps of the game; here a layer counts the player's own decisions, which is all
+that its definitions use. ``horizon`` is her longest chain: the paper's H, for uneven trees as
+well.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ class Treeplex:
 
         Args:
             n_actions: ``[n_infosets]``, at least 1 each.
-            parent_infoset: ``[n_infosets]`` the previous infoset, or ``NO_INFOSET`` for none. Infosets
-                must come layer by layer, within a layer in the order of the sequence before them.
+            parent_infoset: ``[n_infosets]`` the previous infoset, or ``NO_INFOSET`` for none.
+                Infosets must come layer by layer, within a layer in the order of the sequence
+                before them.
             parent_action: ``[n_infosets]`` the action taken there; ignored where there is none.
             infoset_labels: By default the numbers.
             action_labels: By default the numbers.
@@ -155,7 +157,7 @@ class Treeplex:
 
     @cached_property
     def layers(self) -> Ints:
-        """``[horizon + 1]`` offsets: the infosets of layer h are ``layers[h-1] .. layers[h] - 1``."""
+        """``[horizon + 1]`` offsets: layer h has infosets ``layers[h-1] .. layers[h] - 1``."""
         return np.searchsorted(self.depth, np.arange(self.horizon + 1)).astype(np.int32)
 
     def children(self, seq: int) -> range:

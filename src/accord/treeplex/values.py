@@ -8,8 +8,8 @@ and the counterfactual loss, eq. (equation:L-definition), adds what her own poli
 
     L(x, a) = l(x, a) + sum_{x' in C(x, a)} sum_{a'} pi(a' | x') L(x', a').
 
-Losses are normalised (``treeplex/leaves.py``), so ``L[0]`` is her expected loss in [0, 1]; users see
-payoffs, ``best - L[0] * range``.
+Losses are normalised (``treeplex/leaves.py``), so ``L[0]`` is her expected loss in [0, 1]; users
+see payoffs, ``best - L[0] * range``.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def compute_cf_loss(plex: Any, behavior: Any, loss: Any, cf_loss: Any) -> None:
 
 @jit
 def respond(plex: Any, total: Any, actions: Any) -> None:
-    """Turn immediate losses ``total`` into those of the best continuation; overwrite ``actions``."""
+    """Turn immediate losses ``total`` into best-continuation losses; overwrite ``actions``."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         best = plex.first_seq[x]
         for seq in range(plex.first_seq[x] + 1, plex.first_seq[x + 1]):
@@ -109,3 +109,17 @@ def respond(plex: Any, total: Any, actions: Any) -> None:
                 best = seq
         actions[x] = best - plex.first_seq[x]
         total[plex.parent_seq[x]] += total[best]
+
+
+@jit
+def fold_single_actions(plex: Any, loss: Any) -> None:
+    """Move what a single action loses to the sequence before it, where a decision was made.
+
+    Whoever plays that sequence comes to the single action whatever she is told, so nothing that a
+    policy or a deviator loses in total changes.
+    """
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        seq = plex.first_seq[x]
+        if plex.first_seq[x + 1] == seq + 1:
+            loss[plex.parent_seq[x]] += loss[seq]
+            loss[seq] = 0.0

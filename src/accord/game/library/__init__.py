@@ -1,0 +1,266 @@
+"""Games with known facts, and the names by which they are loaded.
+
+A library game is called ``name`` or ``name:parameter=value,parameter=value``, such as
+``separation:k=2``. Some come with a device: the correlated policy that their source gives for them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from accord.errors import ArgumentError
+from accord.game.library.classic import (
+    extended_shapley,
+    greenwald_sarfati_1,
+    greenwald_sarfati_1_device,
+    greenwald_sarfati_2,
+    greenwald_sarfati_2_device,
+    in_out,
+    in_out_device,
+    signalling,
+    signalling_device,
+)
+from accord.game.library.device import Device
+from accord.game.library.kuhn import kuhn
+from accord.game.library.matrix import (
+    battle_of_the_sexes,
+    battle_of_the_sexes_device,
+    chicken,
+    chicken_device,
+    matching_pennies,
+    matching_pennies_device,
+    matrix_game,
+    prisoners_dilemma,
+    prisoners_dilemma_device,
+    shapley,
+    shapley_device,
+)
+from accord.game.library.paper import (
+    foresight,
+    foresight_device,
+    separation,
+    separation_device,
+)
+from accord.game.library.random_games import random_game
+from accord.game.library.scaling import balanced, unbalanced
+from accord.game.tree import Game
+
+__all__ = [
+    "LIBRARY",
+    "Device",
+    "LibraryGame",
+    "balanced",
+    "battle_of_the_sexes",
+    "battle_of_the_sexes_device",
+    "chicken",
+    "chicken_device",
+    "extended_shapley",
+    "foresight",
+    "foresight_device",
+    "greenwald_sarfati_1",
+    "greenwald_sarfati_1_device",
+    "greenwald_sarfati_2",
+    "greenwald_sarfati_2_device",
+    "in_out",
+    "in_out_device",
+    "kuhn",
+    "library_device",
+    "library_game",
+    "matching_pennies",
+    "matching_pennies_device",
+    "matrix_game",
+    "prisoners_dilemma",
+    "prisoners_dilemma_device",
+    "random_game",
+    "separation",
+    "separation_device",
+    "shapley",
+    "shapley_device",
+    "signalling",
+    "signalling_device",
+    "unbalanced",
+]
+
+
+@dataclass(frozen=True)
+class LibraryGame:
+    """One entry of the library.
+
+    Attributes:
+        name: By which it is loaded.
+        build: Its constructor; every parameter has a default.
+        description: One line.
+        source: Where it comes from.
+        device: Constructor of its device, with the same parameters, if it has one.
+    """
+
+    name: str
+    build: Callable[..., Game]
+    description: str
+    source: str
+    device: Callable[..., Device] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Each parameter and its default."""
+        return {
+            key: parameter.default
+            for key, parameter in inspect.signature(self.build).parameters.items()
+        }
+
+
+LIBRARY: dict[str, LibraryGame] = {
+    entry.name: entry
+    for entry in (
+        LibraryGame(
+            "separation",
+            separation,
+            "has a K-EFCE that a deviator with K + 1 deviations gains 1/2 against",
+            "Song, Mei, Bai 2022, proof of the containment proposition",
+            separation_device,
+        ),
+        LibraryGame(
+            "foresight",
+            foresight,
+            "has an infinity-EFCE that is no normal-form correlated equilibrium",
+            "Song, Mei, Bai 2022, appendix on other equilibria",
+            foresight_device,
+        ),
+        LibraryGame(
+            "signalling",
+            signalling,
+            "a student signals her type; has an EFCE better for both than any in normal form",
+            "von Stengel and Forges 2008, Figure 1",
+            signalling_device,
+        ),
+        LibraryGame(
+            "in_out",
+            in_out,
+            "one player; always out is agent-form, but not extensive-form correlated equilibrium",
+            "von Stengel and Forges, research report LSE-CDAM-2006-04, Section 2.4",
+            in_out_device,
+        ),
+        LibraryGame(
+            "greenwald_sarfati_1",
+            greenwald_sarfati_1,
+            "has an agent-form correlated equilibrium that is no EFCE",
+            "Greenwald and Sarfati, first example, as in OpenSpiel",
+            greenwald_sarfati_1_device,
+        ),
+        LibraryGame(
+            "greenwald_sarfati_2",
+            greenwald_sarfati_2,
+            "has an EFCE that is no normal-form correlated equilibrium",
+            "Greenwald and Sarfati, second example, as in OpenSpiel",
+            greenwald_sarfati_2_device,
+        ),
+        LibraryGame(
+            "extended_shapley",
+            extended_shapley,
+            "Shapley's game with a side bet, in which CFR does not find an EFCE",
+            "Morrill et al. 2021, Section 6.1",
+        ),
+        LibraryGame("kuhn", kuhn, "Kuhn poker for two or more players", "Kuhn 1950"),
+        LibraryGame(
+            "chicken",
+            chicken,
+            "both would dare, if the other yields",
+            "Aumann 1974",
+            chicken_device,
+        ),
+        LibraryGame(
+            "shapley",
+            shapley,
+            "rock, paper, scissors in which a tie pays nobody",
+            "Shapley 1964",
+            shapley_device,
+        ),
+        LibraryGame(
+            "battle_of_the_sexes",
+            battle_of_the_sexes,
+            "both want to meet, each at another place",
+            "Luce and Raiffa 1957",
+            battle_of_the_sexes_device,
+        ),
+        LibraryGame(
+            "matching_pennies",
+            matching_pennies,
+            "row wins if the pennies match",
+            "von Neumann 1928",
+            matching_pennies_device,
+        ),
+        LibraryGame(
+            "prisoners_dilemma",
+            prisoners_dilemma,
+            "both are better off cooperating, and defect",
+            "Luce and Raiffa 1957",
+            prisoners_dilemma_device,
+        ),
+        LibraryGame("random", random_game, "random games of every shape", "Accord"),
+        LibraryGame("balanced", balanced, "as many infosets as asked, in a few layers", "Accord"),
+        LibraryGame(
+            "unbalanced",
+            unbalanced,
+            "deep layers that uniform play reaches with exponentially small probability",
+            "Accord, after the balancing lemma of Song, Mei, Bai 2022",
+        ),
+    )
+}
+
+
+def library_game(text: str) -> Game:
+    """The game called ``text``, such as ``"kuhn:players=3"``.
+
+    Raises:
+        ArgumentError: If there is no such game, no such parameter, or a value does not fit.
+    """
+    entry, parameters = _parse(text)
+    return entry.build(**parameters)
+
+
+def library_device(text: str) -> Device:
+    """The device of the game called ``text``.
+
+    Raises:
+        ArgumentError: As :func:`library_game`, and if the game has no device.
+    """
+    entry, parameters = _parse(text)
+    if entry.device is None:
+        having = ", ".join(name for name, other in LIBRARY.items() if other.device)
+        raise ArgumentError(f"the library has no device for {entry.name}; it has some for {having}")
+    return entry.device(**parameters)
+
+
+def _parse(text: str) -> tuple[LibraryGame, dict[str, Any]]:
+    name, _, rest = text.partition(":")
+    name = name.strip()
+    if name not in LIBRARY:
+        raise ArgumentError(f"there is no library game {name!r}; {_suggestion(name, LIBRARY)}")
+    entry = LIBRARY[name]
+    defaults = entry.parameters
+    parameters: dict[str, Any] = {}
+    for item in rest.split(",") if rest.strip() else []:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key or key in parameters:
+            raise ArgumentError(
+                f"parameters of {name} must be written key=value, each once; got {item.strip()!r}"
+            )
+        if key not in defaults:
+            raise ArgumentError(f"{name} has no parameter {key!r}; {_suggestion(key, defaults)}")
+        kind = type(defaults[key])
+        try:
+            parameters[key] = kind(value)
+        except ValueError:
+            article = "an integer" if kind is int else "a number"
+            raise ArgumentError(f"{key} of {name} must be {article}; got {value!r}") from None
+    return entry, parameters
+
+
+def _suggestion(word: str, known: Mapping[str, object]) -> str:
+    if close := get_close_matches(word, known):
+        return f"did you mean {' or '.join(close)}?"
+    return f"there are {', '.join(known)}" if known else "there are none"

@@ -4,12 +4,12 @@ H. W. Kuhn, *A simplified two-person poker*, Contributions to the Theory of Game
 players N. Abou Risk and D. Szafron, *Using counterfactual regret minimization to create competitive
 multiplayer poker agents*, AAMAS 2010.
 
-There are n + 1 cards, 0 the lowest. Everybody antes 1 and gets one card. In turn each player passes or
-bets 1; once somebody has bet, each of the others has one turn to pass (fold) or bet (call). The
+There are n + 1 cards, 0 the lowest. Everybody antes 1 and gets one card. In turn each player passes
+or bets 1; once somebody has bet, each of the others has one turn to pass (fold) or bet (call). The
 highest card among those who bet wins the pot; if nobody did, the highest card of all.
 
-An infoset is the player's card and the public moves so far, ``"2pb"``: card 2, a pass, a bet. With two
-players the game is zero-sum and worth -1/18 to the first.
+An infoset is the player's card and the public moves so far, ``"2pb"``: card 2, a pass, a bet. With
+two players the game is zero-sum and worth -1/18 to the first.
 """
 
 from __future__ import annotations

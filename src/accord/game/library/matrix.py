@@ -1,13 +1,15 @@
 """Games in normal form: everybody moves once, at the same time.
 
 As a tree, the players move one after the other without seeing each other, so each has one infoset,
-labelled with her name. With one decision per player, K-EFCE is the coarse correlated equilibrium for
-K = 0 and the correlated equilibrium for every K >= 1.
+labelled with her name. With one decision per player, K-EFCE is the coarse correlated equilibrium
+for K = 0 and the correlated equilibrium for every K >= 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,24 +35,27 @@ def matrix_game(
         players: Their names; by default ``"1"``, ``"2"``, ...
         name: How the game is called.
     """
-    table = np.asarray(payoffs)
-    if table.dtype.kind not in "iuf" or table.ndim < 2 or table.ndim != table.shape[0] + 1:
+    try:
+        table = np.asarray(payoffs, dtype=np.float64)
+    except (TypeError, ValueError):
         raise GameError(
-            "payoffs must be numbers of shape [n_players, A_1, ..., A_n], one tensor per player "
-            f"with one axis per player; got {table.dtype} of shape {table.shape}"
+            "payoffs must be one tensor of numbers per player, of equal shapes"
+        ) from None
+    if table.ndim < 2 or table.ndim != table.shape[0] + 1 or 0 in table.shape:
+        raise GameError(
+            "payoffs must have shape [n_players, A_1, ..., A_n], one tensor per player with one "
+            f"axis per player and no axis empty; got {table.shape}"
         )
     n, sizes = table.shape[0], table.shape[1:]
-    if 0 in sizes:
-        raise GameError(f"every player must have at least one action; got shape {table.shape}")
     labels = tuple(players or map(str, range(1, n + 1)))
-    layers = np.concatenate([[1], np.cumprod(sizes)])  # nodes before each player's move, then ends
-    first = np.concatenate([[0], np.cumsum(layers)])
-    mover = np.repeat([*range(n), TERMINAL], layers)
-    parent, action = np.full(first[-1], NO_NODE), np.zeros(first[-1], np.int64)
+    levels = list(accumulate(sizes, mul, initial=1))  # nodes of each player, then the ends
+    first = list(accumulate(levels, initial=0))
+    mover = np.repeat([*range(n), TERMINAL], levels)
+    parent, action = np.full(len(mover), NO_NODE), np.zeros(len(mover), np.int64)
     for i in range(n):
         below = slice(first[i + 1], first[i + 2])
         parent[below] = np.repeat(np.arange(first[i], first[i + 1]), sizes[i])
-        action[below] = np.tile(np.arange(sizes[i]), layers[i])
+        action[below] = np.tile(np.arange(sizes[i]), levels[i])
     return Game.from_arrays(
         n_players=n,
         player=mover,
@@ -75,7 +80,7 @@ def chicken() -> Game:
 
 
 def chicken_device() -> Device:
-    """The best known correlated equilibrium: a daring player never meets another; worth 5.25 each."""
+    """A correlated equilibrium in which nobody dares against one who dares; worth 5.25 each."""
     return _device("row col", {"yield yield": 1 / 2, "dare yield": 1 / 4, "yield dare": 1 / 4})
 
 
@@ -83,14 +88,15 @@ def chicken_device() -> Device:
 def shapley() -> Game:
     """Shapley's game: rock, paper, scissors in which a tie pays nobody.
 
-    L. S. Shapley, *Some topics in two-person games*, 1964; payoffs as in Figure 7.6 of Y. Shoham and
-    K. Leyton-Brown, *Multiagent Systems*, 2009. Its one Nash equilibrium is uniform and pays 1/3.
+    L. S. Shapley, *Some topics in two-person games*, 1964; payoffs as in Figure 7.6 of Y. Shoham
+    and K. Leyton-Brown, *Multiagent Systems*, 2009. Its one Nash equilibrium is uniform and pays
+    1/3.
     """
     return _symmetric([[0, 0, 1], [1, 0, 0], [0, 1, 0]], "rock paper scissors")
 
 
 def shapley_device() -> Device:
-    """The correlated equilibrium that never ties; worth 1/2 each, against 1/3 in Nash equilibrium."""
+    """A correlated equilibrium that never ties; worth 1/2 each."""
     moves = ("rock", "paper", "scissors")
     return _device("row col", {f"{a} {b}": 1 / 6 for a in moves for b in moves if a != b})
 
@@ -128,7 +134,7 @@ def matching_pennies_device() -> Device:
 
 @named("prisoners_dilemma")
 def prisoners_dilemma() -> Game:
-    """The prisoner's dilemma: R. D. Luce and H. Raiffa, *Games and Decisions*, 1957, Section 5.4."""
+    """The prisoner's dilemma; R. D. Luce and H. Raiffa, *Games and Decisions*, 1957, 5.4."""
     return _symmetric([[3, 0], [5, 1]], "cooperate defect")
 
 

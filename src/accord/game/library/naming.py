@@ -14,7 +14,7 @@ P = ParamSpec("P")
 
 
 def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
-    """Name what a constructor builds ``name:parameter=value,...``; defaults are left out."""
+    """Name what a constructor builds ``name:parameter=value,...``, as it was called."""
 
     def decorate(build: Callable[P, Game]) -> Callable[P, Game]:
         signature = inspect.signature(build)
@@ -22,11 +22,7 @@ def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
         @wraps(build)
         def built(*args: P.args, **kwargs: P.kwargs) -> Game:
             given = signature.bind(*args, **kwargs).arguments
-            text = ",".join(
-                f"{key}={given[key]}"
-                for key, parameter in signature.parameters.items()
-                if key in given and given[key] != parameter.default
-            )
+            text = ",".join(f"{key}={value}" for key, value in given.items())
             return replace(build(*args, **kwargs), name=f"{name}:{text}" if text else name)
 
         return built

@@ -1,25 +1,29 @@
 """The two games of Song, Mei, Bai 2022 that tell equilibrium notions apart.
 
-*Separation* (proof of Proposition ``proposition:containment``). Two players choose 1 or 2 at the same
-time, H = K + 1 times, seeing everything that happened before. At the end the first player gets 1 if all
-her choices differ from the other's, 1/2 if all agree, and 0 otherwise; the second always gets 0. The
-device recommends the same fair coin to both at every infoset. Disobeying pays only if done at every
-step, and each time it takes the recommendation to know how: with K + 1 deviations she gains 1/2, with K
-at least one step is a guess, and she gains nothing. So the K-EFCE gap is 0 and the (K+1)-EFCE gap 1/2.
+*Separation* (proof of Proposition ``proposition:containment``). Two players choose 1 or 2 at the
+same time, H = K + 1 times, seeing everything that happened before. At the end the first player gets
+1 if all her choices differ from the other's, 1/2 if all agree, and 0 otherwise; the second always
+gets 0. The device recommends the same fair coin to both at every infoset. Disobeying pays only if
+done at every step, and each time it takes the recommendation to know how: with K + 1 deviations she
+gains 1/2, with K at least one step is a guess, and she gains nothing. So the K-EFCE gap is 0 and
+the (K+1)-EFCE gap 1/2.
 
-For K = 0 the paper's game does not do this: with one step, a constant action differs half the time and
-agrees half the time, and earns 3/4. Here the game for K = 0 has three choices, and pays 1 if the first
-player's is one more than the other's (modulo 3), 1/2 if they agree, else 0: a guess is worth 1/2.
+For K = 0 the paper's game does not do this: with one step, a constant action differs half the time
+and agrees half the time, and earns 3/4. Here the game for K = 0 has three choices, and pays 1 if
+the first player's is one more than the other's (modulo 3), 1/2 if they agree, else 0: a guess is
+worth 1/2.
 
-The paper's device draws a coin for every infoset, a mixture of 2^X pure policies. One coin per step,
-shared by all infosets of the step, has the same law on every play and only 2^(K+1) components.
+The paper's device draws a coin for every infoset, a mixture of 2^X pure policies. One coin per
+step, shared by all infosets of the step, has the same law on every play and only 2^(K+1)
+components.
 
-*Foresight* (the example in ``appendix:relationship``). Two players choose at the same time, twice. The
-first gets 1/2 for choosing a1 at the start, and 1 if she chose a2 and the second player then chooses
-b1. The device recommends (a1, b1) or (a2, b2) by a fair coin at each of the five infosets. Who sees
-recommendations only where she is learns nothing about the second player's next coins, and is
-indifferent; who sees all her recommendations beforehand knows when going to a2 pays 1 for sure. So the
-device is an infinity-EFCE; in normal form she gains 3/16 (the paper shows 1/16, which suffices).
+*Foresight* (the example in ``appendix:relationship``). Two players choose at the same time, twice.
+The first gets 1/2 for choosing a1 at the start, and 1 if she chose a2 and the second player then
+chooses b1. The device recommends (a1, b1) or (a2, b2) by a fair coin at each of the five infosets.
+Who sees recommendations only where she is learns nothing about the second player's next coins, and
+is indifferent; who sees all her recommendations beforehand knows when going to a2 pays 1 for sure.
+So the device is an infinity-EFCE; in normal form she gains 1/4 (the paper shows 1/16, which
+suffices).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Random games of every shape, for tests and experiments.
 
-A game grows move by move. Each player keeps a private record: her own moves, and those moves of others
-and of chance that she happens to see. Her infoset is her record, and what she can do there is drawn
-once per record; since the record contains her own moves, she has perfect recall by construction. A
-record holds *what* was seen and not where, so histories of different lengths may share an infoset.
+A game grows move by move. Each player keeps a private record: her own moves, and those moves of
+others and of chance that she happens to see. Her infoset is her record, and what she can do there
+is drawn once per record; since the record contains her own moves, she has perfect recall by
+construction. A record holds *what* was seen and not where, so histories of different lengths may
+share an infoset.
 
-Who moves how often is drawn per game, and plays may stop early. So the games have uneven trees, players
-with different horizons or none, infosets with a single action, plays that no decision touches, and
-unseen chance moves, which leave several plays with the same sequences of all players.
+Who moves how often is drawn per game, and plays may stop early. So the games have uneven trees,
+players with different horizons or none, infosets with a single action, plays that no decision
+touches, and unseen chance moves, which leave several plays with the same sequences of all players.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def random_game(
     players: int = 2,
     depth: int = 4,
     actions: int = 3,
+    *,
     min_actions: int = 1,
     observe: float = 0.5,
     chance: float = 0.2,
@@ -47,8 +49,8 @@ def random_game(
         chance: How likely a move is one of chance.
         stop: How likely a play ends before ``depth``.
         rewards: How likely an inner node pays something.
-        levels: Payoffs are drawn from so many evenly spaced numbers between -1 and 1; few levels make
-            ties, a single one makes every payoff 0.
+        levels: Payoffs are drawn from so many evenly spaced numbers between -1 and 1. Few levels
+            make ties; a single one makes every payoff 0.
     """
     for what, value, least, most in (
         ("players", players, 1, 127),
@@ -101,4 +103,3 @@ def random_game(
 
     grow((), ("",) * players, True)
     return b.build()
-

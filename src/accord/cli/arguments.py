@@ -1,0 +1,88 @@
+"""What several commands take: games, numbers of deviations, policies."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.game.tree import Game
+
+DEVICE = "device"
+
+
+def parse_k(text: str) -> float:
+    """A number of deviations as written: ``0``, ``1``, ..., ``inf``."""
+    text = str(text)  # defaults come through here too
+    if text == "inf":
+        return math.inf
+    if re.fullmatch("[0-9]{1,9}", text):
+        return int(text)
+    raise typer.BadParameter(
+        f"must be a whole number of deviations, 0 or more, or inf; got {text!r}"
+    )
+
+
+def parse_number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"must be a number; got {text!r}")
+    return value
+
+
+def written_k(k: float) -> int | str:
+    """``k`` as tables and JSON have it."""
+    return "inf" if math.isinf(k) else int(k)
+
+
+def complete_game(incomplete: str) -> list[str]:
+    """Names of games for the shell."""
+    from accord.interop.load import game_names
+
+    return [name for name in game_names() if name.startswith(incomplete)]
+
+
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="Library name, OpenSpiel name or .efg file.",
+        autocompletion=complete_game,
+        show_default=False,
+    ),
+]
+PolicyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="POLICY",
+        help="A .json or .npz file, or `device` for the one the library has for GAME.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
+    """The policy in a file, or the library's device of the game called ``name``."""
+    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.files import load_policy
+
+    if policy == DEVICE:
+        from accord.game.library import library_device
+
+        return CorrelatedPolicy.from_device(game, library_device(name))
+    return load_policy(policy, game)
+
+
+def is_policy(name: str) -> bool:
+    """Whether ``name`` can only be a policy."""
+    return name == DEVICE or Path(name).suffix in (".json", ".npz")

@@ -1,0 +1,76 @@
+"""``accord convert``: games and policies to other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.arguments import complete_game, is_policy, load_policy_of
+from accord.cli.terminal import announced_compilation, print_text
+from accord.errors import ArgumentError
+
+
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="A game; or a .json or .npz policy, or `device`."),
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="A .efg file; or a .json or .npz file.")
+    ],
+    game_name: Annotated[
+        str | None,
+        typer.Option(
+            "--game", metavar="GAME", help="The game of a policy.", autocompletion=complete_game
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace TARGET if it exists.")] = False,
+) -> None:
+    """Write a game as a Gambit .efg file, or a policy as .json or .npz.
+
+    \b
+    Examples:
+        accord convert "kuhn_poker(players=3)" kuhn3.efg
+        accord convert policy.npz policy.json --game kuhn_poker
+    """
+    if target.suffix not in (".efg", ".json", ".npz"):
+        raise ArgumentError(
+            f"TARGET must end in .efg (a game) or in .json or .npz (a policy); got {str(target)!r}"
+        )
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.exists() and not force:
+        raise ArgumentError(f"{target} exists; with --force it is replaced")
+    with announced_compilation():
+        if target.suffix == ".efg":
+            what = _convert_game(source, target)
+        else:
+            what = _convert_policy(source, target, game_name)
+    print_text(f"{target}: {what}")
+
+
+def _convert_game(source: str, target: Path) -> str:
+    from accord.interop.efg import write_efg
+    from accord.interop.load import load_game
+
+    if is_policy(source):
+        raise ArgumentError(f"{source} is a policy; as TARGET it takes a .json or .npz file")
+    game = load_game(source)
+    write_efg(game, target)
+    return f"{game.name}, {game.n_nodes:,} nodes"
+
+
+def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
+    from accord.equilibrium.files import save_policy
+    from accord.interop.load import load_game
+
+    if not is_policy(source):
+        raise ArgumentError(f"{source} is no .json or .npz policy; a game is written as .efg")
+    if game_name is None:
+        raise ArgumentError("a policy can only be read with its game; give it with --game")
+    game = load_game(game_name)
+    policy = load_policy_of(game_name, game, source)
+    save_policy(policy, target)
+    return f"policy of {game.name}, {policy.n_components:,} components"

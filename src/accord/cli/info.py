@@ -1,0 +1,178 @@
+"""``accord info``: how large a game is, and what a solver of it needs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, written_k
+from accord.cli.terminal import (
+    announced_compilation,
+    count,
+    memory,
+    number,
+    print_json,
+    print_table,
+    print_text,
+)
+
+if TYPE_CHECKING:
+    from accord.game.tree import Game
+
+SHOWN = (0, 1, 2, math.inf)
+"""The numbers of deviations shown by default."""
+
+
+def info(
+    game_name: GameName,
+    k: Annotated[
+        list[float] | None,
+        typer.Option(
+            "-k", parser=parse_k, metavar="K", help="Deviations; by default 0, 1, 2, inf."
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="GAP",
+            help="Also show after how many iterations and episodes this gap is guaranteed.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a game: its size, and the rechistories and memory that each K takes.
+
+    \b
+    Example:
+        accord info leduc_poker -k 1 --epsilon 0.1
+    """
+    from accord.interop.load import load_game
+
+    with announced_compilation():
+        game = load_game(game_name)
+        described = _described(game, list(k or SHOWN), epsilon)
+    if as_json:
+        print_json(described)
+    else:
+        _print(described)
+
+
+def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, Any]:
+    from accord.deviations.counting import count_rechistories
+    from accord.treeplex.form import sequence_form
+
+    form = sequence_form(game)
+    leaves = form.leaves
+    players = []
+    for i, plex in enumerate(form.plexes):
+        counts = [(k, count_rechistories(plex, k)) for k in ks]
+        players.append(
+            {
+                "player": game.player_labels[i],
+                "infosets": plex.n_infosets,
+                "sequences": plex.n_sequences,
+                "horizon": plex.horizon,
+                "actions": plex.max_actions if plex.n_infosets else 0,
+                "payoffs": [float(leaves.worst[i]), float(leaves.best[i])],
+                "rechistories": [
+                    {
+                        "k": written_k(k),
+                        "swap": _whole(found.swap),
+                        "external": _whole(found.external),
+                        "cells": _whole(found.cells),
+                        "bytes": _whole(found.learner_bytes),
+                    }
+                    for k, found in counts
+                ],
+            }
+        )
+    described: dict[str, Any] = {
+        "game": game.name,
+        "digest": game.digest,
+        "nodes": game.n_nodes,
+        "terminals": game.n_terminals,
+        "leaves": len(leaves),
+        "players": players,
+    }
+    if epsilon is not None:
+        described["plan"] = [_planned(game, k, epsilon) for k in ks]
+    return described
+
+
+def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
+    from accord.learning.plan import plan
+
+    planned = plan(game, k, epsilon)
+    return {
+        "k": written_k(k),
+        "epsilon": planned.epsilon,
+        "iterations": planned.iterations,
+        "episodes": planned.episodes,
+        "failure_prob": planned.failure_prob,
+    }
+
+
+def _whole(value: float) -> int | None:
+    """A count as JSON has it; null if it is beyond every float."""
+    return int(value) if math.isfinite(value) else None
+
+
+def _print(described: dict[str, Any]) -> None:
+    print_text(
+        f"{described['game']}: {count(described['nodes'])} nodes, "
+        f"{count(described['terminals'])} terminals, {count(described['leaves'])} distinct leaves"
+    )
+    print_text(f"digest {described['digest']}\n")
+    players = described["players"]
+    print_table(
+        ("player", "infosets", "sequences", "horizon", "actions", "payoffs"),
+        [
+            (
+                one["player"],
+                count(one["infosets"]),
+                count(one["sequences"]),
+                one["horizon"],
+                one["actions"],
+                " to ".join(map(number, one["payoffs"])),
+            )
+            for one in players
+        ],
+    )
+    print_text("\nRechistories, and the memory of a learner:\n")
+    print_table(
+        ("K", "player", "SWAP", "EXTERNAL", "cells", "memory"),
+        [
+            (
+                found["k"],
+                one["player"],
+                _counted(found["swap"]),
+                _counted(found["external"]),
+                _counted(found["cells"]),
+                memory(math.inf if found["bytes"] is None else found["bytes"]),
+            )
+            for row in range(len(players[0]["rechistories"]))
+            for one in players
+            for found in [one["rechistories"][row]]
+        ],
+        left=2,
+    )
+    if "plan" in described:
+        first = described["plan"][0]
+        print_text(
+            f"\nGuaranteed for a gap of {number(first['epsilon'])}: iterations with full feedback, "
+            f"or episodes with\nbandit feedback (probability {1 - first['failure_prob']:g})\n"
+        )
+        print_table(
+            ("K", "iterations", "episodes"),
+            [
+                (one["k"], count(one["iterations"]), count(one["episodes"]))
+                for one in described["plan"]
+            ],
+        )
+
+
+def _counted(value: int | None) -> str:
+    return "beyond floats" if value is None else count(value)

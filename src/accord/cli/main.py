@@ -1,0 +1,117 @@
+"""The command ``accord``.
+
+Exit codes: 0, done; 1, ran but the target was not reached; 2, bad use or bad input, with one
+message on standard error; 130, interrupted. Names become objects here and nowhere deeper. Nothing
+heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from accord.cli.certify import certify
+from accord.cli.convert import convert
+from accord.cli.games import games
+from accord.cli.info import info
+from accord.cli.solve import solve
+from accord.cli.terminal import say
+from accord.errors import AccordError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """All commands; turns what they raise into one message and an exit code."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        standalone = extra.get("standalone_mode", True)
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(*args, **extra)
+        except AccordError as error:
+            code = _refuse(str(error))
+        except MemoryError as error:
+            code = _refuse(f"out of memory: {error}" if str(error) else "out of memory")
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            code = _refuse(f"{place}{error.strerror or error}")
+        except typer.Abort:
+            code = _refuse("stopped", INTERRUPTED)
+        except Exception as error:
+            if not hasattr(error, "format_message"):
+                raise
+            code = _refuse(error.format_message())  # how the command was used
+        if standalone:
+            sys.exit(code or 0)
+        return code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse(message: str, code: int = BAD_INPUT) -> int:
+    say(f"error: {message}")
+    return code
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import accord
+
+        typer.echo(f"accord {accord.__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="accord",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(no_args_is_help=True)
+def accord(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Correlated equilibria of extensive-form games: computed, certified, explained.
+
+    \b
+    Example:
+        accord solve kuhn_poker -k 1
+
+    A game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker,
+    "kuhn_poker(players=3)") or the path of an .efg file; `accord games` lists what there is.
+    """
+
+
+app.command(short_help="List the games there are.")(games)
+app.command(short_help="Describe a game and what solving it takes.")(info)
+app.command(short_help="Compute a K-EFCE.")(solve)
+app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
+app.command(short_help="Write a game or a policy in another format.")(convert)
+
+
+def main() -> None:
+    """Run the command line; what the console script calls."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a label in letters the terminal lacks
+    app(prog_name="accord")
+
+
+if __name__ == "__main__":
+    main()

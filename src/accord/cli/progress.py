@@ -1,0 +1,119 @@
+"""The progress of a run on standard error: a bar on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from accord.cli.terminal import say
+
+if TYPE_CHECKING:
+    from accord.learning.run import Checkpoint
+
+SECONDS_PER_LINE = 5.0
+"""Without a terminal, how long to be silent between lines; a short run says nothing."""
+
+
+@contextmanager
+def shown_progress(
+    iterations: int | None, seconds: float | None
+) -> Iterator[Callable[[Checkpoint], None]]:
+    """Yield what is to be called with every checkpoint of a run with these limits."""
+    from rich.console import Console
+
+    pace = _Pace(iterations, seconds)
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        yield _lines(pace)
+        return
+
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            left = task.fields["end"] - time.perf_counter()
+            return Text(f"{duration(max(left, 0.0))} left" if math.isfinite(left) else "")
+
+    with Progress(
+        BarColumn(bar_width=24),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TimeLeft(),
+        console=console,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("starting", total=iterations, end=math.inf)
+
+        def show(now: Checkpoint) -> None:
+            left = pace.seconds_left(now)
+            bar.update(
+                task,
+                completed=now.iteration,
+                description=pace.state(now),
+                end=time.perf_counter() + left,
+            )
+
+        yield show
+
+
+def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
+    said = 0.0
+
+    def show(now: Checkpoint) -> None:
+        nonlocal said
+        left = pace.seconds_left(now)
+        if now.seconds - said >= SECONDS_PER_LINE and now is not pace.first:
+            said = now.seconds
+            say(pace.state(now) + (f", {duration(left)} left" if math.isfinite(left) else ""))
+
+    return show
+
+
+class _Pace:
+    """How fast a run is, and when it will end."""
+
+    def __init__(self, iterations: int | None, seconds: float | None) -> None:
+        self.iterations, self.seconds = iterations, seconds
+        self.first: Checkpoint | None = None  # where counting starts: compiling came before it
+
+    def rate(self, now: Checkpoint) -> float:
+        """Iterations per second, or 0 before that can be known."""
+        if self.first is None:
+            self.first = now
+        done, took = now.iteration - self.first.iteration, now.seconds - self.first.seconds
+        return done / took if took > 0 else 0.0
+
+    def seconds_left(self, now: Checkpoint) -> float:
+        """Until the first of the limits; infinite if that is not known."""
+        rate = self.rate(now)
+        by_clock = math.inf if self.seconds is None else self.seconds - now.seconds
+        by_count = math.inf
+        if self.iterations is not None and rate > 0:
+            by_count = (self.iterations - now.iteration) / rate
+        return max(0.0, min(by_clock, by_count))
+
+    def state(self, now: Checkpoint) -> str:
+        rate = self.rate(now)
+        speed = f", {rate:,.0f} per second" if rate >= 10 else f", {rate:.2g} per second"
+        return f"{now.iteration:,} iterations{speed if rate else ''}, gap {now.gap:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60:02d} min"

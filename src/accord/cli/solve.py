@@ -1,0 +1,173 @@
+"""``accord solve``: compute a K-EFCE."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, written_k
+from accord.cli.folder import claim_folder, write_run
+from accord.cli.progress import shown_progress
+from accord.cli.terminal import (
+    announced_compilation,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    say,
+)
+
+if TYPE_CHECKING:
+    from accord.equilibrium.certificate import Certificate
+    from accord.learning.run import Solution
+
+TARGET_MISSED = 1
+
+
+class Method(StrEnum):
+    """Regret minimizers, as the command line calls them."""
+
+    WRHEDGE = "wrhedge"
+    RM = "rm"
+    RM_PLUS = "rm+"
+    PREDICTIVE_RM_PLUS = "prm+"
+
+
+def solve(
+    game_name: GameName,
+    k: Annotated[
+        float,
+        typer.Option(
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf.",
+        ),
+    ] = 1,
+    method: Annotated[
+        Method,
+        typer.Option(help="Regret minimizer; wrhedge is the paper's, prm+ usually the quickest."),
+    ] = Method.PREDICTIVE_RM_PLUS,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="ETA",
+            help="Of wrhedge, for losses in [0, 1]; by default the paper's.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Stop after N iterations; 1000 if no other end is given."),
+    ] = None,
+    target_gap: Annotated[
+        float | None,
+        typer.Option(parser=parse_number, metavar="GAP", help="Stop at this gap (payoff units)."),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds."),
+    ] = None,
+    components: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Save N evenly spaced iterates; by default 1000."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write policy, certificate and record to a new folder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a K-EFCE by K-EFR, and say exactly how far it is from one.
+
+    Exits with 1 if --target-gap was given and not reached.
+
+    \b
+    Examples:
+        accord solve kuhn_poker -k 1
+        accord solve leduc_poker -k 1 --target-gap 0.01 --out runs/leduc
+    """
+    if out is not None:
+        claim_folder(out)
+
+    from accord.interop.load import load_game
+    from accord.learning.run import DEFAULT_ITERATIONS
+    from accord.learning.run import solve as solve_game
+
+    endless = iterations is None and target_gap is None and seconds is None
+    with announced_compilation():
+        game = load_game(game_name)
+        with shown_progress(DEFAULT_ITERATIONS if endless else iterations, seconds) as show:
+            solution = solve_game(
+                game,
+                k,
+                method=method.value,
+                iterations=iterations,
+                target_gap=target_gap,
+                seconds=seconds,
+                components=components,
+                learning_rate=learning_rate,
+                progress=show,
+            )
+        certificate = None if as_json and out is None else _certified(solution)
+    if out is not None and certificate is not None:
+        asked = {
+            "game": game_name,
+            "k": written_k(k),
+            "method": method.value,
+            "learning_rate": learning_rate,
+            "iterations": iterations,
+            "target_gap": target_gap,
+            "seconds": seconds,
+            "components": components,
+        }
+        write_run(out, "solve", asked, solution, certificate)
+    if as_json:
+        print_json(solution.to_json())
+    elif certificate is not None:
+        _print(solution, certificate)
+        if out is not None:
+            print_text(f"\nWritten to {out}: {', '.join(sorted(p.name for p in out.iterdir()))}.")
+    if solution.target_reached is False:
+        say(f"target gap {target_gap:.4g} not reached: the gap is {number(solution.gap)}")
+        raise typer.Exit(TARGET_MISSED)
+
+
+def _certified(solution: Solution) -> Certificate:
+    from accord.equilibrium.certificate import certify
+
+    return certify(solution.game, solution.policy, solution.k)
+
+
+def _print(solution: Solution, certificate: Certificate) -> None:
+    from accord.treeplex.form import sequence_form
+
+    scale = sequence_form(solution.game).leaves.loss_scale
+    relative = [gap * float(unit) for gap, unit in zip(solution.players, scale, strict=True)]
+    print_text(
+        f"{solution.game.name}: {written_k(solution.k)}-EFCE by {solution.method}, "
+        f"{solution.iterations:,} iterations in {solution.seconds:.3g} s\n"
+    )
+    print_table(
+        ("player", "gap", "relative", "value"),
+        [
+            (label, number(gap), number(share), number(value))
+            for label, gap, share, value in zip(
+                solution.game.player_labels,
+                solution.players,
+                relative,
+                solution.values,
+                strict=True,
+            )
+        ],
+    )
+    print_text(f"\ngap {number(solution.gap)}, {number(max(relative))} of the payoff range")
+    print_text(
+        f"saved mixture of {solution.policy.n_components:,} policies: gap "
+        f"{number(solution.saved_gap)}"
+    )
+    best = max(certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
+    print_text(f"best deviation from it: {best}")

@@ -1,0 +1,100 @@
+"""What is said where: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+PLAIN_WIDTH = 120
+"""Columns when standard output is not a terminal."""
+
+
+def say(message: str) -> None:
+    """One line on standard error."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """The one JSON object of ``--json``."""
+    print(json.dumps(content, allow_nan=False))
+
+
+def print_text(text: str = "") -> None:
+    """A paragraph of the result; long ones are the terminal's to wrap."""
+    print(text)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
+    """Columns under a header. Words and the first ``left`` columns stand left, numbers right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, PLAIN_WIDTH)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column, title in enumerate(header):
+        numbers = column >= left and all(_is_number(row[column]) for row in rows)
+        justify: Literal["left", "right"] = "right" if numbers else "left"
+        table.add_column(title, justify=justify, overflow="fold", no_wrap=numbers)
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    with console.capture() as capture:
+        console.print(table)
+    for line in capture.get().splitlines():
+        print(line.rstrip())
+
+
+def number(value: float) -> str:
+    """Four digits, as short as they can be."""
+    return f"{value:.4g}"
+
+
+def count(value: float) -> str:
+    """A whole number, however large."""
+    if value < 10**9:
+        return f"{value:,.0f}"
+    from decimal import Decimal
+
+    return f"{Decimal(value):.3g}"
+
+
+def memory(n_bytes: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+@contextmanager
+def announced_compilation() -> Iterator[None]:
+    """Say so, once, if kernels are compiled meanwhile: nobody should wonder what takes so long."""
+    from numba.core import event
+
+    class Announcer(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                say("compiling kernels (first time only) ...")
+            self.said = True
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    import accord._jit  # noqa: F401  (chooses the cache)
+
+    with event.install_listener("numba:compile", Announcer()):
+        yield
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, (int, float)) or (
+        isinstance(cell, str) and bool(cell) and (cell[0].isdigit() or cell[:1] in "-+")
+    )

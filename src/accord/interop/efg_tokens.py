@@ -1,0 +1,147 @@
+r"""The words of an ``.efg`` file: labels, numbers and braces, and where they stand.
+
+Space separates tokens and means nothing else. A label stands in quotation marks; within it ``\"``
+is a quotation mark, and every other backslash is itself. Numbers are exact. Every quantifier is
+possessive and no number is expanded before its size is known, so reading takes linear time,
+whatever the text holds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NoReturn
+
+from accord.errors import ParseError
+
+MAX_DIGITS = 4000
+"""Longest number that is read: more digits than any double has."""
+
+SPACE = r"[ \t\n\r\f\v]*+"
+TEXT = r'"(?:[^"\\]++|\\++"?+)*+"'
+IS_TEXT, IS_WORD, IS_MARK, IS_OPEN_TEXT, IS_END = 1, 2, 3, 4, 5  # the groups of _TOKEN
+
+_TOKEN = re.compile(rf'{SPACE}(?:({TEXT})|([^ \t\n\r\f\v"{{}},]++)|([{{}},])|(")|())')
+_INTEGER = re.compile(r"\+?[0-9]{1,18}")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]++/[0-9]++|(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)"
+)
+
+
+class Tokens:
+    """The tokens of a text, one at a time: what it is, of which kind, and from where to where.
+
+    Each ``take_...`` returns the token that is next and goes on to the one after it, or refuses it
+    and says what ``must`` hold.
+    """
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path = text, path
+        self.go_to(0)
+
+    def go_to(self, offset: int) -> None:
+        match = _TOKEN.match(self.text, offset)
+        assert (
+            match is not None and match.lastindex is not None
+        )  # at the end the last group matches
+        self.kind = match.lastindex
+        self.start, self.end = match.span(self.kind)
+        self.token = self.text[self.start : self.end]
+
+    def advance(self) -> None:
+        self.go_to(self.end)
+
+    def take_word(self, allowed: tuple[str, ...], must: str) -> str:
+        if self.token not in allowed:
+            self.refuse(must)
+        return self._taken()
+
+    def take_text(self, must: str) -> str:
+        if self.kind != IS_TEXT:
+            self.refuse(must)
+        return self._taken()[1:-1].replace('\\"', '"')
+
+    def take_integer(self, must: str) -> int:
+        """An integer from 0 on."""
+        if not _INTEGER.fullmatch(self.token):
+            self.refuse(must)
+        return int(self._taken())
+
+    def take_number(self, must: str) -> str:
+        """A number as it is written."""
+        if len(self.token) > MAX_DIGITS and self.kind == IS_WORD:
+            self.refuse(f"a number must have at most {MAX_DIGITS} characters")
+        if not _NUMBER.fullmatch(self.token):
+            self.refuse(must)
+        return self._taken()
+
+    def refuse(self, must: str) -> NoReturn:
+        """Say what must hold, and what stands here instead."""
+        if self.kind == IS_END:
+            found = "the end of the file"
+        elif self.kind == IS_OPEN_TEXT:
+            found = "a quotation mark that is never closed"
+        else:
+            found = brief(self.token)
+        self.fail(f"{must}; found {found}", self.start)
+
+    def fail(self, message: str, offset: int) -> NoReturn:
+        raise ParseError(self.path, *line_and_column(self.text, offset), message)
+
+    def _taken(self) -> str:
+        token = self.token
+        self.advance()
+        return token
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def brief(text: object) -> str:
+    """What an error message shows of something that may be long."""
+    shown = str(text)
+    return shown if len(shown) <= 60 else shown[:60] + "..."
+
+
+def as_float(number: str) -> float | None:
+    """The double nearest to a number; ``None`` if there is none."""
+    numerator, slash, denominator = number.partition("/")
+    try:
+        value = int(numerator) / int(denominator) if slash else float(number)
+    except (ZeroDivisionError, OverflowError, ValueError):  # the last: more digits than int() takes
+        return None
+    return value if math.isfinite(value) else None
+
+
+def as_probability(number: str) -> Fraction | None:
+    """The number, exactly; ``None`` if it is no probability, or none that a double can hold."""
+    value = as_float(number)
+    if value is None or not 0.0 <= value <= 2.0:  # the sum tells whether it is above one
+        return None
+    if value == 0.0:  # with any exponent, so look at the digits before it
+        digits = re.split("[eE/]", number)[0]
+        return None if re.search("[1-9]", digits) else Fraction(0)
+    try:
+        return Fraction(number)
+    except ValueError:  # more digits than int() takes
+        return None
+
+
+def distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels, with empty ones numbered from 1 and repeated ones told apart: a, a#2, a#3."""
+    names = [label or str(i) for i, label in enumerate(labels, 1)]
+    taken = set(names)
+    if len(taken) == len(names):
+        return tuple(names)
+    copies: dict[str, int] = {}
+    for i, name in enumerate(names):
+        copies[name] = copies.get(name, 0) + 1
+        if copies[name] > 1:
+            while (copy := f"{name}#{copies[name]}") in taken:
+                copies[name] += 1
+            taken.add(copy)
+            names[i] = copy
+    return tuple(names)

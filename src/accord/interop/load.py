@@ -1,0 +1,101 @@
+"""Games by name.
+
+A name says by its form where the game comes from:
+
+    ``kuhn.efg``                 a file, because it ends in ``.efg``
+    ``kuhn:players=3``           a library game with parameters, because of the colon
+    ``kuhn_poker(players=3)``    an OpenSpiel game with parameters, because of the brackets
+    ``kuhn``                     the library's game of that name if there is one, else OpenSpiel's
+
+So the library wins where both have a plain name, and ``name()`` is OpenSpiel's in any case.
+OpenSpiel is imported only for names that are neither files nor the library's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from difflib import get_close_matches
+from pathlib import Path
+
+from accord.errors import ArgumentError
+from accord.game.tree import Game
+
+FORMS = (
+    "a game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
+    "kuhn_poker(players=3)) or the path of an .efg file"
+)
+
+
+def load_game(name: str | os.PathLike[str]) -> Game:
+    """The game called ``name``: a library name, an OpenSpiel name, or the path of an ``.efg`` file.
+
+    Where the library and OpenSpiel both have a plain name, the library's game is meant; ``name()``
+    is always OpenSpiel's.
+
+    Raises:
+        ArgumentError: If there is no such game; close names are suggested. Or if it does not take
+            the parameters given.
+        ParseError: If a file cannot be read.
+        GameError: If what is there is not a game with perfect recall.
+        BudgetError: If it is too large.
+    """
+    text = os.fspath(name).strip()
+    if text.lower().endswith(".efg"):
+        from accord.interop.efg import read_efg
+
+        return read_efg(text)
+
+    from accord.game.library import LIBRARY, library_game
+
+    base, mark = _split(text)
+    if base in LIBRARY and mark != "(":
+        return library_game(text)
+
+    from accord.interop.openspiel import load_openspiel
+
+    try:
+        return load_openspiel(text)
+    except ArgumentError:
+        if _openspiel_has(base) and mark != ":":
+            raise  # it has the game, but not like this
+    raise ArgumentError(f"there is no game {text!r}; {_advice(text, base, mark)}")
+
+
+def game_names() -> list[str]:
+    """Plain names of all library games and of the OpenSpiel games that may be loaded."""
+    from accord.game.library import LIBRARY
+    from accord.interop.openspiel import openspiel_names
+
+    return [*LIBRARY, *(name for name in openspiel_names() if name not in LIBRARY)]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The plain name and what follows it: a colon, a bracket, or nothing."""
+    found = re.search("[:(]", text)
+    return (text[: found.start()].strip(), found[0]) if found else (text, "")
+
+
+def _openspiel_has(base: str) -> bool:
+    """Whether OpenSpiel knows this name, whatever comes of loading it."""
+    import pyspiel
+
+    return base in pyspiel.registered_names()
+
+
+def _advice(text: str, base: str, mark: str) -> str:
+    from accord.game.library import LIBRARY
+
+    given = text[len(base) + 1 :].removesuffix(")")
+    if base in LIBRARY:
+        written = f"{base}:{given}" if given else base
+        return f"{base} is a library game, whose parameters follow a colon; try {written}"
+    if mark == ":" and _openspiel_has(base):
+        return (
+            f"{base} is an OpenSpiel game, whose parameters stand in brackets; try {base}({given})"
+        )
+    if Path(text).exists():
+        return f"a file with a game must end in .efg; {FORMS}"
+    if close := get_close_matches(base.lower(), game_names()):
+        return f"did you mean {' or '.join(close)}?"
+    return FORMS

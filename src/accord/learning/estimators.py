@@ -1,0 +1,189 @@
+"""Loss estimators by balanced sampling, Algorithms 4 and 7 of Song, Mei, Bai 2022.
+
+To estimate L(x, .) at the infosets x of layer h for the rechistories that were disobeyed at the layers W,
+the player plays one episode that mixes two policies: the balanced exploration policy pi^{*,h} at the
+layers W and at h (after the K-th deviation also at all layers between), her own pi^t everywhere else,
+
+    Type I    h = 1..H, Wbar of min(K-1, h-1) layers before h:    explore at Wbar and h
+    Type II   K <= h' < h <= H, W of K layers up to h', h' in W:  explore at W and h'+1, ..., h.
+
+A Type-I rechistory with fewer mismatches uses the episode of the smallest layers that fill up its set
+(``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss / q_{1:h}(x, a)``, for
+the loss of the whole play. Together that is ``C(H+1, K+1) + K - 1`` episodes (Lemma needed-episode); for
+K = 0, H.
+
+The minimizers need S_b = M_b w_b times the estimate, where M_b = prod_k pi^t(b_k | x_k) and w_b
+is the product of pi^{*,h} over the explored layers (eqs. wb-i, wb-ii). All exploration cancels:
+
+    S_b * estimate(a) = loss * prod over explored k < h of pi^t(b_k | x_k)      (a factor for Type II only up to h')
+
+because b and the play agree wherever pi^t was followed. It is never above the loss: nothing is
+divided by a small number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._jit import jit
+from accord.deviations.rechistory import RechistoryTree
+from accord.errors import BudgetError
+from accord.learning.exploration import count_descendants
+from accord.treeplex.treeplex import Floats, Ints
+
+MAX_EPISODES = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingPlan:
+    """The episodes of one player's iteration, and which rechistory each of them informs."""
+
+    layer: Ints  # [n_episodes] the layer h - 1 (from 0) whose losses the episode estimates
+    explores: NDArray[np.bool_]  # [n_episodes, horizon] whether it explores at each layer
+    descendants: Ints  # [n_sequences, horizon] of exploration.count_descendants
+    node_episode: Ints  # [n_nodes] the episode that informs each rechistory
+    node_weight: Floats  # [n_nodes] w_b
+
+    @property
+    def n_episodes(self) -> int:
+        return len(self.layer)
+
+
+def episodes_per_iteration(horizon: int, k: int) -> int:
+    """Lemma needed-episode, for ``k`` already clipped to the horizon."""
+    return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
+
+
+def sampling_sets(horizon: int, k: int) -> list[tuple[int, tuple[int, ...]]]:
+    """``(h, explored layers up to h)`` of every episode, layers from 1: Type I, then Type II.
+
+    The order is that in which the kernels below number them: by h, then h', then combinations in
+    colexicographic order.
+    """
+    sets: list[tuple[int, tuple[int, ...]]] = []
+    for h in range(1, horizon + 1) if k else ():
+        size = min(k - 1, h - 1)
+        sets += [(h, (*w, h)) for w in _colex(h - 1, size)]
+    for h in range(1, horizon + 1):
+        if k == 0:
+            sets.append((h, tuple(range(1, h + 1))))
+        for last in range(max(k, 1), h) if k else ():
+            between = tuple(range(last + 1, h + 1))
+            sets += [(h, (*w, last, *between)) for w in _colex(last - 1, k - 1)]
+    return sets
+
+
+def _colex(n: int, size: int) -> list[tuple[int, ...]]:
+    """Subsets of 1..n of one size in colexicographic order."""
+    return sorted(combinations(range(1, n + 1), size), key=lambda w: w[::-1])
+
+
+def sampling_plan(tree: RechistoryTree) -> SamplingPlan:
+    """The episodes for the rechistories of ``tree``.
+
+    Raises:
+        BudgetError: If an iteration would need more than ten million episodes.
+    """
+    plex, k = tree.plex, tree.k
+    horizon = plex.horizon
+    if (count := episodes_per_iteration(horizon, k)) > MAX_EPISODES:
+        raise BudgetError(
+            f"at k = {k} and horizon {horizon} one iteration takes {count} episodes, more than "
+            f"{MAX_EPISODES}; try a smaller k",
+            required=count,
+            available=MAX_EPISODES,
+        )
+    sets = sampling_sets(horizon, k)
+    layer = np.array([h - 1 for h, _ in sets], np.int32)
+    explores = np.zeros((len(sets), horizon), np.bool_)
+    for e, (_, explored) in enumerate(sets):
+        explores[e, np.array(explored) - 1] = True
+    # Where the episodes of each h (Type I) and of each (h, h') (Type II) start.
+    first_one = np.zeros(horizon + 1, np.int64)
+    for h in range(1, horizon + 1):
+        first_one[h] = first_one[h - 1] + (math.comb(h - 1, min(k - 1, h - 1)) if k else 0)
+    first_two = np.zeros((horizon + 1, horizon + 1), np.int64)
+    start = int(first_one[horizon])
+    for h in range(1, horizon + 1):
+        for last in range(max(k, 1), h) if k else range(1):
+            first_two[h, last] = start
+            start += math.comb(last - 1, k - 1) if k else 1
+    choose = np.array(
+        [[math.comb(n, r) for r in range(k + 1)] for n in range(horizon + 1)], np.int64
+    ).reshape(horizon + 1, k + 1)
+    descendants = count_descendants(plex)
+    node_episode = np.zeros(tree.n_nodes, np.int32)
+    node_weight = np.ones(tree.n_nodes)
+    _assign_episodes(
+        plex.arrays, plex.seq_infoset, tree.arrays, plex.depth, k, descendants, explores,
+        first_one, first_two, choose, node_episode, node_weight,
+    )  # fmt: skip
+    return SamplingPlan(layer, explores, descendants, node_episode, node_weight)
+
+
+@jit
+def _assign_episodes(
+    plex: Any,
+    seq_infoset: Any,
+    tree: Any,
+    depth: Any,
+    k: int,
+    descendants: Any,
+    explores: Any,
+    first_one: Any,
+    first_two: Any,
+    choose: Any,
+    node_episode: Any,
+    node_weight: Any,
+) -> None:
+    """Overwrite ``node_episode`` and ``node_weight`` at every rechistory."""
+    horizon = explores.shape[1]
+    disobeyed = np.zeros(horizon, np.bool_)
+    for x in range(len(plex.parent_seq)):
+        h = depth[x] + 1
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            external = node >= tree.first_external[x]
+            mismatches, last = 0, 0
+            below, at = x, node
+            for layer in range(h - 2, -1, -1):  # what was recommended at each layer before
+                seq = tree.rec_seq[at]
+                disobeyed[layer] = seq != 0 and seq != plex.parent_seq[below]
+                if disobeyed[layer]:
+                    mismatches += 1
+                    last = max(last, layer + 1)
+                below, at = seq_infoset[plex.parent_seq[below]], tree.parent[at]
+            size = h - 1 if h < k else k - 1
+            if external:
+                disobeyed[last - 1] = False  # ranked without its last element, which is h'
+                episode = first_two[h, last]
+            else:
+                episode = first_one[h - 1]
+                for layer in range(h - 1):  # fill
+                    if mismatches < size and not disobeyed[layer]:
+                        disobeyed[layer] = True
+                        mismatches += 1
+            rank = 0
+            for layer in range(h - 1):  # of the set among those of its size, colexicographically
+                if disobeyed[layer]:
+                    rank += 1
+                    episode += choose[layer, rank]
+            node_episode[node] = episode
+            weight = 1.0
+            below = x
+            if explores[episode, h - 1]:
+                weight /= plex.first_seq[x + 1] - plex.first_seq[x]
+            for layer in range(h - 2, -1, -1):
+                seq = plex.parent_seq[below]
+                below = seq_infoset[seq]
+                if explores[episode, layer]:
+                    total = 0
+                    for other in range(plex.first_seq[below], plex.first_seq[below + 1]):
+                        total += descendants[other, h - 1]
+                    weight *= descendants[seq, h - 1] / total
+            node_weight[node] = weight

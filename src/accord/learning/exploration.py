@@ -1,0 +1,53 @@
+"""Balanced exploration policies, Definition balanced-policy of Song, Mei, Bai 2022.
+
+For each layer h there is one policy of the player. Above layer h it takes an action in proportion to the
+infosets of layer h that lie below,
+
+    pi^{*,h}(a | x) = |C_h(x, a)| / |C_h(x)|,
+
+and from layer h on it is uniform. In an uneven tree some infosets have nothing of layer h below
+them; there it is uniform too. It reaches the infosets of layer h as evenly as one policy can: for
+every policy pi of the player (Lemma balancing)
+
+    sum over the sequences (x, a) of layer h of  pi_{1:h}(x, a) / pi^{*,h}_{1:h}(x, a)
+        <= number of sequences of layer h for equal action sets, with equality in even trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accord._jit import jit
+from accord.treeplex.treeplex import Floats, Ints, Treeplex
+
+
+def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
+    """pi^{*,h} over sequences, for ``layer`` h in 1..horizon."""
+    counts = count_descendants(plex)
+    behavior = np.ones(plex.n_sequences)
+    for x in range(plex.n_infosets):
+        seqs = slice(plex.first_seq[x], plex.first_seq[x + 1])
+        below = counts[seqs, layer - 1]
+        even = 1.0 / (seqs.stop - seqs.start)
+        behavior[seqs] = below / below.sum() if below.sum() > 0 else even
+    return behavior
+
+
+def count_descendants(plex: Treeplex) -> Ints:
+    """``[n_sequences, horizon]``: in column h - 1, the infosets of layer h after each sequence."""
+    counts = np.zeros((plex.n_sequences, plex.horizon), np.int32)
+    _count_descendants(plex.arrays, plex.depth, counts)
+    return counts
+
+
+@jit
+def _count_descendants(plex: Any, depth: Any, counts: Any) -> None:
+    """Add every infoset, and all below it, to the sequence that leads to it; children first."""
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        above = plex.parent_seq[x]
+        counts[above, depth[x]] += 1
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            for h in range(depth[x] + 1, counts.shape[1]):
+                counts[above, h] += counts[seq, h]

@@ -1,0 +1,32 @@
+"""Hypothesis strategies: small random games of every shape."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from accord.game.library import random_game
+from accord.game.tree import Game
+
+
+@st.composite
+def games(
+    draw: st.DrawFn,
+    *,
+    players: int | None = None,
+    max_players: int = 3,
+    max_depth: int = 4,
+    max_actions: int = 3,
+    rewards: bool = True,
+) -> Game:
+    """A random game; ``players`` fixes their number, ``rewards`` allows some at inner nodes."""
+    return random_game(
+        seed=draw(st.integers(0, 2**32 - 1)),
+        players=draw(st.integers(1, max_players)) if players is None else players,
+        depth=draw(st.integers(1, max_depth)),
+        actions=draw(st.integers(1, max_actions)),
+        observe=draw(st.sampled_from([0.0, 0.3, 0.7, 1.0])),
+        chance=draw(st.sampled_from([0.0, 0.2, 0.5])),
+        stop=draw(st.sampled_from([0.0, 0.2])),
+        rewards=draw(st.sampled_from([0.0, 0.5])) if rewards else 0.0,
+        levels=draw(st.sampled_from([1, 2, 3, 9, 1001])),
+    )
