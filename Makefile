@@ -7,7 +7,9 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint kernels clean
 
 demo: $(READY)
-	$(BIN)/accord info kuhn_poker
+	rm -rf runs/demo
+	$(BIN)/accord solve kuhn_poker -k 1 --iterations 2000 --out runs/demo
+	$(BIN)/accord certify kuhn_poker runs/demo/policy.npz -k 0 -k 1 -k inf
 
 test: $(READY) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile

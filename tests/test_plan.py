@@ -40,6 +40,10 @@ seeds = st.integers(0, 2**32 - 1)
 # -- full feedback: the regret bound against adversaries ----------------------------------------
 
 
+def new_learner(plex, k, rate):
+    return KEFR(plex, k, WRHedge(rate), behavior=np.ones(plex.n_sequences))
+
+
 def adversarial_loss(plex, behavior, rng, kind, t):
     """Losses that chance and opponents who may do anything could cause, given her policy.
 
@@ -82,7 +86,7 @@ def test_regret_stays_below_the_bound_whatever_happens(game, k, rate, kind, numb
     rng = np.random.default_rng(number)
     plex = treeplexes(game)[0]
     assume(plex.n_infosets > 0)
-    learner = KEFR(plex, k, WRHedge(rate))
+    learner = new_learner(plex, k, rate)
     for t in range(1, 41):
         learner.observe(adversarial_loss(plex, learner.recommend(), rng, kind, t))
         assert learner.regret() <= regret_bound(plex, k, rate, t) + 1e-9
@@ -98,7 +102,7 @@ def test_regret_stays_below_the_bound_against_players(game, k, rate, spiteful, n
     player = int(rng.integers(form.n_players))
     plex = form.plexes[player]
     assume(plex.n_infosets > 0)
-    learner = KEFR(plex, k, WRHedge(rate))
+    learner = new_learner(plex, k, rate)
     for t in range(1, 31):
         own = learner.recommend().copy()
         met = []
@@ -122,7 +126,7 @@ def test_bound_is_not_idle():
     rate = math.sqrt(math.log(2) / iterations)
     bound = regret_bound(plex, 0, rate, iterations)
     assert bound < 0.05 * iterations
-    learner = KEFR(plex, 0, WRHedge(rate))
+    learner = new_learner(plex, 0, rate)
     rng = np.random.default_rng(3)
     for _ in range(iterations):
         learner.recommend()

@@ -28,6 +28,14 @@ def parse_k(text: str) -> float:
     )
 
 
+def parse_whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be a whole number; got {text!r}") from None
+
+
 def parse_number(text: str) -> float:
     """A finite number."""
     try:

@@ -32,8 +32,8 @@ SHOWN = (0, 1, math.inf)
 
 
 def certify(
-    game_name: GameName,
-    policy_name: PolicyName,
+    game: GameName,
+    policy: PolicyName,
     k: Annotated[
         list[float] | None,
         typer.Option(
@@ -56,40 +56,39 @@ def certify(
     from accord.interop.load import load_game
 
     with announced_compilation():
-        game = load_game(game_name)
-        policy = load_policy_of(game_name, game, policy_name)
-        certificate = certify_policy(game, policy, list(dict.fromkeys(k or SHOWN)))
+        loaded = load_game(game)
+        mixture = load_policy_of(game, loaded, policy)
+        certificate = certify_policy(loaded, mixture, list(dict.fromkeys(k or SHOWN)))
     if as_json:
         print_json(certificate.to_json())
         return
-    print_text(f"{game.name}: {policy_name}, {policy.n_components:,} components\n")
-    _print(game, certificate)
+    print_text(f"{loaded.name}: {policy}, {mixture.n_components:,} components\n")
+    _print(loaded, certificate)
 
 
 def _print(game: Game, certificate: Certificate) -> None:
-    labels = [f"player {label}" for label in game.player_labels]
+    players = [f"player {label}" for label in game.player_labels]
     print_table(
-        ("K", "gap", "relative", "sum", *labels),
+        ("K", "gap", "relative", "sum", *players),
         [
-            ("value", "", "", "", *map(number, certificate.values)),
-            *(
-                (
-                    written_k(gap.k),
-                    number(gap.gap),
-                    number(gap.relative),
-                    number(gap.sum),
-                    *map(number, gap.players),
-                )
-                for gap in certificate.gaps
-            ),
+            (
+                written_k(gap.k),
+                number(gap.gap),
+                number(gap.relative),
+                number(gap.sum),
+                *map(number, gap.players),
+            )
+            for gap in certificate.gaps
         ],
     )
-    print_text()
+    values = zip(players, certificate.values, strict=True)
+    print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
     for gap in certificate.gaps:
         best = max(gap.witnesses, key=lambda witness: witness.gain)
         print_text(f"K = {written_k(gap.k)}: {best}")
     trigger = certificate.trigger
-    print_text(f"trigger gap {number(trigger.gap)}: {trigger.trigger or 'nobody decides anything'}")
+    words = f": {trigger.trigger}" if trigger.gap > 0 else ""
+    print_text(f"trigger gap {number(trigger.gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     else:

@@ -26,7 +26,7 @@ def convert(
             "--game", metavar="GAME", help="The game of a policy.", autocompletion=complete_game
         ),
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace TARGET if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace TARGET if it exists.")] = False,
 ) -> None:
     """Write a game as a Gambit .efg file, or a policy as .json or .npz.
 

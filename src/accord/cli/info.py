@@ -26,7 +26,7 @@ SHOWN = (0, 1, 2, math.inf)
 
 
 def info(
-    game_name: GameName,
+    game: GameName,
     k: Annotated[
         list[float] | None,
         typer.Option(
@@ -52,8 +52,7 @@ def info(
     from accord.interop.load import load_game
 
     with announced_compilation():
-        game = load_game(game_name)
-        described = _described(game, list(k or SHOWN), epsilon)
+        described = _described(load_game(game), list(k or SHOWN), epsilon)
     if as_json:
         print_json(described)
     else:

@@ -40,27 +40,22 @@ class Commands(TyperGroup):
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             code = _refuse(f"{place}{error.strerror or error}")
-        except typer.Abort:
-            code = _refuse("stopped", INTERRUPTED)
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
             code = _refuse(error.format_message())  # how the command was used
+        if code == INTERRUPTED:
+            say("interrupted")
         if standalone:
             sys.exit(code or 0)
         return code
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
 
-
-def _refuse(message: str, code: int = BAD_INPUT) -> int:
+def _refuse(message: str) -> int:
     say(f"error: {message}")
-    return code
+    return BAD_INPUT
 
 
 def _show_version(wanted: bool) -> None:
@@ -80,8 +75,9 @@ app = typer.Typer(
 )
 
 
-@app.callback(no_args_is_help=True)
+@app.callback(invoke_without_command=True)
 def accord(
+    ctx: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
@@ -96,6 +92,8 @@ def accord(
     A game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker,
     "kuhn_poker(players=3)") or the path of an .efg file; `accord games` lists what there is.
     """
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
 
 
 app.command(short_help="List the games there are.")(games)

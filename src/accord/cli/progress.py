@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SECONDS_PER_LINE = 5.0
 """Without a terminal, how long to be silent between lines; a short run says nothing."""
 
+COMPILING = 2
+"""Iterations that say nothing about speed, because kernels may have been compiled in between."""
+
 
 @contextmanager
 def shown_progress(
@@ -73,7 +76,8 @@ def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
     def show(now: Checkpoint) -> None:
         nonlocal said
         left = pace.seconds_left(now)
-        if now.seconds - said >= SECONDS_PER_LINE and now is not pace.first:
+        said = max(said, pace.start)
+        if now.seconds - said >= SECONDS_PER_LINE:
             said = now.seconds
             say(pace.state(now) + (f", {duration(left)} left" if math.isfinite(left) else ""))
 
@@ -85,14 +89,19 @@ class _Pace:
 
     def __init__(self, iterations: int | None, seconds: float | None) -> None:
         self.iterations, self.seconds = iterations, seconds
-        self.first: Checkpoint | None = None  # where counting starts: compiling came before it
+        self.first: Checkpoint | None = None  # where counting starts
 
     def rate(self, now: Checkpoint) -> float:
         """Iterations per second, or 0 before that can be known."""
-        if self.first is None:
+        if self.first is None or now.iteration <= COMPILING:
             self.first = now
         done, took = now.iteration - self.first.iteration, now.seconds - self.first.seconds
         return done / took if took > 0 else 0.0
+
+    @property
+    def start(self) -> float:
+        """When counting started."""
+        return self.first.seconds if self.first is not None else 0.0
 
     def seconds_left(self, now: Checkpoint) -> float:
         """Until the first of the limits; infinite if that is not known."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, written_k
+from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, parse_whole, written_k
 from accord.cli.folder import claim_folder, write_run
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
@@ -37,7 +37,7 @@ class Method(StrEnum):
 
 
 def solve(
-    game_name: GameName,
+    game: GameName,
     k: Annotated[
         float,
         typer.Option(
@@ -61,7 +61,11 @@ def solve(
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop after N iterations; 1000 if no other end is given."),
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Stop after N iterations; 1000 if no other end is given.",
+        ),
     ] = None,
     target_gap: Annotated[
         float | None,
@@ -73,7 +77,11 @@ def solve(
     ] = None,
     components: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Save N evenly spaced iterates; by default 1000."),
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Save N evenly spaced iterates; by default 1000.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -99,10 +107,10 @@ def solve(
 
     endless = iterations is None and target_gap is None and seconds is None
     with announced_compilation():
-        game = load_game(game_name)
+        loaded = load_game(game)
         with shown_progress(DEFAULT_ITERATIONS if endless else iterations, seconds) as show:
             solution = solve_game(
-                game,
+                loaded,
                 k,
                 method=method.value,
                 iterations=iterations,
@@ -115,7 +123,7 @@ def solve(
         certificate = None if as_json and out is None else _certified(solution)
     if out is not None and certificate is not None:
         asked = {
-            "game": game_name,
+            "game": game,
             "k": written_k(k),
             "method": method.value,
             "learning_rate": learning_rate,

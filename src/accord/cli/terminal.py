@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -74,27 +76,45 @@ def memory(n_bytes: float) -> str:
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Say so, once, if kernels are compiled meanwhile: nobody should wonder what takes so long."""
+    """Say so, once, if kernels are compiled meanwhile: nobody should wonder what takes so long.
+
+    Ctrl-C waits for the kernel being compiled: the compiler might swallow it and fail.
+    """
     from numba.core import event
 
-    class Announcer(event.Listener):
-        said = False
+    import accord._jit  # noqa: F401  (chooses the cache before anything is compiled)
+
+    class Compiling(event.Listener):
+        announced = interrupted = False
+        depth = 0  # kernels compile the kernels they call
+        before: Any = None
 
         def on_start(self, event: Any) -> None:
-            if not self.said:
+            if not self.announced:
                 say("compiling kernels (first time only) ...")
-            self.said = True
+                self.announced = True
+            if threading.current_thread() is threading.main_thread():
+                if self.depth == 0:
+                    self.before = signal.signal(signal.SIGINT, self.note)
+                self.depth += 1
 
         def on_end(self, event: Any) -> None:
-            pass
+            if threading.current_thread() is not threading.main_thread():
+                return
+            self.depth -= 1
+            if self.depth == 0:
+                signal.signal(signal.SIGINT, self.before)
+            if self.interrupted:
+                self.interrupted = False
+                raise KeyboardInterrupt
 
-    import accord._jit  # noqa: F401  (chooses the cache)
+        def note(self, *_: Any) -> None:
+            self.interrupted = True
 
-    with event.install_listener("numba:compile", Announcer()):
+    with event.install_listener("numba:compile", Compiling()):
         yield
 
 
 def _is_number(cell: object) -> bool:
-    return isinstance(cell, (int, float)) or (
-        isinstance(cell, str) and bool(cell) and (cell[0].isdigit() or cell[:1] in "-+")
-    )
+    """Whether ``cell`` may stand in a column of numbers, as an empty one may."""
+    return not isinstance(cell, str) or not cell or cell[0].isdigit() or cell[0] == "-"

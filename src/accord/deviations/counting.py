@@ -27,6 +27,10 @@ BYTES_PER_NODE = 16
 """Of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
 
 
+LARGEST = 1e200
+"""Counts of an infoset stop here, so that sums and products of them stay finite."""
+
+
 @dataclass(frozen=True)
 class RechistoryCount:
     """Size of one player's rechistory tree. Exact below 2**53; floats, because it may be huge."""
@@ -96,6 +100,7 @@ def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
             parent = plex.seq_infoset[plex.parent_seq[start:end]]
             ways += above[parent - start_above]
             ways[:, 1:] += above[parent - start_above, :-1] * (plex.n_actions[parent, None] - 1.0)
+            np.minimum(ways, LARGEST, out=ways)
         swap[start:end] = ways[:, :-1].sum(axis=1)
         external[start:end] = ways[:, -1]
         above, start_above = ways, int(start)

@@ -24,7 +24,7 @@ import numpy as np
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import Floats, Ints
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,20 +70,30 @@ class Modification:
             ``(infoset, action taken)`` for every infoset received.
         """
         tree, plex = self.tree, self.tree.plex
+        seq = EMPTY_SEQUENCE  # her last move
         b: list[int] = []  # the recommendation history
         taken: list[int] = []  # the actions, to tell which of b were disobeyed
         for x in infosets:
+            if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != seq:
+                raise ArgumentError(
+                    f"infoset {x} does not follow the infosets and actions before it"
+                )
             mismatches = [k for k, (r, a) in enumerate(zip(b, taken, strict=False)) if r != a]
             node = self._find(x, tuple(b))
             row = int(tree.first_row[node])
             if len(mismatches) < tree.k:  # b is Type I
                 recommended = recommend(x)
+                if not 0 <= recommended < plex.n_actions[x]:
+                    raise ArgumentError(
+                        f"one of the {plex.n_actions[x]} actions of infoset {x} must be "
+                        f"recommended; got {recommended}"
+                    )
                 action = int(self.choice[row + recommended])
                 b.append(recommended)
             else:  # b is Type II: its last mismatch spent the budget
                 action = int(self.choice[row])
             taken.append(action)
-            assert 0 <= action < plex.n_actions[x]
+            seq = int(plex.first_seq[x]) + action
             yield x, action
 
     def _find(self, x: int, b: tuple[int, ...]) -> int:
@@ -91,10 +101,7 @@ class Modification:
         for node in range(int(arrays.first_node[x]), int(arrays.first_node[x + 1])):
             if self.tree.rechistory(node) == b:
                 return node
-        raise ArgumentError(
-            f"infoset {x} does not follow the infosets and actions before it: it has no "
-            f"rechistory {b}"
-        )
+        raise AssertionError(f"no rechistory {b} at infoset {x}")
 
     def sequence_form(self, behavior: Floats) -> Floats:
         """``[n_sequences]`` the reach of phi o pi, where pi has ``behavior``."""

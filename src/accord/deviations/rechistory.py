@@ -137,8 +137,9 @@ class RechistoryTree:
     @cached_property
     def is_swap(self) -> Any:
         """``[n_nodes]`` whether the recommendation is seen at the node."""
-        swap = np.arange(self.n_nodes) < self.arrays.first_external[self.node_infoset]
-        swap[ROOT] = False
+        swap = np.zeros(self.n_nodes, bool)
+        at = self.node_infoset[1:]
+        swap[1:] = np.arange(1, self.n_nodes) < self.arrays.first_external[at]
         return swap
 
     def rechistory(self, node: int) -> tuple[int, ...]:

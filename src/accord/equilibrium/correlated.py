@@ -23,6 +23,9 @@ from accord.treeplex.values import expected_values, joint_reach
 TOLERANCE = 1e-6
 """How far a sum of probabilities may be from one. What is within is normalised."""
 
+ROUNDING = 1e-13
+"""Sums this close to one are left alone, so that what was normalised stays as it is, bit by bit."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorrelatedPolicy:
@@ -33,8 +36,11 @@ class CorrelatedPolicy:
     behavior: Floats  # [n_components, n_sequences] joint behaviours
 
     def __post_init__(self) -> None:
-        weights = np.array(self.weights, dtype=np.float64)
-        behavior = np.array(self.behavior, dtype=np.float64)
+        try:
+            weights = np.array(self.weights, dtype=np.float64)
+            behavior = np.array(self.behavior, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise PolicyError("weights and probabilities must be arrays of numbers") from None
         form = sequence_form(self.game)
         if (
             weights.ndim != 1
@@ -50,11 +56,14 @@ class CorrelatedPolicy:
             raise PolicyError(
                 f"component {bad}: the weight must be positive and finite; got {weights[bad]}"
             )
-        if abs(weights.sum() - 1.0) > TOLERANCE:
-            raise PolicyError(f"the weights must sum to one; they sum to {weights.sum()!r}")
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        if abs(total - 1.0) > TOLERANCE:
+            raise PolicyError(f"the weights must sum to one; they sum to {total}")
         for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
             _check_probabilities(self.game, i, plex, part)
-        weights /= weights.sum()
+        if abs(total - 1.0) > ROUNDING:
+            weights /= total
         for array in (weights, behavior):
             array.flags.writeable = False
         object.__setattr__(self, "weights", weights)
@@ -135,12 +144,14 @@ def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> No
             f"{_place(game, c, i, x)}: probabilities must be non-negative and finite; got "
             f"{part[c, seq]} for action {plex.action_labels[x][seq - plex.first_seq[x]]!r}"
         )
-    sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
     if (off := np.abs(sums - 1.0) > TOLERANCE).any():
         c, x = map(int, np.argwhere(off)[0])
         raise PolicyError(
-            f"{_place(game, c, i, x)}: probabilities must sum to one; they sum to {sums[c, x]!r}"
+            f"{_place(game, c, i, x)}: probabilities must sum to one; they sum to {sums[c, x]}"
         )
+    sums[np.abs(sums - 1.0) <= ROUNDING] = 1.0
     part[:, 1:] /= np.repeat(sums, plex.n_actions, axis=1)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -54,24 +54,32 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
     if source.suffix not in (".json", ".npz"):
         raise ArgumentError(f"a policy file must end in .json or .npz; got {str(source)!r}")
     try:
-        raw = source.read_bytes()
-    except OSError as error:
-        raise ParseError(str(source), 0, 0, f"cannot be read: {error.strerror}") from None
-    return _from_json(source, raw, game) if source.suffix == ".json" else _from_npz(source, game)
+        file = source.open("rb")
+    except (OSError, ValueError) as error:  # a ValueError for names that no file can have
+        raise ParseError(str(source), 0, 0, f"cannot be read: {_reason(error)}") from None
+    with file:
+        read = _from_json if source.suffix == ".json" else _from_npz
+        return read(source, file, game)
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under a temporary name and rename it, so that it is never seen half-written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        file = temporary.open("wb")
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"{path} cannot be written: {_reason(error)}") from None
+    try:
+        with file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise ArgumentError(f"{path} cannot be written: {error.strerror}") from None
+        if isinstance(error, OSError):
+            raise ArgumentError(f"{path} cannot be written: {_reason(error)}") from None
+        raise
 
 
 def _to_json(policy: CorrelatedPolicy) -> dict[str, Any]:
@@ -118,17 +126,34 @@ def _to_arrays(policy: CorrelatedPolicy) -> dict[str, Any]:
     return arrays
 
 
-def _from_json(path: Path, raw: bytes, game: Game) -> CorrelatedPolicy:
+class _Object(dict[str, Any]):
+    """A JSON object that remembers a key given twice, where a dict would forget the first."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        keys = [key for key, _ in pairs]
+        self.repeated = None if len(self) == len(keys) else _most_common(keys)
+
+
+def _from_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     try:
-        content = json.loads(raw.decode("utf-8"))
+        content = json.loads(
+            file.read().decode("utf-8"),
+            object_pairs_hook=_Object,
+            parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits),
+        )
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"cannot be read: {_reason(error)}") from None
     except UnicodeDecodeError as error:
         raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {error.reason}") from None
     except json.JSONDecodeError as error:
         raise ParseError(str(path), error.lineno, error.colno, error.msg) from None
     except RecursionError:
         raise ParseError(str(path), 0, 0, "is nested too deeply for a policy") from None
-    if not isinstance(content, dict):
+    if not isinstance(content, _Object):
         raise ParseError(str(path), 0, 0, "must be a JSON object")
+    if content.repeated is not None:
+        raise ParseError(str(path), 0, 0, f"has {content.repeated!r} twice")
     _check_header(path, content, game)
     components = content.get("components")
     if not isinstance(components, list) or not components:
@@ -137,13 +162,15 @@ def _from_json(path: Path, raw: bytes, game: Game) -> CorrelatedPolicy:
     weights = np.zeros(len(components))
     behavior = np.ones((len(components), form.n_sequences))
     for c, component in enumerate(components):
-        weight = component.get("weight") if isinstance(component, dict) else None
-        parts = component.get("policy") if isinstance(component, dict) else None
+        weight = component.get("weight") if isinstance(component, _Object) else None
+        parts = component.get("policy") if isinstance(component, _Object) else None
         if not _is_number(weight) or not isinstance(parts, list) or len(parts) != game.n_players:
             raise PolicyError(
                 f'{path}: component {c} must have a number "weight" and a list "policy" of '
                 f"{game.n_players} objects, one per player"
             )
+        if component.repeated is not None:
+            raise PolicyError(f"{path}: component {c} has {component.repeated!r} twice")
         weights[c] = weight
         for i, part in enumerate(form.split(behavior[c])):
             _read_player(path, c, i, game, parts[i], part)
@@ -153,8 +180,10 @@ def _from_json(path: Path, raw: bytes, game: Game) -> CorrelatedPolicy:
 def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) -> None:
     """Write one player's probabilities of one component to ``part``."""
     place = f"{path}: component {c}, player {game.player_labels[i]}"
-    if not isinstance(given, dict):
+    if not isinstance(given, _Object):
         raise PolicyError(f"{place}: must be an object of infosets and probabilities")
+    if given.repeated is not None:
+        raise PolicyError(f"{place}: infoset {given.repeated!r} is given twice")
     plex = sequence_form(game).plexes[i]
     for x, label in enumerate(plex.infoset_labels):
         row = given.get(label)
@@ -169,43 +198,60 @@ def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) 
         raise PolicyError(f"{place}: the game has no infoset {unknown!r}")
 
 
-def _from_npz(path: Path, game: Game) -> CorrelatedPolicy:
+def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            content = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        with np.load(file, allow_pickle=False) as archive:
+            content = {name: archive[name] for name in archive.files}
+    except Exception as error:  # numpy, zipfile and zlib each raise their own kinds
         raise ParseError(str(path), 0, 0, f"is no NumPy archive: {error}") from None
-    header = {
-        key: content[key].item()
-        for key in ("format", "version", "game", "digest", "players")
-        if key in content and content[key].ndim == 0
-    }
+    header = {}
+    for key in ("format", "version", "game", "digest", "players"):
+        if key in content:
+            if not isinstance(content[key], np.ndarray) or content[key].ndim != 0:
+                raise ParseError(str(path), 0, 0, f'"{key}" must be a single value')
+            header[key] = content[key].item()
     _check_header(path, header, game)
     form = sequence_form(game)
-    weights = content.get("weights")
-    if weights is None or weights.ndim != 1 or weights.dtype.kind != "f":
-        raise ParseError(str(path), 0, 0, '"weights" must be a vector of floats')
+    weights = _array(path, content, "weights", "f", 1)
     behavior = np.ones((len(weights), form.n_sequences))
-    for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True), 1):
-        labels, given = content.get(f"infosets_{i}"), content.get(f"probabilities_{i}")
-        if labels is None or given is None or given.dtype.kind != "f":
-            raise PolicyError(f'{path}: "infosets_{i}" and "probabilities_{i}" must be given')
-        order = {str(label): x for x, label in enumerate(labels.reshape(-1))}
-        if missing := next((x for x in plex.infoset_labels if x not in order), None):
-            raise PolicyError(f"{path}: player {i}: infoset {missing!r} is missing")
-        if len(labels) != plex.n_infosets or given.shape != (len(weights), plex.n_sequences - 1):
-            raise PolicyError(
-                f"{path}: player {i} must have {plex.n_infosets} infosets and "
-                f"{plex.n_sequences - 1} probabilities per component; got {len(labels)} and "
-                f"{given.shape}"
-            )
+    for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
+        place = f"{path}: player {game.player_labels[i]}"
+        labels = list(map(str, _array(path, content, f"infosets_{i + 1}", "U", 1)))
+        counts = _array(path, content, f"n_actions_{i + 1}", "iu", 1)
+        given = _array(path, content, f"probabilities_{i + 1}", "f", 2)
+        order = {label: rank for rank, label in enumerate(labels)}
+        if len(order) < len(labels):
+            raise PolicyError(f"{place}: infoset {_most_common(labels)!r} is given twice")
+        if missing := set(plex.infoset_labels) - order.keys():
+            raise PolicyError(f"{place}: infoset {min(missing)!r} is missing")
+        if unknown := order.keys() - set(plex.infoset_labels):
+            raise PolicyError(f"{place}: the game has no infoset {min(unknown)!r}")
+        if len(counts) != len(labels):
+            raise PolicyError(f"{place}: there must be one number of actions per infoset")
         ranks = np.array([order[label] for label in plex.infoset_labels], dtype=np.int64)
-        starts = np.zeros(plex.n_infosets + 1, np.int64)
-        np.cumsum(plex.n_actions[np.argsort(ranks)], out=starts[1:])
-        for x, rank in enumerate(ranks):
+        for x in np.flatnonzero(counts[ranks] != plex.n_actions).tolist():
+            raise PolicyError(
+                f"{place}, infoset {plex.infoset_labels[x]!r}: must have {plex.n_actions[x]} "
+                f"actions; got {counts[ranks[x]]}"
+            )
+        if given.shape != (len(weights), plex.n_sequences - 1):
+            raise PolicyError(
+                f"{place}: there must be {plex.n_sequences - 1} probabilities in each of "
+                f"{len(weights)} components; got shape {given.shape}"
+            )
+        starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        for x, rank in enumerate(ranks.tolist()):
             columns = slice(starts[rank], starts[rank + 1])
             part[:, plex.first_seq[x] : plex.first_seq[x + 1]] = given[:, columns]
     return _named(path, lambda: CorrelatedPolicy(game, weights, behavior))
+
+
+def _array(path: Path, content: dict[str, Any], name: str, kinds: str, axes: int) -> Any:
+    array = content.get(name)
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or array.ndim != axes:
+        what = {"f": "floats", "U": "strings", "iu": "integers"}[kinds]
+        raise ParseError(str(path), 0, 0, f'"{name}" must be an array of {what} with {axes} axes')
+    return array
 
 
 def _check_header(path: Path, content: dict[str, Any], game: Game) -> None:
@@ -232,6 +278,14 @@ def _named(path: Path, make: Callable[[], CorrelatedPolicy]) -> CorrelatedPolicy
         return make()
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
+
+
+def _most_common(words: list[str]) -> str:
+    return Counter(words).most_common(1)[0][0]
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,31 +1,35 @@
 """Games and policies of OpenSpiel.
 
-OpenSpiel gives a game as a simulator: a state, what each move makes of it, and a string with all that
-the player to move has seen and done. Enumerating the moves from the initial state gives the tree, and
-nodes with equal strings are an infoset. So infoset labels are information state strings, action labels
-are what ``action_to_string`` says (actions go by their position among the legal ones; OpenSpiel's own
-numbers have gaps), and players are called ``"0"``, ``"1"``, ..., as OpenSpiel numbers them.
+OpenSpiel gives a game as a simulator: a state, what each move makes of it, and a string with all
+that the player to move has seen and done. Enumerating the moves from the initial state gives the
+tree, and nodes with equal strings are an infoset. So infoset labels are information state strings,
+action labels are what ``action_to_string`` says (actions go by their position among the legal ones;
+OpenSpiel's own numbers have gaps), and players are called ``"0"``, ``"1"``, ..., as OpenSpiel
+numbers them.
 
-Payoffs are the ``returns()`` of terminal states. They are the sum of all rewards on the way, so a game
-with intermediate rewards needs nothing else.
+Payoffs are the ``returns()`` of terminal states: the sum of all rewards on the way. So games with
+intermediate rewards need nothing else.
 
 A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based version
-of the game has exactly that tree, and its strings differ from those of the original only by a line that
-says who moves. :func:`openspiel_game` returns the game that is really enumerated; policies and
-correlation devices that go to OpenSpiel, or come from it, are policies of that game.
+of a game has exactly that tree, and its strings differ from those of the original only by a line
+that says who moves. :func:`openspiel_game` returns the game that is really enumerated; policies and
+correlation devices that go to OpenSpiel, or come from it, are those of that game.
 
 Nodes are numbered depth first, so the states alive at any time are those on one path, whatever the
-size of the game. The nodes are counted before anything is kept, to greater and greater depth, and a
-node counts as soon as its parent has been visited. So games such as chess, whose deep states are large
-and whose strings are long, are refused near the root, in a second or so.
+size of the game. Before anything is kept the nodes are counted, to greater and greater depth, and a
+node counts as soon as its parent has been visited. So a game such as chess, whose deep states are
+large and whose strings are long, is refused near the root, in a second or so.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import subprocess
+import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,8 +53,8 @@ SpielState: TypeAlias = Any  # pyspiel.State
 SpielPolicy: TypeAlias = Any  # pyspiel.Policy, or open_spiel.python.policy.Policy
 
 MAX_NODES = 2_000_000
-"""Where :func:`load_openspiel` gives up by default: three-player Leduc poker still fits, in about ten
-seconds and half a gigabyte."""
+"""Where :func:`load_openspiel` gives up by default: three-player Leduc poker still fits, in about
+ten seconds and half a gigabyte."""
 
 PROB_TOLERANCE = 1e-6
 """How far the probabilities of a policy or device may be from summing to one."""
@@ -76,8 +80,8 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
         found = _count_nodes(spiel, max_nodes)
         if found > max_nodes:
             raise BudgetError(
-                f"{name} must have at most max_nodes = {max_nodes:,} nodes, but it has {found:,} or "
-                f"more; raise max_nodes, or choose smaller parameters "
+                f"{name} must have at most max_nodes = {max_nodes:,} nodes, but it has {found:,} "
+                "or more; raise max_nodes, or choose smaller parameters "
                 f"({_parameters(original.get_type())})",
                 found,
                 max_nodes,
@@ -86,7 +90,9 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
     except AccordError:
         raise
     except Exception as error:  # SpielError, or whatever a game written in Python raises
-        raise GameError(f"OpenSpiel failed while {name} was enumerated: {_reason(error)}") from error
+        raise GameError(
+            f"OpenSpiel failed while {name} was enumerated: {_reason(error)}"
+        ) from error
     return Game.from_arrays(name=name, **arrays)
 
 
@@ -147,7 +153,7 @@ def from_openspiel(
 ) -> tuple[Floats, ...]:
     """The behaviour vectors of a ``pyspiel.Policy`` or an ``open_spiel.python.policy.Policy``.
 
-    The inverse of :func:`to_openspiel`. Actions that the policy does not mention have probability 0.
+    The inverse of :func:`to_openspiel`. Actions that the policy leaves out have probability 0.
 
     Args:
         game: What :func:`load_openspiel` made of ``spiel_game``.
@@ -169,7 +175,7 @@ def components_to_device(
 ) -> list[tuple[float, SpielPolicy]]:
     """A mixture of product policies as an OpenSpiel correlation device.
 
-    A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` takes it.
+    A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` wants.
     Arguments and errors are those of :func:`to_openspiel`.
     """
     _check_weights(weight for weight, _ in components)
@@ -241,18 +247,60 @@ def _load(text: str) -> SpielGame:
     takes = _parameters(kind)
     if text.count("(") != text.count(")") or (bracket and not text.endswith(")")):
         raise ArgumentError(f"brackets do not match in {text!r}; {takes}")
+    if kind.default_loadable and (why := _refusal(kind)) is not None:
+        raise GameError(f"{text} cannot be loaded: {why}")
+    if not kind.default_loadable and not bracket:
+        raise ArgumentError(f"{base} cannot be loaded without parameters; {takes}")
     try:
         given = pyspiel.game_parameters_from_string(text)
-        unknown = [key for key in given if key not in ("name", *kind.parameter_specification)]
-        if unknown:
-            raise ArgumentError(f"{base} has no parameter {unknown[0]!r}; {takes}")
-        if not kind.default_loadable and len(given) == 1:
-            raise ArgumentError(f"{base} cannot be loaded without parameters; {takes}")
+        for key, value in given.items():
+            if key not in ("name", *kind.parameter_specification):
+                raise ArgumentError(f"{base} has no parameter {key!r}; {takes}")
+            if key.endswith(("filename", "_file")) and value and not Path(value).is_file():
+                raise ArgumentError(f"{base} needs a file, but there is no {value!r}")
+        if len(given) > 1 and "python_" not in text:
+            _try_apart(text, takes)
         return pyspiel.load_game(text)
     except AccordError:
         raise
     except Exception as error:
         raise ArgumentError(f"OpenSpiel cannot load {text}: {_reason(error)}; {takes}") from error
+
+
+_TRIAL = """
+import sys, pyspiel
+try:
+    game = pyspiel.load_game(sys.argv[1])
+except Exception as error:
+    print(error)
+    sys.exit(3)
+for side in (0, -1):
+    state = game.new_initial_state()
+    for _ in range(1000):
+        if state.is_terminal():
+            break
+        state = state.child(state.legal_actions()[side])
+"""
+
+
+def _try_apart(text: str, takes: str) -> None:
+    """Load a game and play a little in another process.
+
+    Given parameters that make no sense, OpenSpiel may end the process (``universal_poker``,
+    ``go_fish``) or never come back (``blotto`` with many fields).
+    """
+    command = [sys.executable, "-P", "-c", _TRIAL, text]
+    try:
+        trial = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        raise BudgetError(
+            f"OpenSpiel must load {text} within 60 seconds, but it is still busy; choose smaller "
+            f"parameters ({takes})", 61, 60,
+        ) from None  # fmt: skip
+    if trial.returncode == 3:
+        raise ArgumentError(f"OpenSpiel cannot load {text}: {_reason(trial.stdout)}; {takes}")
+    if trial.returncode not in (0, 1):  # 1: an error that will show in this process too
+        raise ArgumentError(f"OpenSpiel crashes on {text}; {takes}")
 
 
 def _parameters(kind: Any) -> str:
@@ -282,7 +330,7 @@ def _name(game: SpielGame) -> str:
     return str(game).removesuffix("()")
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: object) -> str:
     """The message of an OpenSpiel error in one line, without the place in OpenSpiel's source."""
     text = re.sub(r"^/\S+:\d+ ", "", str(error)).strip() or type(error).__name__
     return re.sub(r"\s*\n\s*", ", ", text)
@@ -298,6 +346,7 @@ def _count_nodes(spiel: SpielGame, max_nodes: int) -> int:
         found, complete = 1, True
         # A state, the move still to be made there (None at the root), whether other moves will be
         # made there later (the last one needs no copy of the state), and the depth it leads to.
+        pending: list[tuple[SpielState, int | None, bool, int]]
         pending = [(spiel.new_initial_state(), None, False, 0)]
         while pending:
             state, move, shared, depth = pending.pop()
@@ -330,6 +379,7 @@ def _enumerate(spiel: SpielGame) -> dict[str, Any]:
     chance_rows: dict[tuple[str, ...], int] = {}
 
     # As in _count_nodes; then the node above, the position of the move, and its chance probability.
+    pending: list[tuple[SpielState, int | None, bool, int, int, float]]
     pending = [(spiel.new_initial_state(), None, False, NO_NODE, 0, 1.0)]
     while pending:
         state, move, shared, above, a, p = pending.pop()
@@ -354,6 +404,10 @@ def _enumerate(spiel: SpielGame) -> dict[str, Any]:
             row = _labels(state, who, moves)
             player.append(CHANCE)
             infoset.append(chance_rows.setdefault(row, len(chance_rows)))
+        elif who < 0:
+            raise GameError(
+                f"a game that says it is turn-based must be; player {who} moves at {state}"
+            )
         else:
             moves = state.legal_actions()
             probs = [1.0] * len(moves)
@@ -419,60 +473,49 @@ def _labels(state: SpielState, player: int, moves: list[int]) -> tuple[str, ...]
 
 
 def _decisions(game: Game, spiel: SpielGame) -> Iterator[tuple[int, int, SpielState, list[int]]]:
-    """For each infoset: player, number, its first state in OpenSpiel, and the legal actions there.
+    """For each infoset: player, number, a state of it in OpenSpiel, and the legal actions there.
 
-    Walks only through states that lead to such first ones. Nodes are numbered depth first, so the
-    parent of the next node is always on the path to the last one.
+    Walks only through nodes that lead to the first node of an infoset. Nodes are numbered depth
+    first, so the parent of the next one is always on the path to the last one.
     """
-    firsts = [
-        nodes[np.unique(game.infoset[nodes], return_index=True)[1]]
-        for nodes in (np.flatnonzero(game.player == i) for i in range(game.n_players))
-    ]
-    is_first = np.zeros(game.n_nodes, bool)
-    is_first[np.concatenate(firsts)] = True
-    on_the_way = is_first.copy()
-    climbing = np.flatnonzero(is_first)
+    first = np.zeros(game.n_nodes, bool)
+    for i in range(game.n_players):
+        nodes = np.flatnonzero(game.player == i)
+        first[nodes[np.unique(game.infoset[nodes], return_index=True)[1]]] = True
+    needed = first.copy()
+    climbing = np.flatnonzero(first)
     while climbing.size:
         climbing = np.unique(game.parent[climbing])
-        climbing = climbing[(climbing != NO_NODE) & ~on_the_way[climbing]]
-        on_the_way[climbing] = True
+        climbing = climbing[(climbing != NO_NODE) & ~needed[climbing]]
+        needed[climbing] = True
 
-    if game.n_players != spiel.num_players():
-        raise _mismatch(game, spiel, f"they have {game.n_players} and {spiel.num_players()} players")
-    path: list[tuple[int, SpielState, list[int]]] = []
-    for node in map(int, np.flatnonzero(on_the_way)):
+    path: list[tuple[int, SpielState, list[int]]] = []  # node, state and what can be done there
+    for node in np.flatnonzero(needed).tolist():
         while path and path[-1][0] != game.parent[node]:
             path.pop()
-        if path:
-            _, above, moves = path[-1]
-            if game.action[node] >= len(moves):
-                raise _mismatch(game, spiel, f"{above} has {len(moves)} moves only")
-            state = above.child(moves[game.action[node]])
-        elif node == 0:
+        who, a = int(game.player[node]), int(game.action[node])
+        if node == 0:
             state = spiel.new_initial_state()
+        elif path and a < len(path[-1][2]):
+            state = path[-1][1].child(path[-1][2][a])
         else:
-            raise _mismatch(game, spiel, "its nodes are not numbered depth first")
-        who = int(game.player[node])
+            raise _mismatch(game, node, spiel)
         if state.current_player() != (_SPIEL_CHANCE if who == CHANCE else who):
-            raise _mismatch(game, spiel, f"player {who} does not move at {state}")
-        if who == CHANCE:
-            path.append((node, state, list(_chance_outcomes(state))))
-            continue
-        actions = state.legal_actions()
-        path.append((node, state, actions))
-        if is_first[node]:
+            raise _mismatch(game, node, spiel)
+        moves = _moves(state)
+        path.append((node, state, moves))
+        if first[node]:
             x = int(game.infoset[node])
-            label = game.infoset_labels[who][x]
-            if state.information_state_string() != label:
-                raise _mismatch(game, spiel, f"infoset {label!r} of player {who} is not there")
-            if len(actions) != game.n_actions[who][x]:
-                raise _mismatch(game, spiel, f"infoset {label!r} has {len(actions)} actions there")
-            yield who, x, state, actions
+            same = state.information_state_string() == game.infoset_labels[who][x]
+            if not same or len(moves) != game.n_actions[who][x]:
+                raise _mismatch(game, node, spiel)
+            yield who, x, state, moves
 
 
-def _mismatch(game: Game, spiel: SpielGame, what: str) -> MismatchError:
+def _mismatch(game: Game, node: int, spiel: SpielGame) -> MismatchError:
     return MismatchError(
-        f"the game must be what load_openspiel() makes of {_name(spiel)}, but it is {game!r}: {what}"
+        f"the game must be what load_openspiel() makes of {_name(spiel)}, but {game!r} differs "
+        f"from it after the moves {game.history(node)}"
     )
 
 
@@ -493,8 +536,9 @@ def _read_policies(
             except Exception as error:
                 label = game.infoset_labels[i][x]
                 raise PolicyError(
-                    f"the policy must say what player {i} does at infoset {label!r}; asked for it, "
-                    f"it fails with {type(error).__name__}: {_reason(error)}"
+                    f"the policy must say what player {i} does at infoset {label!r}, but it fails "
+                    f"with {type(error).__name__}: {_reason(error)}; it must be a policy of "
+                    "openspiel_game(spiel_game)"
                 ) from error
             behaviors[i][first_seq[i][x] : first_seq[i][x] + len(actions)] = _distribution(
                 said, actions, i, game.infoset_labels[i][x]
@@ -503,18 +547,18 @@ def _read_policies(
 
 
 def _distribution(said: dict[int, float], actions: list[int], player: int, label: str) -> Floats:
-    p = np.array([said.get(action, 0.0) for action in actions])
-    total = p.sum()
+    p: Floats = np.array([said.get(action, 0.0) for action in actions], dtype=float)
+    total = float(p.sum())
     illegal = [action for action in said if action not in actions and said[action] != 0]
     if illegal or not (p >= 0).all() or not abs(total - 1.0) <= PROB_TOLERANCE:
         raise PolicyError(
-            f"the policy must give a probability to each of the actions {actions} of player {player} "
-            f"at infoset {label!r}; it says {said}"
+            f"the policy must be a distribution over the actions {actions} of player {player} at "
+            f"infoset {label!r}; it says {said}"
         )
     return p / total
 
 
-def _check_weights(weights: Iterator[float]) -> None:
+def _check_weights(weights: Iterable[float]) -> None:
     w = np.array(list(weights), dtype=float)
     if not (w >= 0).all() or not abs(w.sum() - 1.0) <= PROB_TOLERANCE:
         raise PolicyError(f"the weights of a mixture must be probabilities; got {w.tolist()}")

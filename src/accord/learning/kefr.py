@@ -86,7 +86,7 @@ class KEFR:
         hedging = isinstance(self.minimizer, WRHedge)
         self.state = new_arrays(
             self.tree,
-            np.empty(plex.n_sequences) if behavior is None else behavior,
+            np.ones(plex.n_sequences) if behavior is None else behavior,
             credit=hedging,
         )
         self.learning_rate, self.anytime = 0.0, False
@@ -115,18 +115,29 @@ class KEFR:
             self.plex.arrays, self.tree.arrays, self.state, self.method, weight,
             learning_rate_at(self.learning_rate, self.anytime, self.iteration),
         )  # fmt: skip
+        self.state.loss[:] = 0.0  # until it is observed
+        self.state.cf_loss[:] = 0.0
         return self.state.behavior
 
     def observe(self, loss: Floats) -> None:
-        """Take in the immediate counterfactual losses l^t that the last policy met."""
-        if np.shape(loss) != (self.plex.n_sequences,) or not np.isfinite(loss).all():
+        """Take in the immediate counterfactual losses l^t that the last policy met.
+
+        Before the first policy there are none. Observed again, they replace the ones before.
+        """
+        if self.iteration == 0:
+            raise ArgumentError("recommend a policy before observing the losses that it met")
+        met = np.asarray(loss, dtype=np.float64)
+        if met.shape != (self.plex.n_sequences,) or not (np.isfinite(met) & (met >= 0.0)).all():
             raise ArgumentError(
-                f"losses must be {self.plex.n_sequences} finite numbers, one per sequence"
+                f"losses must be {self.plex.n_sequences} finite numbers, one per sequence and none "
+                "negative"
             )
-        self.state.loss[:] = loss
+        replaced = float(self.state.cf_loss[0])
+        self.state.loss[:] = met
         fold_single_actions(self.plex.arrays, self.state.loss)
         compute_cf_loss(self.plex.arrays, self.state.behavior, self.state.loss, self.state.cf_loss)
-        self.own_loss += float(self.iteration**self.averaging) * float(self.state.cf_loss[0])
+        expected = float(self.state.cf_loss[0])
+        self.own_loss += float(self.iteration**self.averaging) * (expected - replaced)
 
     def regret(self) -> float:
         """The (weighted) K-EFCE regret so far, eq. (kefce-regret), in normalised losses."""

@@ -8,6 +8,7 @@ computed and recorded. How the work is split into blocks changes no bit of the r
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,6 +117,9 @@ def solve(
         BudgetError: If the rechistories do not fit into memory.
     """
     asked = checked_k(k)
+    counts = (("iterations", iterations), ("components", components), ("threads", threads))
+    for what, value in counts:
+        _check_count(what, value)
     limit = _checked_limit(iterations, target_gap, seconds)
     name, minimizer, power = _configured(method, averaging, learning_rate, iterations)
     form = sequence_form(game)
@@ -181,12 +185,19 @@ def _measure(play: SelfPlay, seconds: float) -> Checkpoint:
     )
 
 
+def _check_count(name: str, value: SupportsIndex | None) -> None:
+    try:
+        whole = 1 if value is None else operator.index(value)
+    except TypeError:
+        whole = 0
+    if whole < 1:
+        raise ArgumentError(f"{name} must be a whole number, at least 1; got {value!r}")
+
+
 def _checked_limit(
     iterations: int | None, target_gap: float | None, seconds: float | None
 ) -> float:
     """The largest number of iterations: infinite if something else ends the run."""
-    if iterations is not None and iterations < 1:
-        raise ArgumentError(f"iterations must be at least 1; got {iterations}")
     for name, value in (("target_gap", target_gap), ("seconds", seconds)):
         if value is not None and not value >= 0:
             raise ArgumentError(f"{name} must be non-negative; got {value}")
@@ -213,6 +224,10 @@ def _configured(
         raise ArgumentError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if isinstance(minimizer, WRHedge):
         name = "wrhedge"
+        if minimizer is method and learning_rate is not None:
+            raise ArgumentError(
+                "give the learning rate once: as learning_rate, or in the configured WRHedge"
+            )
     else:
         name = ("prm+" if minimizer.predictive else "rm+") if minimizer.plus else "rm"
         if learning_rate is not None:

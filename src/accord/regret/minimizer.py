@@ -43,7 +43,7 @@ class MinimizerArrays(NamedTuple):
 def new_arrays(tree: RechistoryTree, behavior: Floats, *, credit: bool) -> MinimizerArrays:
     """Arrays before the first iteration; ``behavior`` is where policies are written."""
     plex = tree.plex
-    behavior[0] = 1.0
+    behavior[:] = 1.0  # whatever was there must not meet the first losses
     rec_reach = np.zeros(tree.n_nodes)
     rec_reach[0] = 1.0
     n = plex.max_actions

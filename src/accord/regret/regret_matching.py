@@ -113,3 +113,67 @@ def match_regrets(
             for a in range(n):
                 rates[r * n + a] += external[a]
         find_stationary(rates, n, behavior, first)
+
+
+@jit
+def match_sampled(
+    x: int, infosets: Any, nodes: Any, behavior: Any, regret: Any, scratch: Any
+) -> None:
+    """Write the next policy at ``x`` from sampled regrets."""
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    external = n * n  # where it starts in scratch; rates come first
+    for i in range(n * n + n):
+        scratch[i] = 0.0
+    cell = nodes[at.first_node].first_cell
+    for node in range(at.first_node, at.first_external):
+        now = nodes[node].rec_reach * nodes[node].weight
+        for i in range(n * n):
+            scratch[i] += now * max(regret[cell], 0.0)
+            cell += 1
+    for node in range(at.first_external, at.end_node):
+        now = nodes[node].rec_reach * nodes[node].weight
+        for a in range(n):
+            scratch[external + a] += now * max(regret[cell], 0.0)
+            cell += 1
+    for r in range(n):
+        for a in range(n):
+            scratch[r * n + a] += scratch[external + a]
+    find_stationary(scratch, n, behavior, first)
+
+
+@jit
+def observe_sampled(
+    x: int,
+    a: int,
+    episode: int,
+    loss: float,
+    infosets: Any,
+    nodes: Any,
+    behavior: Any,
+    regret: Any,
+    plus: bool,
+) -> None:
+    """Add the regrets that ``episode`` estimates from action ``a`` at ``x``.
+
+    ``loss`` is as in :func:`accord.regret.wrhedge.learn_sampled`.
+    """
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    for node in range(at.first_node, at.end_node):
+        if nodes[node].episode != episode:
+            continue
+        scaled = loss * nodes[node].rec_reach
+        gain = scaled * behavior[first + a]
+        cell = nodes[node].first_cell
+        if node < at.first_external:
+            for r in range(n):
+                if r != a:
+                    regret[cell + a * n + r] += gain
+                    total = regret[cell + r * n + a] - scaled * behavior[first + r]
+                    regret[cell + r * n + a] = max(total, 0.0) if plus else total
+        else:
+            for r in range(n):
+                regret[cell + r] += gain
+            total = regret[cell + a] - scaled
+            regret[cell + a] = max(total, 0.0) if plus else total

@@ -37,6 +37,9 @@ from accord.regret.fixed_point import find_stationary
 from accord.regret.minimizer import pass_on
 from accord.treeplex.treeplex import Treeplex
 
+LARGEST_RATE = 1e100
+"""Of learning rates, so that their products with sums of losses stay finite."""
+
 
 @dataclass(frozen=True)
 class WRHedge:
@@ -54,8 +57,10 @@ class WRHedge:
 
     def __post_init__(self) -> None:
         for name, value in (("learning_rate", self.learning_rate), ("scale", self.scale)):
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise ArgumentError(f"WRHedge: {name} must be positive and finite; got {value}")
+            if value is not None and not 0 < value <= LARGEST_RATE:
+                raise ArgumentError(
+                    f"WRHedge: {name} must be positive and at most {LARGEST_RATE:g}; got {value}"
+                )
 
 
 def paper_learning_rate(plex: Treeplex, k: int) -> float:
@@ -64,10 +69,12 @@ def paper_learning_rate(plex: Treeplex, k: int) -> float:
     ``sqrt(C(H, K) X A^K log A)`` with K already clipped to H. A player without a choice gets 1:
     any rate gives her only policy.
     """
-    choices = math.comb(plex.horizon, k) * plex.n_infosets * math.log(plex.max_actions)
-    if choices == 0:
+    if plex.max_actions == 1:
         return 1.0
-    return math.exp(0.5 * (math.log(choices) + k * math.log(plex.max_actions)))
+    log_actions = math.log(plex.max_actions)
+    log_choices = math.log(math.comb(plex.horizon, k)) + math.log(plex.n_infosets)
+    log_rate = 0.5 * (log_choices + k * log_actions + math.log(log_actions))
+    return math.exp(min(log_rate, math.log(LARGEST_RATE)))
 
 
 SLACK = 100.0
@@ -174,3 +181,104 @@ def hedge(plex: Any, tree: Any, state: Any, weight: float, learning_rate: float)
             for a in range(n):
                 rates[r * n + a] += external[a] / n
         find_stationary(rates, n, behavior, first)
+
+
+@jit
+def hedge_sampled(
+    x: int, infosets: Any, nodes: Any, behavior: Any, regret: Any, scratch: Any, learning_rate: float
+) -> None:
+    """SWRHedge (Algorithm 6): write the next policy at ``x``, weighing rechistories with M_b w_b."""
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    rows, external = n * n, 2 * n * n  # where they start in scratch; rates come first
+    for i in range(2 * n * n + n):
+        scratch[i] = 0.0
+    discount = math.exp(-learning_rate)  # exp(-eta Lbar), the loss bound being 1
+
+    top = -math.inf
+    cell = nodes[at.first_node].first_cell
+    for node in range(at.first_node, at.first_external):
+        now = nodes[node].rec_reach * nodes[node].weight
+        if now == 0.0:
+            cell += n * n
+            continue
+        mass = learning_rate * discount * nodes[node].credit
+        product = 1.0
+        for r in range(n):
+            least = math.inf
+            for a in range(n):
+                least = min(least, regret[cell + a])
+            row_sum = 0.0
+            for a in range(n):
+                term = math.exp(-learning_rate * (regret[cell + a] - least))
+                scratch[rows + r * n + a] = term
+                row_sum += term
+            for a in range(n):
+                scratch[rows + r * n + a] /= row_sum
+            mass -= learning_rate * least
+            product *= row_sum / n
+            if product < TINY:
+                mass += math.log(product)
+                product = 1.0
+            cell += n
+        if now < TINY:
+            mass += math.log(now)
+            now = 1.0
+        if mass > top + SLACK:
+            shrink = math.exp(top - mass)
+            for i in range(n * n):
+                scratch[i] *= shrink
+            top = mass
+        share = now * product * math.exp(mass - top)
+        for i in range(n * n):
+            scratch[i] += share * scratch[rows + i]
+
+    for node in range(at.first_external, at.end_node):
+        now = nodes[node].rec_reach * nodes[node].weight
+        if now == 0.0:
+            cell += n
+            continue
+        mass = learning_rate * discount * nodes[node].credit
+        if now < TINY:
+            mass += math.log(now)
+            now = 1.0
+        for a in range(n):
+            power = mass - learning_rate * regret[cell]
+            cell += 1
+            if power > top + SLACK:
+                shrink = math.exp(top - power)
+                for i in range(n * n):
+                    scratch[i] *= shrink
+                for i in range(external, external + n):
+                    scratch[i] *= shrink
+                top = power
+            scratch[external + a] += now * math.exp(power - top)
+
+    for r in range(n):
+        for a in range(n):
+            scratch[r * n + a] += scratch[external + a] / n
+    find_stationary(scratch, n, behavior, first)
+
+
+@jit
+def learn_sampled(
+    x: int, a: int, episode: int, loss: float, infosets: Any, nodes: Any, behavior: Any, regret: Any
+) -> None:
+    """SWRHedge: add the estimate that ``episode`` gives for action ``a`` at ``x``.
+
+    ``loss`` is the loss of the play divided by the probability of what pi^t did where the episode did
+    not explore, so that ``loss * M_b`` is S_b times the estimate (``learning/estimators.py``).
+    """
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    for node in range(at.first_node, at.end_node):
+        if nodes[node].episode != episode:
+            continue
+        scaled = loss * nodes[node].rec_reach
+        cell = nodes[node].first_cell + a
+        nodes[node].credit += scaled * behavior[first + a]
+        if node < at.first_external:
+            for r in range(n):
+                regret[cell + r * n] += scaled * behavior[first + r]
+        else:
+            regret[cell] += scaled

@@ -43,13 +43,13 @@ class SequenceForm:
         return f"SequenceForm({self.game!r}, leaves={len(self.leaves)})"
 
 
-_forms: WeakKeyDictionary[Game, SequenceForm] = WeakKeyDictionary()
+# Not the forms themselves: they hold the game, so no game would ever go.
+_parts: WeakKeyDictionary[Game, tuple[tuple[Treeplex, ...], LeafTable]] = WeakKeyDictionary()
 
 
 def sequence_form(game: Game) -> SequenceForm:
-    """The sequence form of ``game``; made once and kept as long as somebody uses it."""
-    if (form := _forms.get(game)) is None:
+    """The sequence form of ``game``; its parts are made once and live as long as the game."""
+    if (parts := _parts.get(game)) is None:
         plexes = treeplexes(game)
-        form = SequenceForm(game, plexes, leaf_table(game, plexes))
-        _forms[game] = form
-    return form
+        parts = _parts[game] = plexes, leaf_table(game, plexes)
+    return SequenceForm(game, *parts)

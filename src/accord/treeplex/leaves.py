@@ -101,7 +101,7 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     if (game.player == CHANCE).any():
         chance = chance.copy()
         _multiply_down(game.parent, chance)
-    payoff = _total_rewards(game, ends)
+    payoff = total_rewards(game, ends)
     best, worst = payoff.max(axis=0), payoff.min(axis=0)
     prob = chance[ends]
     payoff *= prob[:, None]
@@ -114,7 +114,7 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     return LeafTable(seqs, prob, payoff, best, worst, first_reach)
 
 
-def _total_rewards(game: Game, ends: NDArray[np.int64]) -> Floats:
+def total_rewards(game: Game, ends: NDArray[np.int64]) -> Floats:
     """The payoffs of each terminal: rewards summed from the root."""
     total = np.zeros((game.n_nodes, game.n_players))
     total[game.reward_node] = game.reward

@@ -1,0 +1,355 @@
+"""Balanced K-EFR: learning a K-EFCE from bandit feedback, Algorithms 3 and 8 of Song, Mei, Bai 2022.
+
+Each iteration the players take turns (the round-robin protocol of the appendix): while everybody else
+plays pi^t, player i plays the episodes of her sampling plan (``learning/estimators.py``) and feeds what
+she lost to the minimizers at the infosets that the episodes were after.
+
+Nothing is computed that no episode sees. The policy pi^t(. | x) depends on the minimizer at x and on
+pi^t at x's ancestors, which an episode has passed before; it is computed when an episode first gets
+to x, and kept for the rest of the iteration. An estimate is zero but at the infoset and action that
+the episode played at its layer, and it concerns the rechistories that the episode informs. So an
+episode costs the same in a game of a million infosets as in a game of ten.
+
+A minimizer changes only after its policy of this iteration was computed, so updating at once is
+updating at the end of the iteration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._jit import jit
+from accord.deviations.rechistory import RechistoryTree
+from accord.errors import ArgumentError
+from accord.learning.estimators import SamplingPlan, sampling_plan
+from accord.regret.regret_matching import match_sampled, observe_sampled
+from accord.regret.wrhedge import hedge_sampled, learn_sampled
+from accord.treeplex.treeplex import Floats, Ints, Treeplex
+
+SWRHEDGE, SAMPLED_RM, SAMPLED_RM_PLUS = range(3)
+
+
+INFOSET = np.dtype(
+    [
+        ("first_seq", np.int32),
+        ("n_actions", np.int32),
+        ("depth", np.int32),
+        ("first_node", np.int32),  # SWAP rechistories from here,
+        ("first_external", np.int32),  # EXTERNAL ones from here,
+        ("end_node", np.int32),  # to before here
+        ("stamp", np.int64),  # the iteration that policy and rec_reach are of
+    ],
+    align=True,
+)
+"""What a learner knows of an infoset, in one cache line."""
+
+NODE = np.dtype(
+    [
+        ("rec_reach", np.float64),  # M_b, where the infoset's stamp is this iteration's
+        ("weight", np.float64),  # w_b
+        ("credit", np.float64),  # SWRHedge's sum of S_b <p, estimate>
+        ("parent", np.int32),
+        ("rec_seq", np.int32),
+        ("first_cell", np.int32),
+        ("episode", np.int32),  # the episode that informs it
+    ],
+    align=True,
+)
+"""What a learner knows of a rechistory."""
+
+
+class BanditArrays(NamedTuple):
+    """Everything one bandit learner has: its treeplex, its rechistories, its minimizers."""
+
+    infosets: NDArray[np.void]  # [n_infosets] of INFOSET
+    nodes: NDArray[np.void]  # [n_nodes] of NODE
+    behavior: Floats  # [n_sequences] pi^t where the infoset's stamp is t
+    regret: Floats  # [n_cells]
+    descendants: Ints  # [n_sequences, horizon]
+    episode_layer: Ints  # [n_episodes]
+    explores: NDArray[np.bool_]  # [n_episodes, horizon]
+    scratch: Floats  # [2 * max_actions ** 2 + max_actions]
+    path: Ints  # [2, horizon] infoset and action at each layer of the episode being sampled
+
+
+class BalancedKEFR:
+    """One player's Balanced K-EFR learner.
+
+    It knows its treeplex; in each episode it is asked to :meth:`act` at the infosets it reaches and is
+    told what it lost in the end. It never sees anything else.
+
+    Args:
+        plex: The player's treeplex.
+        k: How many recommendations a deviator may disobey.
+        learning_rate: eta for losses in [0, 1]; ignored by regret matching.
+        method: ``SWRHEDGE`` (the paper's), ``SAMPLED_RM`` or ``SAMPLED_RM_PLUS``.
+    """
+
+    def __init__(
+        self,
+        plex: Treeplex,
+        k: SupportsIndex | float,
+        learning_rate: float,
+        method: int = SWRHEDGE,
+        *,
+        behavior: Floats | None = None,
+        budget: int | None = None,
+    ) -> None:
+        self.tree = RechistoryTree.build(plex, k, budget)
+        self.plan = sampling_plan(self.tree)
+        self.learning_rate, self.method = learning_rate, method
+        self.iteration = 0
+        self.arrays = _arrays(
+            self.tree, self.plan, np.ones(plex.n_sequences) if behavior is None else behavior
+        )
+        self._episode = -1
+        self._layer = 0
+        self._followed = 1.0
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes that this learner samples in each iteration."""
+        return self.plan.n_episodes
+
+    def begin_iteration(self) -> None:
+        """Start iteration t + 1: policies may change from here on."""
+        self.iteration += 1
+
+    def begin_episode(self, episode: int | None = None) -> None:
+        """Start an episode: the given one of the sampling plan, or ``None`` to play pi^t."""
+        self._episode = -1 if episode is None else episode
+        self._layer, self._followed = 0, 1.0
+
+    def act(self, x: int, rng: np.random.Generator) -> int:
+        """The action at infoset ``x``, which must follow the infosets and actions of this episode."""
+        if not 0 <= x < self.tree.plex.n_infosets or self.tree.plex.depth[x] != self._layer:
+            raise ArgumentError(f"infoset {x} cannot come at decision {self._layer + 1} of a play")
+        own = self.arrays
+        refresh(
+            x, self.iteration, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
+            self.method, self.learning_rate,
+        )  # fmt: skip
+        draw = rng.random()
+        if self._episode < 0:
+            action = sample(x, draw, own.infosets, own.behavior)
+        else:
+            action, followed = explore(
+                x, draw, own.infosets, own.behavior, own.descendants,
+                int(own.episode_layer[self._episode]), own.explores[self._episode],
+            )  # fmt: skip
+            self._followed *= followed
+            self.arrays.path[0, self._layer] = x
+            self.arrays.path[1, self._layer] = action
+        self._layer += 1
+        return int(action)
+
+    def end_episode(self, loss: float) -> None:
+        """The episode is over and cost ``loss`` in [0, 1]."""
+        if not 0.0 <= loss <= 1.0:
+            raise ArgumentError(f"the loss of a play must be in [0, 1]; got {loss}")
+        if self._episode >= 0:
+            own, target = self.arrays, int(self.arrays.episode_layer[self._episode])
+            if self._layer > target:
+                x, action = own.path[:, target]
+                learn(
+                    x, action, self._episode, loss / self._followed, own.infosets, own.nodes,
+                    own.behavior, own.regret, self.method,
+                )  # fmt: skip
+
+    def policy(self) -> Floats:
+        """pi^t at every infoset, as a copy."""
+        own = self.arrays
+        for x in range(self.tree.plex.n_infosets):
+            refresh(
+                x, self.iteration, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
+                self.method, self.learning_rate,
+            )  # fmt: skip
+        return own.behavior.copy()
+
+
+def bandit_learning_rate(
+    plexes: tuple[Treeplex, ...], player: int, k: int, iterations: int, failure_prob: float
+) -> float:
+    """eta of eq. (learningrate-bandit) for losses in [0, 1]; ``k`` is clipped to her horizon.
+
+    ``sqrt(C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T))``. A player without a choice gets 1.
+    """
+    plex = plexes[player]
+    if plex.horizon == 0:
+        return 1.0
+    size = sum(other.n_infosets * other.max_actions for other in plexes)
+    iota = math.log(8.0 * size / failure_prob)
+    logarithm = (
+        math.log(math.comb(plex.horizon, k) * plex.n_infosets)
+        + (k + 1) * math.log(plex.max_actions)
+        + math.log(iota)
+        - math.log(plex.horizon)
+        - math.log(iterations)
+    )
+    return math.exp(0.5 * logarithm)
+
+
+def _arrays(tree: RechistoryTree, plan: SamplingPlan, behavior: Floats) -> BanditArrays:
+    plex = tree.plex
+    behavior[0] = 1.0
+    infosets = np.zeros(plex.n_infosets, INFOSET)
+    infosets["first_seq"] = plex.first_seq[:-1]
+    infosets["n_actions"] = plex.n_actions
+    infosets["depth"] = plex.depth
+    infosets["first_node"] = tree.arrays.first_node[:-1]
+    infosets["first_external"] = tree.arrays.first_external
+    infosets["end_node"] = tree.arrays.first_node[1:]
+    nodes = np.zeros(tree.n_nodes, NODE)
+    nodes["rec_reach"][0] = 1.0
+    nodes["weight"] = plan.node_weight
+    nodes["parent"] = tree.arrays.parent
+    nodes["rec_seq"] = tree.arrays.rec_seq
+    nodes["first_cell"] = tree.arrays.first_cell[:-1]
+    nodes["episode"] = plan.node_episode
+    n = plex.max_actions
+    return BanditArrays(
+        infosets=infosets,
+        nodes=nodes,
+        behavior=behavior,
+        regret=np.zeros(tree.n_cells),
+        descendants=plan.descendants,
+        episode_layer=plan.layer,
+        explores=plan.explores,
+        scratch=np.zeros(2 * n * n + n),
+        path=np.zeros((2, max(1, plex.horizon)), np.int32),
+    )
+
+
+def join(parts: Sequence[BanditArrays]) -> BanditArrays:
+    """Several learners in one set of arrays, so that a kernel need not choose between them.
+
+    Indices are shifted, nothing is shared: what a kernel reaches from an infoset is what that
+    infoset's learner has.
+    """
+    horizon = max(part.explores.shape[1] for part in parts)
+    infosets, nodes = [], []
+    seq = node = cell = episode = 0
+    for part in parts:
+        infosets.append(part.infosets.copy())
+        nodes.append(part.nodes.copy())
+        infosets[-1]["first_seq"] += seq
+        for name in ("first_node", "first_external", "end_node"):
+            infosets[-1][name] += node
+        nodes[-1]["parent"] += node
+        nodes[-1]["rec_seq"] += seq
+        nodes[-1]["first_cell"] += cell
+        nodes[-1]["episode"] += episode
+        seq += len(part.behavior)
+        node += len(part.nodes)
+        cell += len(part.regret)
+        episode += len(part.episode_layer)
+
+    def padded(arrays: list[Any]) -> Any:
+        return np.concatenate([np.pad(a, ((0, 0), (0, horizon - a.shape[1]))) for a in arrays])
+
+    return BanditArrays(
+        infosets=np.concatenate(infosets),
+        nodes=np.concatenate(nodes),
+        behavior=np.concatenate([part.behavior for part in parts]),
+        regret=np.concatenate([part.regret for part in parts]),
+        descendants=padded([part.descendants for part in parts]),
+        episode_layer=np.concatenate([part.episode_layer for part in parts]),
+        explores=padded([part.explores for part in parts]),
+        scratch=max((part.scratch for part in parts), key=len),
+        path=np.zeros((2, max(1, horizon)), np.int32),
+    )
+
+
+@jit
+def refresh(
+    x: int,
+    t: int,
+    infosets: Any,
+    nodes: Any,
+    behavior: Any,
+    regret: Any,
+    scratch: Any,
+    method: int,
+    learning_rate: float,
+) -> None:
+    """Compute pi^t and M_b at ``x`` if this iteration has not yet; ancestors must be fresh."""
+    at = infosets[x]
+    if at.stamp == t:
+        return
+    at.stamp = t
+    for node in range(at.first_node, at.end_node):
+        nodes[node].rec_reach = nodes[nodes[node].parent].rec_reach * behavior[nodes[node].rec_seq]
+    if at.n_actions == 1:
+        behavior[at.first_seq] = 1.0
+    elif method == SWRHEDGE:
+        hedge_sampled(x, infosets, nodes, behavior, regret, scratch, learning_rate)
+    else:
+        match_sampled(x, infosets, nodes, behavior, regret, scratch)
+
+
+@jit
+def sample(x: int, draw: float, infosets: Any, behavior: Any) -> int:
+    """An action of pi^t at ``x`` by inverse CDF."""
+    first = infosets[x].first_seq
+    last = first + infosets[x].n_actions - 1
+    for seq in range(first, last):
+        draw -= behavior[seq]
+        if draw < 0.0:
+            return seq - first  # type: ignore[no-any-return]
+    while behavior[last] == 0.0:  # rounding must not draw what cannot be
+        last -= 1
+    return last - first  # type: ignore[no-any-return]
+
+
+@jit
+def explore(
+    x: int, draw: float, infosets: Any, behavior: Any, descendants: Any, target: int, explores: Any
+) -> Any:
+    """An action of the sampling policy at ``x``, and pi^t(a | x) if that was followed before the target."""
+    first, n, layer = infosets[x].first_seq, infosets[x].n_actions, infosets[x].depth
+    if layer > target or not explores[layer]:
+        a = sample(x, draw, infosets, behavior)
+        return a, behavior[first + a] if layer < target else 1.0
+    total = 0
+    if layer < target:
+        for seq in range(first, first + n):
+            total += descendants[seq, target]
+    if total == 0:
+        return min(int(draw * n), n - 1), 1.0
+    rest = int(draw * total)
+    for a in range(n):
+        rest -= descendants[first + a, target]
+        if rest < 0:
+            return a, 1.0
+    return n - 1, 1.0
+
+
+@jit
+def learn(
+    x: int,
+    a: int,
+    episode: int,
+    loss: float,
+    infosets: Any,
+    nodes: Any,
+    behavior: Any,
+    regret: Any,
+    method: int,
+) -> None:
+    """Feed what an episode cost to the minimizer at the infoset ``x`` and action ``a`` it was after.
+
+    ``loss`` is the loss of the play divided by the probability with which pi^t took the actions
+    before, where the episode did not explore.
+    """
+    if infosets[x].n_actions == 1:
+        return
+    if method == SWRHEDGE:
+        learn_sampled(x, a, episode, loss, infosets, nodes, behavior, regret)
+    else:
+        plus = method == SAMPLED_RM_PLUS
+        observe_sampled(x, a, episode, loss, infosets, nodes, behavior, regret, plus)

@@ -1,0 +1,133 @@
+"""Balanced K-EFR in self-play on a compiled simulator of a loaded game."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord._jit import jit
+from accord.game.tree import CHANCE, TERMINAL
+from accord.learning.balanced_kefr import (
+    SWRHEDGE,
+    BalancedKEFR,
+    bandit_learning_rate,
+    explore,
+    join,
+    learn,
+    refresh,
+    sample,
+)
+from accord.deviations.counting import clipped_k
+from accord.learning.simulator import simulator
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.treeplex import Floats
+
+
+class BanditSelfPlay:
+    """All players of a loaded game learning from episodes that they play with each other."""
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float,
+        iterations: int,
+        rng: np.random.Generator,
+        *,
+        method: int = SWRHEDGE,
+        learning_rate_scale: float = 1.0,
+        failure_prob: float = 0.05,
+    ) -> None:
+        self.form, self.rng, self.method = form, rng, method
+        self.iteration = 0
+        self.learners = tuple(
+            BalancedKEFR(
+                plex, k,
+                learning_rate_scale * bandit_learning_rate(
+                    form.plexes, i, clipped_k(plex, k), iterations, failure_prob
+                ),
+                method,
+            )
+            for i, plex in enumerate(form.plexes)
+        )  # fmt: skip
+        self._joint = join([learner.arrays for learner in self.learners])
+        self._rates = np.array([learner.learning_rate for learner in self.learners])
+        self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
+        self._first_episode = np.cumsum([0, *(learner.n_episodes for learner in self.learners)])
+        self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
+
+    @property
+    def episodes_per_iteration(self) -> int:
+        return int(self._first_episode[-1])
+
+    def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
+        """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
+        if kept is None:
+            kept = np.empty((0, self.form.n_sequences))
+            stride = self.iteration + iterations + 1
+        rows = _play_iterations(
+            self._simulator, self._joint, self._first_infoset, self._first_episode, self.rng,
+            self.iteration, iterations, self.method, self._rates, kept, stride,
+        )  # fmt: skip
+        self.iteration += iterations
+        return rows
+
+
+@jit
+def _play_iterations(
+    game: Any,
+    joint: Any,
+    first_infoset: Any,
+    first_episode: Any,
+    rng: Any,
+    done: int,
+    iterations: int,
+    method: int,
+    rates: Any,
+    kept: Any,
+    stride: int,
+) -> int:
+    """The round-robin protocol; returns how many rows of ``kept`` it wrote."""
+    infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
+    descendants, scratch, path = joint.descendants, joint.scratch, joint.path
+    player, node_infoset, first_edge = game.player, game.infoset, game.first_edge
+    child, cumulative, loss = game.child, game.cumulative, game.loss
+    rows = 0
+    for t in range(done + 1, done + iterations + 1):
+        if t % stride == 0:
+            for i in range(len(rates)):
+                for x in range(first_infoset[i], first_infoset[i + 1]):
+                    refresh(x, t, infosets, nodes, behavior, regret, scratch, method, rates[i])
+            kept[rows] = behavior
+            rows += 1
+        for active in range(len(rates)):
+            for episode in range(first_episode[active], first_episode[active + 1]):
+                target, explores = joint.episode_layer[episode], joint.explores[episode]
+                node, length, followed = 0, 0, 1.0
+                while player[node] != TERMINAL:
+                    edge = first_edge[node]
+                    draw = rng.random()
+                    i = player[node]
+                    if i == CHANCE:
+                        while draw >= cumulative[edge]:
+                            edge += 1
+                    else:
+                        x = first_infoset[i] + node_infoset[node]
+                        refresh(x, t, infosets, nodes, behavior, regret, scratch, method, rates[i])
+                        if i == active:
+                            a, factor = explore(
+                                x, draw, infosets, behavior, descendants, target, explores
+                            )
+                            followed *= factor
+                            path[0, length] = x
+                            path[1, length] = a
+                            length += 1
+                        else:
+                            a = sample(x, draw, infosets, behavior)
+                        edge += a
+                    node = child[edge]
+                if length > target:
+                    cost = loss[node_infoset[node], active] / followed
+                    x, a = path[0, target], path[1, target]
+                    learn(x, a, episode, cost, infosets, nodes, behavior, regret, method)
+    return rows

@@ -1,0 +1,154 @@
+"""Everything printed in README and docs runs.
+
+Python blocks of a file are executed in order, in one namespace and an empty folder. In ``console``
+blocks every ``$ accord ...`` is run in that folder too. What is shown after a command, or in a
+``text`` block right after a Python block, must be what comes out: the same words, numbers to within
+a percent, with ``...`` for what differs from run to run. No other kind of block may stand in a
+document unchecked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from accord.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN = ("make", "pip")  # commands that set up what is being tested
+NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+CLOSE = 0.01
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+    follows: bool  # nothing but blanks between this block and the one before
+
+
+def blocks(text: str) -> list[Block]:
+    found = []
+    end = 0
+    for fence in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+        line = text.count("\n", 0, fence.start()) + 2
+        follows = bool(found) and not text[end : fence.start()].strip()
+        found.append(Block(fence[1], fence[2], line, follows))
+        end = fence.end()
+    return found
+
+
+def agrees(shown: str, printed: str) -> bool:
+    """Whether ``printed`` is what ``shown`` says."""
+    one, other = " ".join(shown.split()), " ".join(printed.split())
+    pattern = "".join(
+        f"({NUMBER})" if re.fullmatch(NUMBER, piece) else re.escape(piece).replace(r"\.\.\.", ".*?")
+        for piece in re.split(f"({NUMBER})", one)
+    )
+    match = re.fullmatch(pattern, other)
+    if match is None:
+        return False
+    wanted = [float(number.replace(",", "")) for number in re.findall(NUMBER, one)]
+    got = [float(number.replace(",", "")) for number in match.groups()]
+    return all(abs(a - b) <= CLOSE * abs(a) for a, b in zip(wanted, got, strict=True))
+
+
+def run_python(block: Block, namespace: dict[str, Any], path: Path) -> str:
+    code = compile("\n" * (block.line - 1) + block.text, str(path), "exec")
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(code, namespace)
+    return output.getvalue()
+
+
+def run_console(block: Block) -> list[tuple[str, str, str]]:
+    """``(command, shown, printed)`` for every command of ``accord``; each must exit with 0."""
+    done = []
+    for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
+        command, _, shown = part.partition("\n")
+        program, *arguments = shlex.split(command)
+        if program in NOT_RUN:
+            continue
+        assert program == "accord", f"line {block.line}: {command!r} cannot be checked"
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, f"{command}: {result.stderr}"
+        done.append((command, shown, result.stdout))
+    return done
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_everything_printed_runs(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    printed = None
+    for block in blocks(path.read_text()):
+        place = f"{path.name}, line {block.line}"
+        if block.language == "python":
+            printed = run_python(block, namespace, path)
+        elif block.language == "console":
+            for command, shown, output in run_console(block):
+                assert not shown.strip() or agrees(shown, output), f"{place}: {command}\n{output}"
+            printed = None
+        elif block.language == "text" and printed is not None and block.follows:
+            assert agrees(block.text, printed), f"{place}: shown is not what is printed:\n{printed}"
+            printed = None
+        elif block.language == "json":
+            json.loads(block.text)
+        else:
+            assert block.language in ("text", "bibtex"), f"{place}: {block.language!r} is not run"
+
+
+def test_the_readme_prints_a_gap_before_line_20() -> None:
+    first, second = blocks((ROOT / "README.md").read_text())[:2]
+    assert first.language == "python"
+    assert second.follows
+    assert "gap" in second.text
+    assert second.line + second.text.count("\n") < 20
+
+
+def test_links_lead_somewhere() -> None:
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("gap 0.5", "gap 0.502", True),
+        ("gap 0.5", "gap 0.51", False),
+        ("gap 5.4e-05", "gap 5.377e-05", True),
+        ("gap 5.4e-05", "gap 5.4e-04", False),
+        ("gap 0", "gap 1e-9", False),
+        ("1,000 of -2", "1,001 of -2", True),
+        ("value -1", "value 1", False),
+        ("done in ... s", "done in 0.3 s", True),
+        ("done in ... s", "done in 0.3 hours", False),
+        ("player 1 bets", "player 1 folds", False),
+        ("a", "a\nand more", False),
+        ("a  b\n", "a b", True),
+    ],
+)
+def test_comparison_of_outputs_can_fail(shown: str, printed: str, same: bool) -> None:
+    assert agrees(shown, printed) is same
+
+
+def test_blocks_are_found() -> None:
+    text = "a\n```python\nx = 1\n```\n\n```text\n1\n```\nb\n```console\n$ accord games\n```\n"
+    found = blocks(text)
+    assert [block.language for block in found] == ["python", "text", "console"]
+    assert [block.follows for block in found] == [False, True, False]
+    assert [block.line for block in found] == [3, 7, 11]
