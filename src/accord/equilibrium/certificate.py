@@ -200,6 +200,25 @@ class _Evaluator:
             tree.plex.arrays, tree.arrays, behavior, loss, weight, self.rec_reach, self.total
         )
 
+    def obey(self) -> Floats:
+        """``[n_sequences]`` what she loses who obeys, at and after each sequence she is told to
+        play; before :meth:`solve`, and if recommendations are seen at all.
+
+        It is added up from the same numbers in the same order as the loss of the best deviation.
+        Rounding is monotone, so the difference is never negative, and 0 where nothing is gained.
+        """
+        tree, plex = self.tree, self.tree.plex
+        self.obedient = np.empty(plex.n_infosets, np.int32)
+        _find_obedient(plex.arrays, tree.arrays, self.obedient)
+        loss, total = np.empty(plex.n_sequences), np.empty(plex.n_sequences)
+        loss[0] = self.total[0]
+        told = np.arange(1, plex.n_sequences) - np.repeat(plex.first_seq[:-1], plex.n_actions)
+        first_cell = np.repeat(tree.arrays.first_cell[self.obedient], plex.n_actions)
+        diagonal = first_cell + told * (np.repeat(plex.n_actions, plex.n_actions) + 1)
+        loss[1:] = self.total[diagonal]
+        compute_cf_loss(plex.arrays, np.ones(plex.n_sequences), loss, total)
+        return total
+
     def solve(self) -> float:
         """The least loss of any deviation; ``total`` and ``choice`` are those of the best one."""
         tree = self.tree
@@ -212,7 +231,6 @@ class _Obeying:
     """What happens when everybody obeys, per player."""
 
     loss: Floats  # [n_players] expected loss of a play
-    seq_loss: tuple[Floats, ...]  # [n_sequences] sum_t w_t reach(seq) L(seq)
     seq_prob: tuple[Floats, ...]  # [n_sequences] probability of getting there and being told so
 
 
@@ -221,11 +239,7 @@ def _add_up(
 ) -> _Obeying:
     """Feed every component to every evaluator."""
     sizes = [plex.n_sequences for plex in form.plexes]
-    obeying = _Obeying(
-        np.zeros(form.n_players),
-        tuple(np.zeros(size) for size in sizes),
-        tuple(np.zeros(size) for size in sizes),
-    )
+    obeying = _Obeying(np.zeros(form.n_players), tuple(np.zeros(size) for size in sizes))
     losses, sums = (tuple(np.empty(size) for size in sizes) for _ in range(2))
     for weight, behaviors in policy.components():
         reach = joint_reach(form.plexes, behaviors)
@@ -236,7 +250,6 @@ def _add_up(
             obeying.seq_prob[i][:] += weight * own * sums[i]
             compute_loss(leaves, reach, losses[i])
             compute_cf_loss(plex, behaviors[i], losses[i], sums[i])
-            obeying.seq_loss[i][:] += weight * own * sums[i]
             obeying.loss[i] += weight * sums[i][0]
             for players in evaluators:
                 players[i].add(behaviors[i], losses[i], weight)
@@ -244,26 +257,25 @@ def _add_up(
 
 
 def _gap(form: SequenceForm, k: float, players: list[_Evaluator], obeying: _Obeying) -> Gap:
-    saved = [float(obeying.loss[i]) - one.solve() for i, one in enumerate(players)]
-    scale = form.leaves.payoff_range
-    witnesses = tuple(
-        Witness(
-            form.game.player_labels[i],
-            float(saved[i] * scale[i]),
-            Modification(one.tree, one.choice),
-            _first_deviations(form, i, one, obeying) if one.tree.k else (),
+    saved, witnesses = [], []
+    for i, one in enumerate(players):
+        told = one.obey() if one.tree.k else np.array([obeying.loss[i]])
+        saved.append(float(told[0]) - one.solve())
+        witnesses.append(
+            Witness(
+                form.game.player_labels[i],
+                float(saved[i] * form.leaves.payoff_range[i]),
+                Modification(one.tree, one.choice),
+                _first_deviations(form, i, one, told, obeying) if one.tree.k else (),
+            )
         )
-        for i, one in enumerate(players)
-    )
-    return Gap(k, tuple(w.gain for w in witnesses), max(saved), witnesses)
+    return Gap(k, tuple(w.gain for w in witnesses), max(saved), tuple(witnesses))
 
 
 def _first_deviations(
-    form: SequenceForm, i: int, one: _Evaluator, obeying: _Obeying
+    form: SequenceForm, i: int, one: _Evaluator, told: Floats, obeying: _Obeying
 ) -> tuple[FirstDeviation, ...]:
-    plex, tree = one.tree.plex, one.tree
-    obedient = np.empty(plex.n_infosets, np.int32)
-    _find_obedient(plex.arrays, tree.arrays, obedient)
+    plex, tree, obedient = one.tree.plex, one.tree, one.obedient
     n_actions = plex.n_actions
     found = []
     leaves = np.zeros(plex.n_sequences, bool)  # phi has left the mediator before this sequence
@@ -276,7 +288,7 @@ def _first_deviations(
             if before or rows[r] == r:
                 continue
             cell = int(tree.arrays.first_cell[obedient[x]]) + r * n + int(rows[r])
-            saved = obeying.seq_loss[i][first + r] - one.total[cell]
+            saved = told[first + r] - one.total[cell]
             found.append(_event(form, i, x, r, int(rows[r]), float(saved), obeying))
     return tuple(sorted(found, key=lambda event: -event.gain))
 
@@ -285,12 +297,13 @@ def _trigger_gap(form: SequenceForm, players: list[_Evaluator], obeying: _Obeyin
     """The best single trigger of any player; the gap is 0 if no trigger gains."""
     best: FirstDeviation | None = None
     for i, one in enumerate(players):
+        told = one.obey()
         one.solve()
         plex, tree = one.tree.plex, one.tree
         for x in range(plex.n_infosets):
             node, n = int(tree.arrays.first_node[x]), int(plex.n_actions[x])
             cells = one.total[tree.arrays.first_cell[node] :][: n * n].reshape(n, n)
-            saved = obeying.seq_loss[i][plex.first_seq[x] :][:n] - cells.min(axis=1)
+            saved = told[plex.first_seq[x] :][:n] - cells.min(axis=1)
             r = int(saved.argmax())
             event = _event(form, i, x, r, int(cells[r].argmin()), float(saved[r]), obeying)
             if best is None or event.gain > best.gain:

@@ -10,10 +10,10 @@ numbers them.
 Payoffs are the ``returns()`` of terminal states: the sum of all rewards on the way. So games with
 intermediate rewards need nothing else.
 
-A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based version
-of a game has exactly that tree, and its strings differ from those of the original only by a line
-that says who moves. :func:`openspiel_game` returns the game that is really enumerated; policies and
-correlation devices that go to OpenSpiel, or come from it, are those of that game.
+A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based
+version of a game has exactly that tree, and its strings differ from those of the original only by a
+line that says who moves. :func:`openspiel_game` returns the game that is really enumerated;
+policies and correlation devices that go to OpenSpiel, or come from it, are those of that game.
 
 Nodes are numbered depth first, so the states alive at any time are those on one path, whatever the
 size of the game. Before anything is kept the nodes are counted, to greater and greater depth, and a
@@ -35,6 +35,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import (
     AccordError,
     ArgumentError,
@@ -45,6 +46,7 @@ from accord.errors import (
     PolicyError,
 )
 from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.treeplex.form import sequence_form
 
 Floats = NDArray[np.float64]
 Behaviors: TypeAlias = Sequence[Floats]  # per player, over her sequences (treeplex/strategy.py)
@@ -56,14 +58,16 @@ MAX_NODES = 2_000_000
 """Where :func:`load_openspiel` gives up by default: three-player Leduc poker still fits, in about
 ten seconds and half a gigabyte."""
 
-PROB_TOLERANCE = 1e-6
-"""How far the probabilities of a policy or device may be from summing to one."""
-
 _SPIEL_CHANCE, _SPIEL_TERMINAL = -1, -4  # what pyspiel.State.current_player says
 
 
 def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game:
-    """The OpenSpiel game ``game``: its name, with parameters as OpenSpiel writes them, or itself.
+    """The tree of an OpenSpiel game.
+
+    Args:
+        game: A name with parameters as OpenSpiel writes them, such as ``kuhn_poker(players=3)``, or
+            a ``pyspiel.Game``.
+        max_nodes: Larger games are refused.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
@@ -142,8 +146,8 @@ def to_openspiel(game: Game, behaviors: Behaviors, spiel_game: str | SpielGame) 
             turn-based version ``openspiel_game(spiel_game)``.
 
     Raises:
-        MismatchError: If ``game`` is not ``spiel_game``, or the vectors are not for ``game``.
-        PolicyError: If a vector is no policy.
+        MismatchError: If ``game`` is not ``spiel_game``.
+        PolicyError: If a vector is no policy of ``game``.
     """
     return components_to_device(game, [(1.0, behaviors)], spiel_game)[0][1]
 
@@ -165,55 +169,52 @@ def from_openspiel(
         MismatchError: If ``game`` is not ``spiel_game``.
         PolicyError: If the policy says nothing about an infoset, or no probability distribution.
     """
-    return _read_policies(game, [policy], spiel_game)[0]
+    return device_to_components(game, [(1.0, policy)], spiel_game)[0][1]
 
 
 def components_to_device(
-    game: Game,
-    components: Sequence[tuple[float, Behaviors]],
-    spiel_game: str | SpielGame,
+    game: Game, components: Iterable[tuple[float, Behaviors]], spiel_game: str | SpielGame
 ) -> list[tuple[float, SpielPolicy]]:
     """A mixture of product policies as an OpenSpiel correlation device.
 
     A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` wants.
-    Arguments and errors are those of :func:`to_openspiel`.
+    ``components`` are those of a :class:`accord.CorrelatedPolicy`; the rest is as for
+    :func:`to_openspiel`.
     """
-    _check_weights(weight for weight, _ in components)
-    for _, behaviors in components:
-        _check_behaviors(game, behaviors)
-    tables: list[dict[str, list[tuple[int, float]]]] = [{} for _ in components]
+    mixture = list(CorrelatedPolicy.from_components(game, list(components)).components())
+    tables: list[dict[str, list[tuple[int, float]]]] = [{} for _ in mixture]
     owner: dict[str, int] = {}
-    first_seq = _first_seqs(game)
-    for i, x, _, actions in _decisions(game, openspiel_game(spiel_game)):
+    for i, x, seqs, _, actions in _decisions(game, openspiel_game(spiel_game)):
         label = game.infoset_labels[i][x]
         if owner.setdefault(label, i) != i:
             raise GameError(
                 "a policy of OpenSpiel is indexed by the information state string alone, but "
                 f"{label!r} is one of player {owner[label]} and one of player {i}"
             )
-        seqs = slice(first_seq[i][x], first_seq[i][x] + len(actions))
-        for table, (_, behaviors) in zip(tables, components, strict=True):
+        for table, (_, behaviors) in zip(tables, mixture, strict=True):
             table[label] = list(zip(actions, behaviors[i][seqs].tolist(), strict=True))
-    policy = _pyspiel().TabularPolicy
-    return [
-        (float(weight), policy(table))
-        for (weight, _), table in zip(components, tables, strict=True)
-    ]
+    tabular = _pyspiel().TabularPolicy
+    return [(weight, tabular(table)) for (weight, _), table in zip(mixture, tables, strict=True)]
 
 
 def device_to_components(
-    game: Game,
-    device: Sequence[tuple[float, SpielPolicy]],
-    spiel_game: str | SpielGame,
+    game: Game, device: Iterable[tuple[float, SpielPolicy]], spiel_game: str | SpielGame
 ) -> list[tuple[float, tuple[Floats, ...]]]:
     """The weights and behaviour vectors of an OpenSpiel correlation device.
 
-    The inverse of :func:`components_to_device`. Arguments and errors are those of
-    :func:`from_openspiel`.
+    The inverse of :func:`components_to_device`; what comes out is for
+    :meth:`accord.CorrelatedPolicy.from_components`. The rest is as for :func:`from_openspiel`.
     """
-    _check_weights(weight for weight, _ in device)
-    policies = _read_policies(game, [policy for _, policy in device], spiel_game)
-    return [(float(w), behaviors) for (w, _), behaviors in zip(device, policies, strict=True)]
+    sizes = [plex.n_sequences for plex in sequence_form(game).plexes]
+    mixture = [
+        (weight, policy, tuple(np.ones(size) for size in sizes)) for weight, policy in device
+    ]
+    for i, x, seqs, state, actions in _decisions(game, openspiel_game(spiel_game)):
+        for _, policy, behaviors in mixture:
+            said = _ask(policy, state, i, game.infoset_labels[i][x], actions)
+            behaviors[i][seqs] = [said.get(action, 0.0) for action in actions]
+    components = [(weight, behaviors) for weight, _, behaviors in mixture]
+    return list(CorrelatedPolicy.from_components(game, components).components())
 
 
 # Loading by name
@@ -258,7 +259,7 @@ def _load(text: str) -> SpielGame:
                 raise ArgumentError(f"{base} has no parameter {key!r}; {takes}")
             if key.endswith(("filename", "_file")) and value and not Path(value).is_file():
                 raise ArgumentError(f"{base} needs a file, but there is no {value!r}")
-        if len(given) > 1 and "python_" not in text:
+        if len(given) > 1:
             _try_apart(text, takes)
         return pyspiel.load_game(text)
     except AccordError:
@@ -287,19 +288,23 @@ def _try_apart(text: str, takes: str) -> None:
     """Load a game and play a little in another process.
 
     Given parameters that make no sense, OpenSpiel may end the process (``universal_poker``,
-    ``go_fish``) or never come back (``blotto`` with many fields).
+    ``go_fish``) or never come back (``blotto`` with many fields). Games that this process has
+    registered itself are unknown to the other one; they are not tried.
     """
     command = [sys.executable, "-P", "-c", _TRIAL, text]
     try:
-        trial = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        trial = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
         raise BudgetError(
-            f"OpenSpiel must load {text} within 60 seconds, but it is still busy; choose smaller "
-            f"parameters ({takes})", 61, 60,
-        ) from None  # fmt: skip
-    if trial.returncode == 3:
+            f"OpenSpiel must load {text} within 60 seconds; choose smaller parameters ({takes})",
+            required=61,
+            available=60,
+        ) from None
+    if trial.returncode == 3 and not trial.stdout.startswith("Unknown game"):
         raise ArgumentError(f"OpenSpiel cannot load {text}: {_reason(trial.stdout)}; {takes}")
-    if trial.returncode not in (0, 1):  # 1: an error that will show in this process too
+    if trial.returncode not in (0, 1, 3):  # 1: an error that will show in this process too
         raise ArgumentError(f"OpenSpiel crashes on {text}; {takes}")
 
 
@@ -332,7 +337,8 @@ def _name(game: SpielGame) -> str:
 
 def _reason(error: object) -> str:
     """The message of an OpenSpiel error in one line, without the place in OpenSpiel's source."""
-    text = re.sub(r"^/\S+:\d+ ", "", str(error)).strip() or type(error).__name__
+    text = re.sub(r"^/\S+:\d+ | Available games are:.*", "", str(error), flags=re.DOTALL).strip()
+    text = text or type(error).__name__
     return re.sub(r"\s*\n\s*", ", ", text)
 
 
@@ -472,8 +478,10 @@ def _labels(state: SpielState, player: int, moves: list[int]) -> tuple[str, ...]
 # Policies
 
 
-def _decisions(game: Game, spiel: SpielGame) -> Iterator[tuple[int, int, SpielState, list[int]]]:
-    """For each infoset: player, number, a state of it in OpenSpiel, and the legal actions there.
+def _decisions(
+    game: Game, spiel: SpielGame
+) -> Iterator[tuple[int, int, slice, SpielState, list[int]]]:
+    """For each infoset: player, number, its sequences, a state of it, the legal actions there.
 
     Walks only through nodes that lead to the first node of an infoset. Nodes are numbered depth
     first, so the parent of the next one is always on the path to the last one.
@@ -489,6 +497,7 @@ def _decisions(game: Game, spiel: SpielGame) -> Iterator[tuple[int, int, SpielSt
         climbing = climbing[(climbing != NO_NODE) & ~needed[climbing]]
         needed[climbing] = True
 
+    plexes = sequence_form(game).plexes
     path: list[tuple[int, SpielState, list[int]]] = []  # node, state and what can be done there
     for node in np.flatnonzero(needed).tolist():
         while path and path[-1][0] != game.parent[node]:
@@ -506,10 +515,11 @@ def _decisions(game: Game, spiel: SpielGame) -> Iterator[tuple[int, int, SpielSt
         path.append((node, state, moves))
         if first[node]:
             x = int(game.infoset[node])
+            seqs = slice(*plexes[who].first_seq[x : x + 2].tolist())
             same = state.information_state_string() == game.infoset_labels[who][x]
-            if not same or len(moves) != game.n_actions[who][x]:
+            if not same or len(moves) != seqs.stop - seqs.start:
                 raise _mismatch(game, node, spiel)
-            yield who, x, state, moves
+            yield who, x, seqs, state, moves
 
 
 def _mismatch(game: Game, node: int, spiel: SpielGame) -> MismatchError:
@@ -519,79 +529,24 @@ def _mismatch(game: Game, node: int, spiel: SpielGame) -> MismatchError:
     )
 
 
-def _read_policies(
-    game: Game, policies: Sequence[SpielPolicy], spiel_game: str | SpielGame
-) -> list[tuple[Floats, ...]]:
-    base = _pyspiel().Policy
-    sizes = [1 + int(n.sum()) for n in game.n_actions]
-    vectors = [tuple(np.ones(size) for size in sizes) for _ in policies]
-    first_seq = _first_seqs(game)
-    for i, x, state, actions in _decisions(game, openspiel_game(spiel_game)):
-        for policy, behaviors in zip(policies, vectors, strict=True):
-            try:
-                if isinstance(policy, base):
-                    said = policy.action_probabilities(state)
-                else:
-                    said = policy.action_probabilities(state, i)
-            except Exception as error:
-                label = game.infoset_labels[i][x]
-                raise PolicyError(
-                    f"the policy must say what player {i} does at infoset {label!r}, but it fails "
-                    f"with {type(error).__name__}: {_reason(error)}; it must be a policy of "
-                    "openspiel_game(spiel_game)"
-                ) from error
-            behaviors[i][first_seq[i][x] : first_seq[i][x] + len(actions)] = _distribution(
-                said, actions, i, game.infoset_labels[i][x]
-            )
-    return vectors
-
-
-def _distribution(said: dict[int, float], actions: list[int], player: int, label: str) -> Floats:
-    p: Floats = np.array([said.get(action, 0.0) for action in actions], dtype=float)
-    total = float(p.sum())
-    illegal = [action for action in said if action not in actions and said[action] != 0]
-    if illegal or not (p >= 0).all() or not abs(total - 1.0) <= PROB_TOLERANCE:
+def _ask(
+    policy: SpielPolicy, state: SpielState, player: int, label: str, actions: list[int]
+) -> dict[int, float]:
+    """What a policy says at a state: probabilities of actions by OpenSpiel's numbers."""
+    try:
+        if isinstance(policy, _pyspiel().Policy):
+            said = policy.action_probabilities(state)
+        else:
+            said = policy.action_probabilities(state, player)
+    except Exception as error:
         raise PolicyError(
-            f"the policy must be a distribution over the actions {actions} of player {player} at "
-            f"infoset {label!r}; it says {said}"
+            f"the policy must say what player {player} does at infoset {label!r}, but it fails "
+            f"with {type(error).__name__}: {_reason(error)}; it must be a policy of "
+            "openspiel_game(spiel_game)"
+        ) from error
+    if illegal := [action for action in said if action not in actions and said[action] != 0]:
+        raise PolicyError(
+            f"the legal actions of player {player} at infoset {label!r} are {actions}; the policy "
+            f"gives {said[illegal[0]]} to {illegal[0]}"
         )
-    return p / total
-
-
-def _check_weights(weights: Iterable[float]) -> None:
-    w = np.array(list(weights), dtype=float)
-    if not (w >= 0).all() or not abs(w.sum() - 1.0) <= PROB_TOLERANCE:
-        raise PolicyError(f"the weights of a mixture must be probabilities; got {w.tolist()}")
-
-
-def _check_behaviors(game: Game, behaviors: Behaviors) -> None:
-    if len(behaviors) != game.n_players:
-        raise MismatchError(
-            f"there must be one behaviour vector for each of the {game.n_players} players of "
-            f"{game.name}; got {len(behaviors)}"
-        )
-    for i, (behavior, n_actions) in enumerate(zip(behaviors, game.n_actions, strict=True)):
-        size = 1 + int(n_actions.sum())
-        if np.shape(behavior) != (size,):
-            raise MismatchError(
-                f"the behaviour vector of player {i} must have {size} entries, one per sequence of "
-                f"{game.name}; it has shape {np.shape(behavior)}"
-            )
-        if len(n_actions) == 0:
-            continue
-        p = np.asarray(behavior)[1:]
-        starts = _first_seqs(game)[i] - 1
-        total, least = np.add.reduceat(p, starts), np.minimum.reduceat(p, starts)
-        bad = np.flatnonzero(~((np.abs(total - 1.0) <= PROB_TOLERANCE) & (least >= 0)))
-        if bad.size:
-            x = int(bad[0])
-            found = p[starts[x] : starts[x] + n_actions[x]].tolist()
-            raise PolicyError(
-                f"behaviour must be probabilities that sum to one; player {i} has {found} at "
-                f"infoset {game.infoset_labels[i][x]!r}"
-            )
-
-
-def _first_seqs(game: Game) -> list[NDArray[np.int64]]:
-    """Per player, the first sequence of each infoset."""
-    return [1 + np.cumsum(n) - n for n in game.n_actions]
+    return dict(said)

@@ -1,14 +1,14 @@
-"""Balanced K-EFR: learning a K-EFCE from bandit feedback, Algorithms 3 and 8 of Song, Mei, Bai 2022.
+"""Balanced K-EFR, Algorithms 3 and 8 of Song, Mei, Bai 2022: a K-EFCE from bandit feedback.
 
-Each iteration the players take turns (the round-robin protocol of the appendix): while everybody else
-plays pi^t, player i plays the episodes of her sampling plan (``learning/estimators.py``) and feeds what
-she lost to the minimizers at the infosets that the episodes were after.
+Each iteration the players take turns (the round-robin protocol of the appendix): while everybody
+else plays pi^t, player i plays the episodes of her sampling plan (``learning/estimators.py``) and
+feeds what she lost to the minimizers at the infosets that the episodes were after.
 
-Nothing is computed that no episode sees. The policy pi^t(. | x) depends on the minimizer at x and on
-pi^t at x's ancestors, which an episode has passed before; it is computed when an episode first gets
-to x, and kept for the rest of the iteration. An estimate is zero but at the infoset and action that
-the episode played at its layer, and it concerns the rechistories that the episode informs. So an
-episode costs the same in a game of a million infosets as in a game of ten.
+Nothing is computed that no episode sees. The policy pi^t(. | x) depends on the minimizer at x and
+on pi^t at x's ancestors, which an episode has passed before; it is computed when an episode first
+gets to x, and kept for the rest of the iteration. An estimate is zero but at the infoset and
+action that the episode played at its layer, and it concerns the rechistories that the episode
+informs. So an episode costs the same in a game of a million infosets as in a game of ten.
 
 A minimizer changes only after its policy of this iteration was computed, so updating at once is
 updating at the end of the iteration.
@@ -31,7 +31,11 @@ from accord.regret.regret_matching import match_sampled, observe_sampled
 from accord.regret.wrhedge import hedge_sampled, learn_sampled
 from accord.treeplex.treeplex import Floats, Ints, Treeplex
 
-SWRHEDGE, SAMPLED_RM, SAMPLED_RM_PLUS = range(3)
+SWRHEDGE, SAMPLED_RM = range(2)
+"""Minimizers, as kernels know them."""
+
+BASELINE_RATE = 0.02
+"""How fast baselines follow the losses that are seen."""
 
 
 INFOSET = np.dtype(
@@ -70,6 +74,7 @@ class BanditArrays(NamedTuple):
     nodes: NDArray[np.void]  # [n_nodes] of NODE
     behavior: Floats  # [n_sequences] pi^t where the infoset's stamp is t
     regret: Floats  # [n_cells]
+    baseline: Floats  # [n_sequences] running mean of the loss after each sequence
     descendants: Ints  # [n_sequences, horizon]
     episode_layer: Ints  # [n_episodes]
     explores: NDArray[np.bool_]  # [n_episodes, horizon]
@@ -80,14 +85,14 @@ class BanditArrays(NamedTuple):
 class BalancedKEFR:
     """One player's Balanced K-EFR learner.
 
-    It knows its treeplex; in each episode it is asked to :meth:`act` at the infosets it reaches and is
-    told what it lost in the end. It never sees anything else.
+    It knows its treeplex; in each episode it is asked to :meth:`act` at the infosets it reaches
+    and is told what it lost in the end. It never sees anything else.
 
     Args:
         plex: The player's treeplex.
         k: How many recommendations a deviator may disobey.
         learning_rate: eta for losses in [0, 1]; ignored by regret matching.
-        method: ``SWRHEDGE`` (the paper's), ``SAMPLED_RM`` or ``SAMPLED_RM_PLUS``.
+        method: ``SWRHEDGE``, the paper's, or ``SAMPLED_RM``: regret matching around baselines.
     """
 
     def __init__(
@@ -126,7 +131,7 @@ class BalancedKEFR:
         self._layer, self._followed = 0, 1.0
 
     def act(self, x: int, rng: np.random.Generator) -> int:
-        """The action at infoset ``x``, which must follow the infosets and actions of this episode."""
+        """The action at infoset ``x``, which must follow what came before in this episode."""
         if not 0 <= x < self.tree.plex.n_infosets or self.tree.plex.depth[x] != self._layer:
             raise ArgumentError(f"infoset {x} cannot come at decision {self._layer + 1} of a play")
         own = self.arrays
@@ -153,13 +158,12 @@ class BalancedKEFR:
         if not 0.0 <= loss <= 1.0:
             raise ArgumentError(f"the loss of a play must be in [0, 1]; got {loss}")
         if self._episode >= 0:
-            own, target = self.arrays, int(self.arrays.episode_layer[self._episode])
-            if self._layer > target:
-                x, action = own.path[:, target]
-                learn(
-                    x, action, self._episode, loss / self._followed, own.infosets, own.nodes,
-                    own.behavior, own.regret, self.method,
-                )  # fmt: skip
+            own = self.arrays
+            learn(
+                self._episode, int(own.episode_layer[self._episode]), self._layer, loss,
+                self._followed, own.path, own.infosets, own.nodes, own.behavior, own.regret,
+                own.baseline, own.scratch, self.method,
+            )  # fmt: skip
 
     def policy(self) -> Floats:
         """pi^t at every infoset, as a copy."""
@@ -217,6 +221,7 @@ def _arrays(tree: RechistoryTree, plan: SamplingPlan, behavior: Floats) -> Bandi
         nodes=nodes,
         behavior=behavior,
         regret=np.zeros(tree.n_cells),
+        baseline=np.full(plex.n_sequences, 0.5),
         descendants=plan.descendants,
         episode_layer=plan.layer,
         explores=plan.explores,
@@ -257,6 +262,7 @@ def join(parts: Sequence[BanditArrays]) -> BanditArrays:
         nodes=np.concatenate(nodes),
         behavior=np.concatenate([part.behavior for part in parts]),
         regret=np.concatenate([part.regret for part in parts]),
+        baseline=np.concatenate([part.baseline for part in parts]),
         descendants=padded([part.descendants for part in parts]),
         episode_layer=np.concatenate([part.episode_layer for part in parts]),
         explores=padded([part.explores for part in parts]),
@@ -310,7 +316,7 @@ def sample(x: int, draw: float, infosets: Any, behavior: Any) -> int:
 def explore(
     x: int, draw: float, infosets: Any, behavior: Any, descendants: Any, target: int, explores: Any
 ) -> Any:
-    """An action of the sampling policy at ``x``, and pi^t(a | x) if that was followed before the target."""
+    """An action of the sampling policy at ``x``, and pi^t(a | x) if it was pi^t's, on the way."""
     first, n, layer = infosets[x].first_seq, infosets[x].n_actions, infosets[x].depth
     if layer > target or not explores[layer]:
         a = sample(x, draw, infosets, behavior)
@@ -331,25 +337,36 @@ def explore(
 
 @jit
 def learn(
-    x: int,
-    a: int,
     episode: int,
+    target: int,
+    length: int,
     loss: float,
+    followed: float,
+    path: Any,
     infosets: Any,
     nodes: Any,
     behavior: Any,
     regret: Any,
+    baseline: Any,
+    scratch: Any,
     method: int,
 ) -> None:
-    """Feed what an episode cost to the minimizer at the infoset ``x`` and action ``a`` it was after.
+    """Feed what an episode cost to the minimizer at the infoset that it was after.
 
-    ``loss`` is the loss of the play divided by the probability with which pi^t took the actions
-    before, where the episode did not explore.
+    ``length`` is the number of the player's decisions; ``followed`` the probability with which
+    pi^t took the actions before the target layer at which the episode did not explore.
     """
-    if infosets[x].n_actions == 1:
-        return
-    if method == SWRHEDGE:
-        learn_sampled(x, a, episode, loss, infosets, nodes, behavior, regret)
-    else:
-        plus = method == SAMPLED_RM_PLUS
-        observe_sampled(x, a, episode, loss, infosets, nodes, behavior, regret, plus)
+    if length <= target:
+        return  # the play ended before the player got to that layer
+    x, a = path[0, target], path[1, target]
+    if infosets[x].n_actions > 1:
+        if method == SWRHEDGE:
+            learn_sampled(x, a, episode, loss / followed, infosets, nodes, behavior, regret)
+        else:
+            observe_sampled(
+                x, a, episode, loss, followed, infosets, nodes, behavior, regret, baseline, scratch
+            )
+    if method != SWRHEDGE:
+        for layer in range(target, length):  # from the target on, the play was pi^t's
+            seq = infosets[path[0, layer]].first_seq + path[1, layer]
+            baseline[seq] += BASELINE_RATE * (loss - baseline[seq])

@@ -1,21 +1,24 @@
 """Loss estimators by balanced sampling, Algorithms 4 and 7 of Song, Mei, Bai 2022.
 
-To estimate L(x, .) at the infosets x of layer h for the rechistories that were disobeyed at the layers W,
-the player plays one episode that mixes two policies: the balanced exploration policy pi^{*,h} at the
-layers W and at h (after the K-th deviation also at all layers between), her own pi^t everywhere else,
+To estimate L(x, .) at the infosets x of layer h for the rechistories that were disobeyed at the
+layers W, the player plays one episode that mixes two policies: the balanced exploration policy
+pi^{*,h} at the layers W and at h (after the K-th deviation also at all layers between), her own
+pi^t everywhere else,
 
     Type I    h = 1..H, Wbar of min(K-1, h-1) layers before h:    explore at Wbar and h
     Type II   K <= h' < h <= H, W of K layers up to h', h' in W:  explore at W and h'+1, ..., h.
 
-A Type-I rechistory with fewer mismatches uses the episode of the smallest layers that fill up its set
-(``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss / q_{1:h}(x, a)``, for
-the loss of the whole play. Together that is ``C(H+1, K+1) + K - 1`` episodes (Lemma needed-episode); for
-K = 0, H.
+A Type-I rechistory with fewer mismatches uses the episode of the smallest layers that fill up its
+set (``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss /
+q_{1:h}(x, a)``, for the loss of the whole play. Together that is ``C(H+1, K+1) + K - 1`` episodes
+(Lemma needed-episode); for K = 0, H.
 
 The minimizers need S_b = M_b w_b times the estimate, where M_b = prod_k pi^t(b_k | x_k) and w_b
 is the product of pi^{*,h} over the explored layers (eqs. wb-i, wb-ii). All exploration cancels:
 
-    S_b * estimate(a) = loss * prod over explored k < h of pi^t(b_k | x_k)      (a factor for Type II only up to h')
+    S_b * estimate(a) = loss * prod over the explored k < h of pi^t(b_k | x_k)
+
+(for Type II, k <= h')
 
 because b and the play agree wherever pi^t was followed. It is never above the loss: nothing is
 divided by a small number.

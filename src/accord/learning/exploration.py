@@ -1,18 +1,18 @@
 """Balanced exploration policies, Definition balanced-policy of Song, Mei, Bai 2022.
 
-For each layer h there is one policy of the player. Above layer h it takes an action in proportion to the
-infosets of layer h that lie below,
+For each layer h there is one policy of the player. Above layer h it takes an action in proportion
+to the infosets of layer h that lie below,
 
     pi^{*,h}(a | x) = |C_h(x, a)| / |C_h(x)|,
 
 and from layer h on it is uniform. In an uneven tree some infosets have nothing of layer h below
-them; there it is uniform too. It reaches the infosets of layer h as evenly as one policy can: for every
-policy pi of the player (Lemma balancing)
+them; there it is uniform too. It reaches the infosets of layer h as evenly as one policy can: for
+every policy pi of the player (Lemma balancing)
 
     sum over the sequences (x, a) of layer h of pi_{1:h}(x, a) / pi^{*,h}_{1:h}(x, a)  <=  X_h A_h,
 
-with A_h the largest action set of the layer, and equality if every play gets to layer h and all action
-sets are equal there.
+with A_h the largest action set of the layer, and equality if every play gets to layer h and all
+action sets are equal there.
 """
 
 from __future__ import annotations

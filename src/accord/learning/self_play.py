@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from accord._jit import jit
+from accord.deviations.counting import clipped_k
 from accord.game.tree import CHANCE, TERMINAL
 from accord.learning.balanced_kefr import (
     SWRHEDGE,
@@ -18,7 +19,7 @@ from accord.learning.balanced_kefr import (
     refresh,
     sample,
 )
-from accord.deviations.counting import clipped_k
+from accord.learning.estimators import episodes_per_iteration
 from accord.learning.simulator import simulator
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Floats
@@ -31,7 +32,7 @@ class BanditSelfPlay:
         self,
         form: SequenceForm,
         k: SupportsIndex | float,
-        iterations: int,
+        episodes: int,
         rng: np.random.Generator,
         *,
         method: int = SWRHEDGE,
@@ -40,18 +41,23 @@ class BanditSelfPlay:
     ) -> None:
         self.form, self.rng, self.method = form, rng, method
         self.iteration = 0
+        ks = [clipped_k(plex, k) for plex in form.plexes]
+        per_iteration = sum(
+            episodes_per_iteration(plex.horizon, own)
+            for plex, own in zip(form.plexes, ks, strict=True)
+        )
+        iterations = max(1, episodes // per_iteration)
+        rates = [
+            learning_rate_scale
+            * bandit_learning_rate(form.plexes, i, own, iterations, failure_prob)
+            for i, own in enumerate(ks)
+        ]
         self.learners = tuple(
-            BalancedKEFR(
-                plex, k,
-                learning_rate_scale * bandit_learning_rate(
-                    form.plexes, i, clipped_k(plex, k), iterations, failure_prob
-                ),
-                method,
-            )
-            for i, plex in enumerate(form.plexes)
-        )  # fmt: skip
+            BalancedKEFR(plex, k, rate, method)
+            for plex, rate in zip(form.plexes, rates, strict=True)
+        )
         self._joint = join([learner.arrays for learner in self.learners])
-        self._rates = np.array([learner.learning_rate for learner in self.learners])
+        self._rates = np.array(rates)
         self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
         self._first_episode = np.cumsum([0, *(learner.n_episodes for learner in self.learners)])
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
@@ -126,8 +132,9 @@ def _play_iterations(
                             a = sample(x, draw, infosets, behavior)
                         edge += a
                     node = child[edge]
-                if length > target:
-                    cost = loss[node_infoset[node], active] / followed
-                    x, a = path[0, target], path[1, target]
-                    learn(x, a, episode, cost, infosets, nodes, behavior, regret, method)
+                cost = loss[node_infoset[node], active]
+                learn(
+                    episode, target, length, cost, followed, path, infosets, nodes,
+                    behavior, regret, joint.baseline, scratch, method,
+                )  # fmt: skip
     return rows

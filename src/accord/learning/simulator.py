@@ -1,7 +1,7 @@
 """A loaded game as something that can only be played.
 
-The tree as a compiled simulator walks it: from a node an action, or a chance draw, leads on, and the play
-ends with a payoff for everybody.
+The tree as a compiled simulator walks it: from a node an action, or a chance draw, leads on, and
+the play ends with a payoff for everybody.
 """
 
 from __future__ import annotations

@@ -127,12 +127,12 @@ def match_sampled(
         scratch[i] = 0.0
     cell = nodes[at.first_node].first_cell
     for node in range(at.first_node, at.first_external):
-        now = nodes[node].rec_reach * nodes[node].weight
+        now = nodes[node].rec_reach / nodes[node].weight  # regrets were sampled as w_b times theirs
         for i in range(n * n):
             scratch[i] += now * max(regret[cell], 0.0)
             cell += 1
     for node in range(at.first_external, at.end_node):
-        now = nodes[node].rec_reach * nodes[node].weight
+        now = nodes[node].rec_reach / nodes[node].weight
         for a in range(n):
             scratch[external + a] += now * max(regret[cell], 0.0)
             cell += 1
@@ -148,32 +148,43 @@ def observe_sampled(
     a: int,
     episode: int,
     loss: float,
+    followed: float,
     infosets: Any,
     nodes: Any,
     behavior: Any,
     regret: Any,
-    plus: bool,
+    baseline: Any,
+    scratch: Any,
 ) -> None:
-    """Add the regrets that ``episode`` estimates from action ``a`` at ``x``.
+    """Add the regrets that ``episode`` estimates from playing ``a`` at ``x`` and losing ``loss``.
 
-    ``loss`` is as in :func:`accord.regret.wrhedge.learn_sampled`.
+    ``followed`` is the probability with which pi^t took the actions before, where the episode did
+    not explore. The estimate of L(x, .) is taken around a ``baseline`` that predicts the loss
+    after each
+    action: [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A, over the probability
+    of the visit. Whatever the baseline, its mean is L(x, a'); the better it predicts, the less it
+    varies.
     """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
+    for r in range(n):
+        scratch[r] = baseline[first + r] / n
+    scratch[a] += loss - baseline[first + a]
+    expected = 0.0
+    for r in range(n):
+        expected += behavior[first + r] * scratch[r]
     for node in range(at.first_node, at.end_node):
         if nodes[node].episode != episode:
             continue
-        scaled = loss * nodes[node].rec_reach
-        gain = scaled * behavior[first + a]
+        scaled = nodes[node].rec_reach / followed
         cell = nodes[node].first_cell
         if node < at.first_external:
             for r in range(n):
-                if r != a:
-                    regret[cell + a * n + r] += gain
-                    total = regret[cell + r * n + a] - scaled * behavior[first + r]
-                    regret[cell + r * n + a] = max(total, 0.0) if plus else total
+                seen = scaled * behavior[first + r]
+                for j in range(n):
+                    regret[cell] += seen * (scratch[r] - scratch[j])
+                    cell += 1
         else:
-            for r in range(n):
-                regret[cell + r] += gain
-            total = regret[cell + a] - scaled
-            regret[cell + a] = max(total, 0.0) if plus else total
+            for j in range(n):
+                regret[cell] += scaled * (expected - scratch[j])
+                cell += 1

@@ -185,9 +185,15 @@ def hedge(plex: Any, tree: Any, state: Any, weight: float, learning_rate: float)
 
 @jit
 def hedge_sampled(
-    x: int, infosets: Any, nodes: Any, behavior: Any, regret: Any, scratch: Any, learning_rate: float
+    x: int,
+    infosets: Any,
+    nodes: Any,
+    behavior: Any,
+    regret: Any,
+    scratch: Any,
+    learning_rate: float,
 ) -> None:
-    """SWRHedge (Algorithm 6): write the next policy at ``x``, weighing rechistories with M_b w_b."""
+    """SWRHedge (Algorithm 6): write the next policy at ``x``; rechistories weigh M_b w_b."""
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
     rows, external = n * n, 2 * n * n  # where they start in scratch; rates come first
@@ -266,8 +272,9 @@ def learn_sampled(
 ) -> None:
     """SWRHedge: add the estimate that ``episode`` gives for action ``a`` at ``x``.
 
-    ``loss`` is the loss of the play divided by the probability of what pi^t did where the episode did
-    not explore, so that ``loss * M_b`` is S_b times the estimate (``learning/estimators.py``).
+    ``loss`` is the loss of the play divided by the probability of what pi^t did where the episode
+    did not explore, so that ``loss * M_b`` is S_b times the estimate
+    (``learning/estimators.py``).
     """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions

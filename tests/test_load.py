@@ -1,0 +1,104 @@
+"""Games by name: where they come from, and what is said when there is none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord.game.library import LIBRARY, LibraryGame, kuhn
+from accord.interop.catalogue import OPENSPIEL_GAMES, KnownGame
+from accord.interop.load import game_names, load_game
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_library_names(name: str) -> None:
+    game = load_game(name)
+    assert game.name == name
+    assert game.digest == LIBRARY[name].build().digest
+
+
+def test_library_parameters() -> None:
+    assert load_game("kuhn:players=3").n_infosets == (16, 16, 16)
+    assert load_game("  kuhn:players=3 ").name == "kuhn:players=3"
+
+
+def test_openspiel_names() -> None:
+    assert load_game("kuhn_poker").n_infosets == (6, 6)
+    assert load_game("kuhn_poker(players=3)").n_infosets == (16, 16, 16)
+    assert load_game("python_kuhn_poker").n_infosets == (6, 6)
+
+
+@pytest.mark.parametrize("known", OPENSPIEL_GAMES, ids=lambda known: known.name)
+def test_the_catalogue_is_true(known: KnownGame) -> None:
+    if known.terminals > 20_000:
+        pytest.skip("takes seconds")
+    game = load_game(known.name)
+    assert (game.n_infosets, game.n_terminals) == (known.infosets, known.terminals)
+
+
+def test_efg_files(tmp_path: Path) -> None:
+    path = tmp_path / "Kuhn.EFG"
+    accord.write_efg(kuhn(), path)
+    assert load_game(path).n_infosets == (6, 6)
+    assert load_game(str(path)).digest == load_game(path).digest
+
+
+def test_the_library_wins_a_plain_name_and_brackets_are_openspiels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not {known.name for known in OPENSPIEL_GAMES} & set(LIBRARY)
+    entry = LibraryGame("leduc_poker", kuhn, "not Leduc", "this test")
+    monkeypatch.setitem(LIBRARY, "leduc_poker", entry)
+    assert load_game("leduc_poker").n_infosets == (6, 6)
+    assert load_game("leduc_poker:players=3").n_infosets == (16, 16, 16)
+    assert load_game("leduc_poker()").n_infosets == (468, 468)
+    assert game_names().count("leduc_poker") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("khun_poker", "did you mean kuhn_poker or"),
+        ("Kuhn", "did you mean kuhn"),
+        ("seperation:k=1", "did you mean separation?"),
+        ("leduc", "did you mean leduc_poker?"),
+        ("kuhn()", "kuhn is a library game, whose parameters follow a colon; try kuhn$"),
+        ("kuhn(players=3)", "try kuhn:players=3$"),
+        ("kuhn_poker:players=3", r"try kuhn_poker\(players=3\)$"),
+        ("", "a library name .*, an OpenSpiel name .* or the path of an .efg file"),
+        ("a game of thrones", "a library name"),
+        (":", "a library name"),
+        ("(", "a library name"),
+    ],
+)
+def test_unknown_names(name: str, advice: str) -> None:
+    with pytest.raises(accord.ArgumentError, match="there is no game .*" + advice):
+        load_game(name)
+
+
+def test_a_game_that_exists_but_not_like_this() -> None:
+    with pytest.raises(accord.ArgumentError, match="kuhn has no parameter 'cards'"):
+        load_game("kuhn:cards=4")
+    with pytest.raises(accord.ArgumentError, match="kuhn_poker takes players=2"):
+        load_game("kuhn_poker(cards=4)")
+    with pytest.raises(accord.GameError, match="no information state string"):
+        load_game("backgammon")
+
+
+def test_files_that_are_no_games(tmp_path: Path) -> None:
+    with pytest.raises(accord.ParseError, match=r"nowhere.efg: .*No such file"):
+        load_game(tmp_path / "nowhere.efg")
+    text = tmp_path / "game.txt"
+    text.write_text("EFG 2 R")
+    with pytest.raises(accord.ArgumentError, match=r"a file with a game must end in .efg"):
+        load_game(text)
+
+
+def test_openspiel_is_imported_only_when_needed() -> None:
+    code = "import accord, sys; accord.load_game('kuhn'); print('pyspiel' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
