@@ -10,8 +10,18 @@ from accord.deviations.rechistory import RechistoryArrays
 from accord.game.tree import Game
 from accord.learning.kefr import SelfPlay, recommend
 from accord.regret.minimizer import MinimizerArrays
+from accord.regret.regret_matching import RegretMatching
+from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Floats, TreeplexArrays
+
+MINIMIZERS = {
+    "wrhedge": WRHedge(),
+    "anytime": WRHedge(anytime=True),
+    "rm": RegretMatching(plus=False, predictive=False),
+    "rm+": RegretMatching(plus=True, predictive=False),
+    "prm+": RegretMatching(),
+}
 
 
 def run(
@@ -38,7 +48,7 @@ class OneInfoset:
     """
 
     def __init__(
-        self, n_actions: int, n_swap: int, n_external: int, method: int, rate: float = 0.0
+        self, n_actions: int, n_swap: int, n_external: int, method: int, rate: float = 1.0
     ) -> None:
         size, n = n_swap + n_external, n_actions
         self.method, self.rate, self.n_nodes, self.first = method, rate, size, 1 + size

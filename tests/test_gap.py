@@ -13,8 +13,9 @@ import naive
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import RegretMeter, add_deviation_loss, best_deviation
+from accord.equilibrium.gap import RegretMeter, add_deviation_loss, best_deviation, efce_gaps
 from accord.errors import ArgumentError, BudgetError
+from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, random_game, separation
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -76,13 +77,40 @@ def test_the_gap_is_the_maximum_over_all_modifications(players, k):
             assert certificate[k].players[i] == pytest.approx(gap, abs=1e-12)
 
 
+def three_in_a_row() -> Game:
+    """She may stop three times; what stopping and going on is worth depends on a hidden move."""
+    b = GameBuilder(players=2)
+    b.move(player="2", actions="up down")
+    for n in range(3):
+        nodes = [[hidden, *["go"] * n] for hidden in ("up", "down")]
+        b.move(*nodes, player="1", infoset=n, actions="go stop")
+        b.payoff([*nodes[0], "stop"], n, 1)
+        b.payoff([*nodes[1], "stop"], 2 - n, 0)
+    b.payoff("up go go go", 3, 0)
+    b.payoff("down go go go", -1, 1)
+    return b.build()
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, math.inf])
+def test_the_gap_of_three_decisions_in_a_row(k):
+    """Long enough that after two deviations there is still something to decide."""
+    game = three_in_a_row()
+    rows = {0: 3, 1: 2 + 3 + 4, 2: 2 + 4 + 7}.get(k, 2 + 4 + 8)
+    assert naive.n_modifications(game, 0, k) == 2**rows
+    for seed in range(3):
+        policy = random_policy(game, seed, components=3)
+        gap = naive.efce_gap(game, 0, k, as_naive(policy))
+        assert certify(game, policy, k=k)[k].players[0] == pytest.approx(gap, abs=1e-12)
+
+
 def test_the_gap_of_every_modification_of_kuhn_poker_at_one():
-    """Both players of a real game: 2^18 modifications for the first, 2^12 for the second."""
     game = kuhn()
-    assert [naive.n_modifications(game, i, 1) for i in (0, 1)] == [2**15, 2**12]
     policy = random_policy(game, 5, components=2, pure=0.0)
-    gap = naive.efce_gap(game, 1, 1, as_naive(policy))
-    assert certify(game, policy, k=1)[1].players[1] == pytest.approx(gap, abs=1e-12)
+    found = certify(game, policy, k=1)[1].players
+    for i, n in ((0, 2**15), (1, 2**12)):
+        assert naive.n_modifications(game, i, 1) == n
+        gap = naive.efce_gap(game, i, 1, as_naive(policy))
+        assert found[i] == pytest.approx(gap, abs=1e-12)
 
 
 # --- witnesses ------------------------------------------------------------------------------------
@@ -192,6 +220,8 @@ def test_weighted_regret_is_the_gap_of_the_mixture(game, seed):
     policy = random_policy(game, seed)
     ks = (0, 1, math.inf)
     certificate = certify(game, policy, k=ks)
+    for k in ks:
+        assert efce_gaps(policy, k) == pytest.approx(certificate[k].players, abs=1e-12)
     for i, plex in enumerate(form.plexes):
         for k in ks:
             meter = RegretMeter(plex, k)

@@ -298,9 +298,7 @@ def test_the_anytime_rate_is_that_of_the_current_iteration():
 
 def test_a_rate_for_trees_beyond_any_float():
     """C(3000, 1500) is no float."""
-    plex = Treeplex.from_parents(
-        [1] * 2999 + [2], np.arange(-1, 2999), np.zeros(3000, np.int32)
-    )
+    plex = Treeplex.from_parents([1] * 2999 + [2], np.arange(-1, 2999), np.zeros(3000, np.int32))
     assert math.isfinite(paper_learning_rate(plex, 1500))
     assert paper_learning_rate(Treeplex.from_parents([1], [-1], [0]), 1) == 1.0
     assert paper_learning_rate(Treeplex.from_parents([], [], []), 0) == 1.0

@@ -74,12 +74,13 @@ class NumericalError(AccordError, ArithmeticError):
 
 
 class MissingDependencyError(AccordError, ImportError):
-    """An optional dependency that is not installed."""
+    """A dependency that is not installed; ``extra`` is the extra of Accord that brings it."""
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, package: str, extra: str | None = None) -> None:
         self.extra = extra
+        what = f"'accord[{extra}]'" if extra else package
         super().__init__(
-            f"{package} is needed for this but is not installed; try: pip install 'accord[{extra}]'"
+            f"{package} is needed for this but is not installed; try: pip install {what}"
         )
 
 

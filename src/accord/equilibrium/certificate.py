@@ -62,6 +62,8 @@ class Witness:
     first_deviations: tuple[FirstDeviation, ...]  # by gain, largest first; empty at K = 0
 
     def __str__(self) -> str:
+        if not self.modification.tree.plex.n_infosets:
+            return f"player {self.player} never decides"
         if self.modification.tree.k == 0:
             return f"player {self.player} {_plan(self.modification)}: gains {self.gain:.4g}"
         if not self.first_deviations:

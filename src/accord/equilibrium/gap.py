@@ -26,8 +26,10 @@ import numpy as np
 from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Floats, Treeplex
-from accord.treeplex.values import compute_cf_loss
+from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
 
 
 class RegretMeter:
@@ -63,6 +65,20 @@ class RegretMeter:
         """The regret and the modification that attains it."""
         least, phi = best_deviation(self.tree, self.deviation_loss)
         return self.own_loss - least, phi
+
+
+def efce_gaps(
+    policy: CorrelatedPolicy, k: SupportsIndex | float, budget: int | None = None
+) -> Floats:
+    """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, and nothing else."""
+    form = sequence_form(policy.game)
+    meters = [RegretMeter(plex, k, budget) for plex in form.plexes]
+    for weight, behaviors in policy.components():
+        reach = joint_reach(form.plexes, behaviors)
+        for i, meter in enumerate(meters):
+            meter.observe(behaviors[i], immediate_loss(form.leaves, i, reach), weight)
+    regrets = np.array([meter.regret() for meter in meters])
+    return np.asarray(regrets * form.leaves.payoff_range)
 
 
 def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:

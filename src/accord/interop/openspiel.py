@@ -228,7 +228,7 @@ def _pyspiel(*, python_games: bool = False) -> Any:
         if python_games:
             import open_spiel.python.games  # noqa: F401
     except ImportError as error:
-        raise MissingDependencyError("open_spiel", "openspiel") from error
+        raise MissingDependencyError("open_spiel") from error
     return pyspiel
 
 
@@ -533,8 +533,11 @@ def _ask(
     policy: SpielPolicy, state: SpielState, player: int, label: str, actions: list[int]
 ) -> dict[int, float]:
     """What a policy says at a state: probabilities of actions by OpenSpiel's numbers."""
+    pyspiel = _pyspiel()
     try:
-        if isinstance(policy, _pyspiel().Policy):
+        if type(policy) is pyspiel.TabularPolicy:  # others may need more than the string
+            said = policy.action_probabilities(label)
+        elif isinstance(policy, pyspiel.Policy):
             said = policy.action_probabilities(state)
         else:
             said = policy.action_probabilities(state, player)

@@ -28,8 +28,8 @@ from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
 from accord.learning.estimators import SamplingPlan, sampling_plan
 from accord.regret.regret_matching import match_sampled, observe_sampled
-from accord.regret.wrhedge import hedge_sampled, learn_sampled
-from accord.treeplex.treeplex import Floats, Ints, Treeplex
+from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
 
 SWRHEDGE, SAMPLED_RM = range(2)
 """Minimizers, as kernels know them."""
@@ -37,6 +37,8 @@ SWRHEDGE, SAMPLED_RM = range(2)
 BASELINE_RATE = 0.02
 """How fast baselines follow the losses that are seen."""
 
+AS_IS, NO_EPISODE = -1, -2
+"""In place of the number of an episode: one that is played by pi^t, and none at all."""
 
 INFOSET = np.dtype(
     [
@@ -86,13 +88,25 @@ class BalancedKEFR:
     """One player's Balanced K-EFR learner.
 
     It knows its treeplex; in each episode it is asked to :meth:`act` at the infosets it reaches
-    and is told what it lost in the end. It never sees anything else.
+    and is told what it lost in the end. It never sees anything else. Whoever runs the game calls,
+    for every learner,
+
+        begin_iteration()                   before each round of episodes,
+        begin_episode(e) or begin_episode() her own episodes in turn; ``None`` while others sample,
+        act(x, rng)                         whenever she is to move, at the infoset she sees,
+        end_episode(loss)                   when the play is over.
 
     Args:
         plex: The player's treeplex.
         k: How many recommendations a deviator may disobey.
         learning_rate: eta for losses in [0, 1]; ignored by regret matching.
         method: ``SWRHEDGE``, the paper's, or ``SAMPLED_RM``: regret matching around baselines.
+        budget: Bytes that the rechistories may take; by default what is free.
+
+    Raises:
+        ArgumentError: If an argument is out of range.
+        BudgetError: If the rechistories do not fit into memory, or an iteration would take more
+            than ten million episodes.
     """
 
     def __init__(
@@ -102,18 +116,24 @@ class BalancedKEFR:
         learning_rate: float,
         method: int = SWRHEDGE,
         *,
-        behavior: Floats | None = None,
         budget: int | None = None,
     ) -> None:
+        if not 0.0 < learning_rate <= LARGEST_RATE:
+            raise ArgumentError(
+                f"BalancedKEFR: learning_rate must be positive and at most {LARGEST_RATE:g}; "
+                f"got {learning_rate}"
+            )
+        if method not in (SWRHEDGE, SAMPLED_RM):
+            raise ArgumentError(
+                f"BalancedKEFR: method must be SWRHEDGE or SAMPLED_RM; got {method!r}"
+            )
         self.tree = RechistoryTree.build(plex, k, budget)
         self.plan = sampling_plan(self.tree)
         self.learning_rate, self.method = learning_rate, method
         self.iteration = 0
-        self.arrays = _arrays(
-            self.tree, self.plan, np.ones(plex.n_sequences) if behavior is None else behavior
-        )
-        self._episode = -1
-        self._layer = 0
+        self.arrays = _arrays(self.tree, self.plan)
+        self._episode = NO_EPISODE
+        self._seq = self._layer = 0
         self._followed = 1.0
 
     @property
@@ -122,25 +142,35 @@ class BalancedKEFR:
         return self.plan.n_episodes
 
     def begin_iteration(self) -> None:
-        """Start iteration t + 1: policies may change from here on."""
+        """Start iteration t + 1: policies may change from here on. An open episode is forgotten."""
         self.iteration += 1
+        self._episode = NO_EPISODE
 
     def begin_episode(self, episode: int | None = None) -> None:
         """Start an episode: the given one of the sampling plan, or ``None`` to play pi^t."""
-        self._episode = -1 if episode is None else episode
-        self._layer, self._followed = 0, 1.0
+        if episode is not None and not 0 <= episode < self.n_episodes:
+            raise ArgumentError(
+                f"an episode of the sampling plan is one of 0, ..., {self.n_episodes - 1}; "
+                f"got {episode}"
+            )
+        self._episode = AS_IS if episode is None else int(episode)
+        self._seq, self._layer, self._followed = EMPTY_SEQUENCE, 0, 1.0
 
     def act(self, x: int, rng: np.random.Generator) -> int:
-        """The action at infoset ``x``, which must follow what came before in this episode."""
-        if not 0 <= x < self.tree.plex.n_infosets or self.tree.plex.depth[x] != self._layer:
-            raise ArgumentError(f"infoset {x} cannot come at decision {self._layer + 1} of a play")
-        own = self.arrays
+        """The action at infoset ``x``, which must follow what she did before in this episode."""
+        plex, own = self.tree.plex, self.arrays
+        self._must_be_playing()
+        if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != self._seq:
+            raise ArgumentError(
+                f"infoset {x} cannot come at decision {self._layer + 1} of this play: it does not "
+                "follow what the player did before"
+            )
         refresh(
             x, self.iteration, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
             self.method, self.learning_rate,
         )  # fmt: skip
         draw = rng.random()
-        if self._episode < 0:
+        if self._episode == AS_IS:
             action = sample(x, draw, own.infosets, own.behavior)
         else:
             action, followed = explore(
@@ -148,22 +178,25 @@ class BalancedKEFR:
                 int(own.episode_layer[self._episode]), own.explores[self._episode],
             )  # fmt: skip
             self._followed *= followed
-            self.arrays.path[0, self._layer] = x
-            self.arrays.path[1, self._layer] = action
+            own.path[0, self._layer] = x
+            own.path[1, self._layer] = action
+        self._seq = int(plex.first_seq[x]) + int(action)
         self._layer += 1
         return int(action)
 
     def end_episode(self, loss: float) -> None:
         """The episode is over and cost ``loss`` in [0, 1]."""
+        self._must_be_playing()
         if not 0.0 <= loss <= 1.0:
             raise ArgumentError(f"the loss of a play must be in [0, 1]; got {loss}")
-        if self._episode >= 0:
+        if self._episode != AS_IS:
             own = self.arrays
             learn(
-                self._episode, int(own.episode_layer[self._episode]), self._layer, loss,
+                self._episode, int(own.episode_layer[self._episode]), self._layer, float(loss),
                 self._followed, own.path, own.infosets, own.nodes, own.behavior, own.regret,
                 own.baseline, own.scratch, self.method,
             )  # fmt: skip
+        self._episode = NO_EPISODE
 
     def policy(self) -> Floats:
         """pi^t at every infoset, as a copy."""
@@ -175,13 +208,18 @@ class BalancedKEFR:
             )  # fmt: skip
         return own.behavior.copy()
 
+    def _must_be_playing(self) -> None:
+        if self._episode == NO_EPISODE:
+            raise ArgumentError("no episode is being played; call begin_episode first")
+
 
 def bandit_learning_rate(
     plexes: tuple[Treeplex, ...], player: int, k: int, iterations: int, failure_prob: float
 ) -> float:
     """eta of eq. (learningrate-bandit) for losses in [0, 1]; ``k`` is clipped to her horizon.
 
-    ``sqrt(C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T))``. A player without a choice gets 1.
+    ``sqrt(C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T))``. A player without a decision gets
+    1: she has no policy.
     """
     plex = plexes[player]
     if plex.horizon == 0:
@@ -195,12 +233,11 @@ def bandit_learning_rate(
         - math.log(plex.horizon)
         - math.log(iterations)
     )
-    return math.exp(0.5 * logarithm)
+    return math.exp(min(0.5 * logarithm, math.log(LARGEST_RATE)))
 
 
-def _arrays(tree: RechistoryTree, plan: SamplingPlan, behavior: Floats) -> BanditArrays:
+def _arrays(tree: RechistoryTree, plan: SamplingPlan) -> BanditArrays:
     plex = tree.plex
-    behavior[0] = 1.0
     infosets = np.zeros(plex.n_infosets, INFOSET)
     infosets["first_seq"] = plex.first_seq[:-1]
     infosets["n_actions"] = plex.n_actions
@@ -208,6 +245,7 @@ def _arrays(tree: RechistoryTree, plan: SamplingPlan, behavior: Floats) -> Bandi
     infosets["first_node"] = tree.arrays.first_node[:-1]
     infosets["first_external"] = tree.arrays.first_external
     infosets["end_node"] = tree.arrays.first_node[1:]
+    infosets["stamp"] = -1
     nodes = np.zeros(tree.n_nodes, NODE)
     nodes["rec_reach"][0] = 1.0
     nodes["weight"] = plan.node_weight
@@ -219,7 +257,7 @@ def _arrays(tree: RechistoryTree, plan: SamplingPlan, behavior: Floats) -> Bandi
     return BanditArrays(
         infosets=infosets,
         nodes=nodes,
-        behavior=behavior,
+        behavior=np.ones(plex.n_sequences),
         regret=np.zeros(tree.n_cells),
         baseline=np.full(plex.n_sequences, 0.5),
         descendants=plan.descendants,

@@ -163,7 +163,8 @@ def _assign_episodes(
                 below, at = seq_infoset[plex.parent_seq[below]], tree.parent[at]
             size = h - 1 if h < k else k - 1
             if external:
-                disobeyed[last - 1] = False  # ranked without its last element, which is h'
+                if last > 0:
+                    disobeyed[last - 1] = False  # ranked without its last element, which is h'
                 episode = first_two[h, last]
             else:
                 episode = first_one[h - 1]

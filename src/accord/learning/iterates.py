@@ -50,8 +50,8 @@ class Iterates:
 
     def until_full(self, iteration: int) -> int:
         """How many iterations after ``iteration`` can run before there is no room."""
-        last = (iteration // self.stride + len(self.room)) * self.stride
-        return last - iteration
+        rows = len(self.room)  # this may double the stride
+        return (iteration // self.stride + rows) * self.stride - iteration
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""

@@ -89,9 +89,11 @@ class KEFR:
             np.ones(plex.n_sequences) if behavior is None else behavior,
             credit=hedging,
         )
-        self.learning_rate, self.anytime = 0.0, False
+        self.learning_rate, self.decay = 1.0, 0.0
         if isinstance(self.minimizer, WRHedge):
-            self.learning_rate, self.anytime = _schedule(self.minimizer, self.tree, iterations)
+            self.learning_rate, self.decay = _schedule(self.minimizer, self.tree, iterations)
+        else:
+            self.decay = self.minimizer.decay
 
     @property
     def method(self) -> int:
@@ -113,7 +115,7 @@ class KEFR:
         self.iteration += 1
         recommend(
             self.plex.arrays, self.tree.arrays, self.state, self.method, weight,
-            learning_rate_at(self.learning_rate, self.anytime, self.iteration),
+            learning_rate_at(self.learning_rate, self.decay, self.iteration),
         )  # fmt: skip
         self.state.loss[:] = 0.0  # until it is observed
         self.state.cf_loss[:] = 0.0
@@ -216,7 +218,7 @@ class SelfPlay:
         if self._pool is None:
             rows = _self_play(
                 self._players, starts, self.reach, self.behavior, self.total_loss,
-                self.iteration, iterations, first.method, first.averaging, rates, first.anytime,
+                self.iteration, iterations, first.method, first.averaging, rates, first.decay,
                 kept, stride,
             )  # fmt: skip
             self.iteration += iterations
@@ -238,7 +240,7 @@ class SelfPlay:
         jobs = [
             self._pool.submit(
                 _take_turn, player, reach, first.method, before,
-                learning_rate_at(rate, first.anytime, t),
+                learning_rate_at(rate, first.decay, t),
             )
             for player, reach, rate in zip(self._players, reaches, rates, strict=True)
         ]  # fmt: skip
@@ -258,25 +260,25 @@ class SelfPlay:
         return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
 
 
-def _schedule(config: WRHedge, tree: RechistoryTree, iterations: int | None) -> tuple[float, bool]:
-    """The learning rate, or with ``anytime`` its product with sqrt(t)."""
+def _schedule(config: WRHedge, tree: RechistoryTree, iterations: int | None) -> tuple[float, float]:
+    """The learning rate at t = 1 and the power of t by which it decays."""
     if config.learning_rate is not None:
-        return config.learning_rate, False
+        return config.learning_rate, 0.0
     rate = config.scale * paper_learning_rate(tree.plex, tree.k)
     if config.anytime:
-        return rate, True
+        return rate, 0.5
     if iterations is None:
         raise ArgumentError(
             "WRHedge needs to know the number of iterations for the paper's learning rate; give "
             "iterations, a learning_rate, or anytime=True"
         )
-    return rate / float(np.sqrt(iterations)), False
+    return rate / float(np.sqrt(iterations)), 0.0
 
 
 @jit
-def learning_rate_at(rate: float, anytime: bool, t: int) -> float:
-    """The learning rate of iteration t."""
-    return rate / np.sqrt(t) if anytime else rate
+def learning_rate_at(rate: float, decay: float, t: int) -> float:
+    """The learning rate of iteration t: WRHedge's eta, or the weight of regrets."""
+    return rate * float(t) ** -decay if decay else rate
 
 
 @jit
@@ -288,7 +290,8 @@ def recommend(
     if method == WRHEDGE:
         hedge(plex, tree, state, weight, learning_rate)
     else:
-        match_regrets(plex, tree, state, weight, method != RM, method == PREDICTIVE_RM_PLUS)
+        plus, predictive = method != RM, method == PREDICTIVE_RM_PLUS
+        match_regrets(plex, tree, state, weight, learning_rate, plus, predictive)
 
 
 @jit
@@ -319,7 +322,7 @@ def _self_play(
     method: int,
     averaging: int,
     rates: Any,
-    anytime: bool,
+    decay: float,
     kept: Any,
     stride: int,
 ) -> int:
@@ -329,7 +332,7 @@ def _self_play(
         before = float(t - 1) ** averaging if t > 1 else 0.0
         for i in range(len(players)):
             own = reach[starts[i] : starts[i + 1]]
-            _take_turn(players[i], own, method, before, learning_rate_at(rates[i], anytime, t))
+            _take_turn(players[i], own, method, before, learning_rate_at(rates[i], decay, t))
         for i in range(len(players)):
             total_loss[i] += float(t) ** averaging * _face_losses(players[i], reach)
         if t % stride == 0:

@@ -7,6 +7,7 @@ mixture of evenly spaced iterates, each evaluated in full once; its certificate 
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
 from accord.learning.iterates import Iterates
 from accord.learning.run import BLOCK_SECONDS
 from accord.learning.self_play import BanditSelfPlay
+from accord.regret.wrhedge import LARGEST_RATE
 from accord.treeplex.form import sequence_form
 
 BANDIT_METHODS = {"swrhedge": SWRHEDGE, "rm": SAMPLED_RM}
@@ -64,9 +66,9 @@ def learn(
     game: Game,
     k: SupportsIndex | float = 1,
     *,
-    episodes: int,
-    seed: int = 0,
-    components: int | None = None,
+    episodes: SupportsIndex,
+    seed: SupportsIndex = 0,
+    components: SupportsIndex | None = None,
     failure_prob: float = 0.05,
     method: str = "swrhedge",
     learning_rate_scale: float = 1.0,
@@ -96,12 +98,20 @@ def learn(
         BudgetError: If the rechistories do not fit into memory.
     """
     asked = checked_k(k)
+    if not isinstance(game, Game):
+        raise ArgumentError(f"learn() needs a game; got {game!r}")
+    episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
+    if components is not None:
+        components = _whole("components", components, 1)
     if method not in BANDIT_METHODS:
         raise ArgumentError(f"method must be one of {', '.join(BANDIT_METHODS)}; got {method!r}")
     if not 0.0 < failure_prob < 1.0:
         raise ArgumentError(f"failure_prob must be between 0 and 1; got {failure_prob}")
-    if not (math.isfinite(learning_rate_scale) and learning_rate_scale > 0):
-        raise ArgumentError(f"learning_rate_scale must be positive; got {learning_rate_scale}")
+    if not 0.0 < learning_rate_scale <= LARGEST_RATE:
+        raise ArgumentError(
+            f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
+            f"got {learning_rate_scale}"
+        )
     if method != "swrhedge" and learning_rate_scale != 1.0:
         raise ArgumentError(f"only swrhedge has a learning rate; {method} has none")
     form = sequence_form(game)
@@ -145,3 +155,14 @@ def learn(
         policy=policy,
         seconds=time.perf_counter() - start,
     )
+
+
+def _whole(name: str, value: SupportsIndex, least: int) -> int:
+    """``value`` as a whole number that is at least ``least``."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = least - 1
+    if isinstance(value, bool) or whole < least:
+        raise ArgumentError(f"{name} must be a whole number, {least} or more; got {value!r}")
+    return whole

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from accord.deviations.counting import checked_k
-from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import efce_gaps
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.iterates import Iterates
 from accord.learning.kefr import Minimizer, SelfPlay
-from accord.regret.regret_matching import RegretMatching
+from accord.regret.regret_matching import DECAY, RegretMatching
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 
@@ -153,6 +153,7 @@ def solve(
     weights = times.astype(float) ** power
     policy = CorrelatedPolicy(game, weights / weights.sum(), behaviors)
     last = record[-1]
+    del play  # its memory is wanted for the gap of the saved mixture
     return Solution(
         game=game,
         k=asked,
@@ -162,7 +163,7 @@ def solve(
         players=last.players,
         values=last.values,
         policy=policy,
-        saved_gap=certify(game, policy, asked)[asked].gap,
+        saved_gap=float(efce_gaps(policy, asked).max()),
         record=tuple(record),
         seconds=time.perf_counter() - start,
         target_reached=None if target_gap is None else last.gap <= target_gap,
@@ -219,7 +220,9 @@ def _configured(
         anytime = learning_rate is None and iterations is None
         minimizer = WRHedge(learning_rate, anytime=anytime)
     elif method in METHODS:
-        minimizer = RegretMatching(plus=method != "rm", predictive=method == "prm+")
+        predictive = method == "prm+"
+        decay = DECAY if predictive else 0.0
+        minimizer = RegretMatching(method != "rm", predictive, decay)
     else:
         raise ArgumentError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if isinstance(minimizer, WRHedge):

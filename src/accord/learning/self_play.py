@@ -21,12 +21,20 @@ from accord.learning.balanced_kefr import (
 )
 from accord.learning.estimators import episodes_per_iteration
 from accord.learning.simulator import simulator
+from accord.regret.wrhedge import LARGEST_RATE
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Floats
 
 
 class BanditSelfPlay:
-    """All players of a loaded game learning from episodes that they play with each other."""
+    """All players of a loaded game learning from episodes that they play with each other.
+
+    Attributes:
+        form: The game.
+        iteration: How many iterations have been run.
+        joint: The arrays of all :class:`BalancedKEFR` learners, one after the other.
+        learning_rates: eta of each player.
+    """
 
     def __init__(
         self,
@@ -42,28 +50,33 @@ class BanditSelfPlay:
         self.form, self.rng, self.method = form, rng, method
         self.iteration = 0
         ks = [clipped_k(plex, k) for plex in form.plexes]
-        per_iteration = sum(
+        counts = [
             episodes_per_iteration(plex.horizon, own)
             for plex, own in zip(form.plexes, ks, strict=True)
-        )
-        iterations = max(1, episodes // per_iteration)
+        ]
+        iterations = max(1, episodes // sum(counts))
         rates = [
-            learning_rate_scale
-            * bandit_learning_rate(form.plexes, i, own, iterations, failure_prob)
+            min(
+                LARGEST_RATE,
+                learning_rate_scale
+                * bandit_learning_rate(form.plexes, i, own, iterations, failure_prob),
+            )
             for i, own in enumerate(ks)
         ]
-        self.learners = tuple(
-            BalancedKEFR(plex, k, rate, method)
-            for plex, rate in zip(form.plexes, rates, strict=True)
+        self.joint = join(
+            [
+                BalancedKEFR(plex, k, rate, method).arrays
+                for plex, rate in zip(form.plexes, rates, strict=True)
+            ]
         )
-        self._joint = join([learner.arrays for learner in self.learners])
-        self._rates = np.array(rates)
+        self.learning_rates = np.array(rates)
         self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
-        self._first_episode = np.cumsum([0, *(learner.n_episodes for learner in self.learners)])
+        self._first_episode = np.cumsum([0, *counts])
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
 
     @property
     def episodes_per_iteration(self) -> int:
+        """Of all players together."""
         return int(self._first_episode[-1])
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
@@ -72,8 +85,8 @@ class BanditSelfPlay:
             kept = np.empty((0, self.form.n_sequences))
             stride = self.iteration + iterations + 1
         rows = _play_iterations(
-            self._simulator, self._joint, self._first_infoset, self._first_episode, self.rng,
-            self.iteration, iterations, self.method, self._rates, kept, stride,
+            self._simulator, self.joint, self._first_infoset, self._first_episode, self.rng,
+            self.iteration, iterations, self.method, self.learning_rates, kept, stride,
         )  # fmt: skip
         self.iteration += iterations
         return rows

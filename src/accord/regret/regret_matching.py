@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord._jit import jit
+from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.minimizer import pass_on
 
@@ -35,20 +36,39 @@ class RegretMatching:
     Attributes:
         plus: Forget negative regrets (RM+).
         predictive: Predict the next regret by the last; only with ``plus``.
+        decay: The regret of iteration t is added with weight ``t ** -decay``. Every infoset's
+            weights are the same, so nothing but the pace changes: later predictions move the
+            policy less. :data:`DECAY` is what :func:`accord.solve` uses.
     """
 
     plus: bool = True
     predictive: bool = True
+    decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.decay < 1.0:
+            raise ArgumentError(f"RegretMatching: decay must be in [0, 1); got {self.decay}")
+
+
+DECAY = 0.2
+"""Of predictive RM+ in :func:`accord.solve`: against 0, gaps at equal iterations at K = 1 fell by a
+factor of 3 on Leduc and over 100 on Sheriff; 0.1 to 0.3 are all better than 0 on most games."""
 
 
 @jit
 def match_regrets(
-    plex: Any, tree: Any, state: Any, weight: float, plus: bool, predictive: bool
+    plex: Any,
+    tree: Any,
+    state: Any,
+    weight: float,
+    scale: float,
+    plus: bool,
+    predictive: bool,
 ) -> None:
     """Observe the last loss and write the next policy, infoset by infoset, parents first.
 
-    Overwrites ``state.behavior`` and ``state.rec_reach``; updates ``regret`` and,
-    with ``weight``, ``deviation_loss``.
+    Overwrites ``state.behavior`` and ``state.rec_reach``; updates ``regret``, gains
+    counting ``scale``, and, with ``weight``, ``deviation_loss``.
     """
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, deviation_loss = state.regret, state.deviation_loss
@@ -79,7 +99,7 @@ def match_regrets(
                 seen = before * behavior[first + r]
                 obeyed = cf_loss[first + r]
                 for a in range(n):
-                    gain = seen * (obeyed - cf_loss[first + a])
+                    gain = scale * seen * (obeyed - cf_loss[first + a])
                     deviation_loss[cell] += weight * seen * loss[first + a]
                     total = regret[cell] + gain
                     if plus:
@@ -98,7 +118,7 @@ def match_regrets(
                 cell += n
                 continue
             for a in range(n):
-                gain = before * (expected - cf_loss[first + a])
+                gain = scale * before * (expected - cf_loss[first + a])
                 deviation_loss[cell] += weight * before * loss[first + a]
                 total = regret[cell] + gain
                 if plus:
