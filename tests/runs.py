@@ -21,6 +21,7 @@ MINIMIZERS = {
     "rm": RegretMatching(plus=False, predictive=False),
     "rm+": RegretMatching(plus=True, predictive=False),
     "prm+": RegretMatching(),
+    "decaying": RegretMatching(decay=0.3),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from accord.game.library import chicken, kuhn, matrix_game, signalling
 from accord.interop.openspiel import load_openspiel
 from accord.learning.kefr import SelfPlay
-from accord.regret.regret_matching import RegretMatching
+from accord.regret.regret_matching import DECAY, RegretMatching
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from runs import MINIMIZERS, run
@@ -39,7 +39,7 @@ def test_wrhedge_at_the_rate_of_the_paper_converges_in_its_order(game, k):
 @pytest.mark.parametrize("game", [chicken(), kuhn(3), signalling()], ids=lambda game: game.name)
 def test_every_method_converges(game, name, k):
     """In a tenth of the payoff range at the paper's cautious rate, else in a hundredth."""
-    averaging = {"prm+": 2, "rm+": 1}.get(name, 0)
+    averaging = {"prm+": 2, "decaying": 2, "rm+": 1}.get(name, 0)
     early, late = (final_gap(game, k, MINIMIZERS[name], T, averaging) for T in (50, 5000))
     unit = float(sequence_form(game).leaves.payoff_range.max())
     assert late < early / 2
@@ -48,14 +48,14 @@ def test_every_method_converges(game, name, k):
 
 def test_predictive_regret_matching_is_fast_on_three_player_kuhn():
     """K = 1, payoff units: below 1e-7 after 10,000 iterations."""
-    assert final_gap(kuhn(3), 1, RegretMatching(), 1000, 2) < 1e-4
-    assert final_gap(kuhn(3), 1, RegretMatching(), 10_000, 2) < 1e-7
+    assert final_gap(kuhn(3), 1, RegretMatching(decay=DECAY), 1000, 2) < 1e-4
+    assert final_gap(kuhn(3), 1, RegretMatching(decay=DECAY), 10_000, 2) < 1e-7
 
 
 def test_predictive_regret_matching_is_fast_on_leduc_and_goofspiel():
-    assert final_gap(load_openspiel("leduc_poker"), 1, RegretMatching(), 1000, 2) < 5e-3
+    assert final_gap(load_openspiel("leduc_poker"), 1, RegretMatching(decay=DECAY), 1000, 2) < 5e-3
     goofspiel = load_openspiel("goofspiel(imp_info=True,num_cards=4,points_order=descending)")
-    assert final_gap(goofspiel, 1, RegretMatching(), 10_000, 2) < 1e-7
+    assert final_gap(goofspiel, 1, RegretMatching(decay=DECAY), 10_000, 2) < 1e-7
 
 
 def test_a_zero_sum_game_is_solved_to_its_value():

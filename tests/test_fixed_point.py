@@ -41,8 +41,8 @@ def residual(p, rates) -> Fraction:
     ) / Fraction(largest)
 
 
-def matrices(entries, sizes=st.integers(1, 8)):
-    return sizes.flatmap(
+def matrices(entries):
+    return st.integers(1, 8).flatmap(
         lambda n: st.lists(st.lists(entries, min_size=n, max_size=n), min_size=n, max_size=n)
     )
 

@@ -130,10 +130,10 @@ def literal_policies(game, player, k, iterates, make):
     for policy in iterates:
         own = [1.0] * naive.n_sequences(game, player)
         for x, twin in enumerate(twins):
+            both = (*naive.type_one(game, player, k, x), *naive.type_two(game, player, k, x))
             twin.observe_time_selection(
-                {b: naive.time_selection(game, player, own, x, b)
-                 for b in (*naive.type_one(game, player, k, x), *naive.type_two(game, player, k, x))}
-            )  # fmt: skip
+                {b: naive.time_selection(game, player, own, x, b) for b in both}
+            )
             for a, p in enumerate(twin.recommend()):
                 own[naive.sequence(game, player, x, a)] = p
         losses = naive.counterfactual_losses(game, player, policy)
@@ -240,8 +240,10 @@ def test_where_policies_are_written_may_be_dirty(minimizer):
 
 
 @pytest.mark.parametrize(
-    "loss", [[0.0] * 12, [0.0] * 14, [[0.0] * 13], 0.0, [-0.1] * 13, [math.nan] * 13, [math.inf] * 13]
-)  # fmt: skip
+    "loss",
+    [0.0, [0.0] * 12, [0.0] * 14, [[0.0] * 13], [-0.1] * 13, [math.nan] * 13, [math.inf] * 13],
+    ids=str,
+)
 def test_losses_must_be_losses(loss):
     learner = KEFR(treeplexes(kuhn())[0])
     learner.recommend()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -127,10 +128,37 @@ def test_external_regret_matching_has_one_answer(name, kind):
     assert largest_difference(kept, naive.kefr(game, 0, 25, literal_matching(kind))) < 1e-12
 
 
-def test_the_three_ways_to_match_regrets_differ():
-    iterates = [run(kuhn(), 1, minimizer, 30)[1] for minimizer in MATCHING.values()]
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        assert np.abs(iterates[one] - iterates[other]).max() > 1e-2
+class Decaying(naive.RegretMatching):
+    """The losses of iteration t count (t + 1) ** -decay: they are taken up in the next."""
+
+    decay, t = 0.3, 1
+
+    def observe_loss(self, loss):
+        self.t += 1
+        super().observe_loss([value * self.t**-self.decay for value in loss])
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("name", GAMES)
+def test_decaying_weights_of_regrets(name, k):
+    game, iterations = GAMES[name], 12 if name == "four actions" else 40
+    _, kept = run(game, k, RegretMatching(decay=Decaying.decay), iterations)
+    iterates = [behaviors(game, row) for row in kept]
+    worst = naive.replay_kefr(game, k, iterates, lambda _, *shape: Decaying(*shape, "prm+"))
+    assert worst < ROUNDING
+
+
+def test_the_ways_to_match_regrets_differ():
+    ways = [*MATCHING.values(), RegretMatching(decay=0.3)]
+    iterates = [run(kuhn(), 1, minimizer, 30)[1] for minimizer in ways]
+    for one, other in itertools.combinations(iterates, 2):
+        assert np.abs(one - other).max() > 1e-2
+
+
+@pytest.mark.parametrize("decay", [-0.1, 1.0, 2.0, math.nan])
+def test_decay_must_be_a_decay(decay):
+    with pytest.raises(ArgumentError, match=r"decay must be in \[0, 1\); got"):
+        RegretMatching(decay=decay)
 
 
 # --- one infoset, arbitrary time selections and losses --------------------------------------------
@@ -170,7 +198,7 @@ def play(minimizer, shape, seed, kind, iterations):
 
 def labelled(rounds, shape):
     """Rounds as the oracles want them; rechistories are called by their number."""
-    n, n_swap, n_external = shape
+    _, n_swap, n_external = shape
     names = [(b,) for b in range(n_swap + n_external)]
     told = [
         (dict(zip(names, S.tolist(), strict=True)), p.tolist(), loss.tolist())
@@ -214,7 +242,7 @@ def test_wrhedge_keeps_the_promise_of_its_lemma_at_every_round(shape, seed, kind
 def test_regret_matching_keeps_the_promise_of_its_theory(shape, seed, kind, method):
     """No pair's regret exceeds the root of all squared gains, RM and RM+; predictive RM+: of
     twice all squared errors of prediction (Farina, Kroer, Sandholm 2021, Theorem 3)."""
-    n, n_swap, _ = shape
+    _, n_swap, _ = shape
     rounds = play(OneInfoset(*shape, METHODS[method]), shape, seed, kind, 40)
     scale = 1e3 if kind == "huge" else 1.0
     last = None

@@ -92,6 +92,24 @@ def test_a_thousand_components(tmp_path):
         assert again.behavior.tobytes() == policy.behavior.tobytes()
 
 
+def test_what_was_normalised_stays_as_it_is():
+    """Sums of what was divided by its sum are often one only up to rounding."""
+    game = chicken()
+    rng = np.random.default_rng(0)
+    inexact = 0
+    for n in rng.integers(2, 200, size=300):
+        weights = rng.random(n) + 1e-3
+        behavior = np.hstack([np.ones((n, 1)), rng.random((n, 2))] * 2)
+        for columns in (slice(1, 3), slice(4, 6)):
+            behavior[:, columns] /= behavior[:, columns].sum(axis=1, keepdims=True)
+        once = CorrelatedPolicy(game, weights / weights.sum(), behavior)
+        twice = CorrelatedPolicy(game, once.weights, once.behavior)
+        assert twice.weights.tobytes() == once.weights.tobytes()
+        assert twice.behavior.tobytes() == once.behavior.tobytes()
+        inexact += once.weights.sum() != 1.0
+    assert inexact > 30
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_difficult_labels(tmp_path, game, policy, suffix):
     path = tmp_path / f"p{suffix}"

@@ -18,6 +18,7 @@ from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate
+    from accord.learning.learn import Learned
     from accord.learning.run import Solution
 
 
@@ -39,7 +40,7 @@ def write_run(
     folder: Path,
     command: str,
     asked: dict[str, Any],
-    solution: Solution,
+    solution: Solution | Learned,
     certificate: Certificate,
 ) -> None:
     """Write everything about a finished run to a folder that was claimed."""

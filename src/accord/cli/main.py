@@ -17,6 +17,7 @@ from accord.cli.certify import certify
 from accord.cli.convert import convert
 from accord.cli.games import games
 from accord.cli.info import info
+from accord.cli.learn import learn
 from accord.cli.solve import solve
 from accord.cli.terminal import say
 from accord.errors import AccordError
@@ -99,6 +100,7 @@ def accord(
 app.command(short_help="List the games there are.")(games)
 app.command(short_help="Describe a game and what solving it takes.")(info)
 app.command(short_help="Compute a K-EFCE.")(solve)
+app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="Write a game or a policy in another format.")(convert)
 

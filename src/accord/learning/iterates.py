@@ -8,6 +8,8 @@ the kept ones are thinned evenly to the number wanted, counted back from the las
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from accord.errors import ArgumentError
@@ -52,6 +54,15 @@ class Iterates:
         """How many iterations after ``iteration`` can run before there is no room."""
         rows = len(self.room)  # this may double the stride
         return (iteration // self.stride + rows) * self.stride - iteration
+
+    def state(self) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        return {"kept": self.kept[: self.count], "stride": np.array(self.stride)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved :meth:`state`."""
+        self.count, self.stride = len(state["kept"]), int(state["stride"])
+        self.kept[: self.count] = state["kept"]
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""

@@ -169,6 +169,10 @@ LARGE = 200_000
 """Leaves plus cells from which a thread per player pays."""
 
 
+SAVED = ("behavior", "loss", "cf_loss", "rec_reach", "regret", "credit", "deviation_loss")
+"""The arrays of a learner that outlive an iteration."""
+
+
 class SelfPlay:
     """All players of a game running K-EFR against each other."""
 
@@ -249,6 +253,23 @@ class SelfPlay:
         faced = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
         for i, value in enumerate(faced):
             self.total_loss[i] += float(t**first.averaging) * value.result()
+
+    def state(self) -> dict[str, Any]:
+        """All that going on needs, by name; arrays are views."""
+        state: dict[str, Any] = {"iteration": np.array(self.iteration), "loss": self.total_loss}
+        for i, learner in enumerate(self.learners):
+            for name in SAVED:
+                state[f"{name}_{i}"] = getattr(learner.state, name)
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved :meth:`state`."""
+        self.iteration = int(state["iteration"])
+        self.total_loss[:] = state["loss"]
+        for i, learner in enumerate(self.learners):
+            learner.iteration, learner.own_loss = self.iteration, float(self.total_loss[i])
+            for name in SAVED:
+                getattr(learner.state, name)[:] = state[f"{name}_{i}"]
 
     def gaps(self) -> Floats:
         """``[n_players]`` exact K-EFCE gaps of the weighted average of all iterates, in payoffs."""

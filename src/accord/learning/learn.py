@@ -29,6 +29,18 @@ from accord.treeplex.form import sequence_form
 
 BANDIT_METHODS = {"swrhedge": SWRHEDGE, "rm": SAMPLED_RM}
 
+RECORD_SPACING = 1.1
+"""Factor of episodes between entries of the record."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """How far a run had come."""
+
+    iteration: int
+    episodes: int
+    seconds: float  # since the start
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -43,7 +55,8 @@ class Learned:
     gap: float  # K-EFCE gap of the saved mixture, payoff units
     players: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
-    policy: CorrelatedPolicy
+    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
+    record: tuple[Played, ...]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -129,15 +142,22 @@ def learn(
         )
     iterates = Iterates(form.n_sequences, components)
     iterates.stride = max(1, iterations // iterates.components)
+    record: list[Played] = []
     block = 1
     while play.iteration < iterations:
         size = min(block, iterations - play.iteration, iterates.until_full(play.iteration))
         before = time.perf_counter()
         iterates.count += play.advance(size, iterates.room, iterates.stride)
-        took = time.perf_counter() - before
-        block = block * 2 if took < BLOCK_SECONDS / 2 else max(1, block // 2)
+        now = time.perf_counter()
+        if now - before < BLOCK_SECONDS / 2:
+            block *= 2
+        elif now - before > 2 * BLOCK_SECONDS:
+            block = max(1, block // 2)
+        played = play.iteration * play.episodes_per_iteration
+        if not record or played >= RECORD_SPACING * record[-1].episodes:
+            record.append(Played(play.iteration, played, now - start))
         if progress is not None:
-            progress(play.iteration * play.episodes_per_iteration)
+            progress(played)
 
     _, behaviors = iterates.selected()
     policy = CorrelatedPolicy(game, np.full(len(behaviors), 1.0 / len(behaviors)), behaviors)
@@ -153,6 +173,7 @@ def learn(
         players=certificate[asked].players,
         values=certificate.values,
         policy=policy,
+        record=tuple(record),
         seconds=time.perf_counter() - start,
     )
 

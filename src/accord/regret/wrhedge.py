@@ -216,7 +216,8 @@ def hedge_sampled(
                 least = min(least, regret[cell + a])
             row_sum = 0.0
             for a in range(n):
-                term = math.exp(-learning_rate * (regret[cell + a] - least))
+                worse = regret[cell + a] - least
+                term = math.exp(-learning_rate * worse) if worse > 0.0 else 1.0
                 scratch[rows + r * n + a] = term
                 row_sum += term
             for a in range(n):
@@ -231,11 +232,14 @@ def hedge_sampled(
             mass += math.log(now)
             now = 1.0
         if mass > top + SLACK:
-            shrink = math.exp(top - mass)
-            for i in range(n * n):
-                scratch[i] *= shrink
+            if top > -math.inf:
+                shrink = math.exp(top - mass)
+                for i in range(n * n):
+                    scratch[i] *= shrink
             top = mass
-        share = now * product * math.exp(mass - top)
+        share = now * product
+        if mass != top:
+            share *= math.exp(mass - top)
         for i in range(n * n):
             scratch[i] += share * scratch[rows + i]
 
@@ -252,11 +256,12 @@ def hedge_sampled(
             power = mass - learning_rate * regret[cell]
             cell += 1
             if power > top + SLACK:
-                shrink = math.exp(top - power)
-                for i in range(n * n):
-                    scratch[i] *= shrink
-                for i in range(external, external + n):
-                    scratch[i] *= shrink
+                if top > -math.inf:
+                    shrink = math.exp(top - power)
+                    for i in range(n * n):
+                        scratch[i] *= shrink
+                    for i in range(external, external + n):
+                        scratch[i] *= shrink
                 top = power
             scratch[external + a] += now * math.exp(power - top)
 
