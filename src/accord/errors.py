@@ -61,6 +61,13 @@ class MismatchError(AccordError, ValueError):
     """Two things that do not belong together, such as a policy and another game."""
 
 
+class MediatorError(AccordError, RuntimeError):
+    """A request that the mediator must refuse, such as a recommendation after too many deviations.
+
+    The play goes on as if it had not been made.
+    """
+
+
 class BudgetError(AccordError, MemoryError):
     """More memory or more work than there is, noticed before anything was allocated."""
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.errors import ArgumentError
+
 if TYPE_CHECKING:
     from accord.equilibrium.correlated import CorrelatedPolicy
     from accord.game.tree import Game
@@ -68,6 +70,15 @@ GameName = Annotated[
         show_default=False,
     ),
 ]
+OptionalGameName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="GAME",
+        help="Library name, OpenSpiel name or .efg file.",
+        autocompletion=complete_game,
+        show_default=False,
+    ),
+]
 PolicyName = Annotated[
     str,
     typer.Argument(
@@ -77,6 +88,15 @@ PolicyName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def refuse_with_resume(context: typer.Context, *names: str) -> None:
+    """Refuse options that a resumed run has been given before."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "-k" if name == "k" else "--" + name.replace("_", "-")
+            raise ArgumentError(f"{option} cannot change when a run is resumed; leave it out")
 
 
 def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:

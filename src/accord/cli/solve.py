@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, parse_whole, written_k
-from accord.cli.folder import claim_folder, write_run
+from accord.cli.arguments import (
+    AsJson,
+    OptionalGameName,
+    parse_k,
+    parse_number,
+    parse_whole,
+    refuse_with_resume,
+    written_k,
+)
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
     announced_compilation,
@@ -19,12 +27,14 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
+from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate
     from accord.learning.run import Solution
 
 TARGET_MISSED = 1
+INTERRUPTED = 130
 
 
 class Method(StrEnum):
@@ -37,7 +47,8 @@ class Method(StrEnum):
 
 
 def solve(
-    game: GameName,
+    context: typer.Context,
+    game: OptionalGameName = None,
     k: Annotated[
         float,
         typer.Option(
@@ -85,7 +96,14 @@ def solve(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write policy, certificate and record to a new folder."),
+        typer.Option(metavar="DIR", help="Keep the run in a new folder; it can be resumed."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Go on with the run in this folder; new limits may be given, nothing else.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -97,48 +115,65 @@ def solve(
     Examples:
         accord solve kuhn_poker -k 1
         accord solve leduc_poker -k 1 --target-gap 0.01 --out runs/leduc
+        accord solve --resume runs/leduc --target-gap 0.001
     """
-    if out is not None:
-        claim_folder(out)
+    if (game is None) == (resume is None):
+        raise ArgumentError("give either a GAME to solve or --resume DIR to go on with a run")
+    if resume is not None:
+        refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
     from accord.interop.load import load_game
-    from accord.learning.run import DEFAULT_ITERATIONS
+    from accord.learning.folder import RunFolder
+    from accord.learning.run import DEFAULT_ITERATIONS, resume_solve
     from accord.learning.run import solve as solve_game
 
-    endless = iterations is None and target_gap is None and seconds is None
     with announced_compilation():
-        loaded = load_game(game)
+        if game is not None:
+            loaded = load_game(game)
+        elif resume is not None:
+            asked = RunFolder.open(resume).asked
+            if iterations is None and target_gap is None and seconds is None:
+                iterations, target_gap, seconds = (
+                    asked[name] for name in ("iterations", "target_gap", "seconds")
+                )
+            loaded = load_game(asked["game"])
+        endless = iterations is None and target_gap is None and seconds is None
         with shown_progress(DEFAULT_ITERATIONS if endless else iterations, seconds) as show:
-            solution = solve_game(
-                loaded,
-                k,
-                method=method.value,
-                iterations=iterations,
-                target_gap=target_gap,
-                seconds=seconds,
-                components=components,
-                learning_rate=learning_rate,
-                progress=show,
-            )
-        certificate = None if as_json and out is None else _certified(solution)
-    if out is not None and certificate is not None:
-        asked = {
-            "game": game,
-            "k": written_k(k),
-            "method": method.value,
-            "learning_rate": learning_rate,
-            "iterations": iterations,
-            "target_gap": target_gap,
-            "seconds": seconds,
-            "components": components,
-        }
-        write_run(out, "solve", asked, solution, certificate)
+            if resume is not None:
+                solution = resume_solve(
+                    loaded,
+                    resume,
+                    iterations=iterations,
+                    target_gap=target_gap,
+                    seconds=seconds,
+                    progress=show,
+                )
+            else:
+                solution = solve_game(
+                    loaded,
+                    k,
+                    method=method.value,
+                    iterations=iterations,
+                    target_gap=target_gap,
+                    seconds=seconds,
+                    components=components,
+                    learning_rate=learning_rate,
+                    folder=out,
+                    progress=show,
+                )
+        certificate = None if as_json else _certified(solution)
+    folder = out or resume
     if as_json:
         print_json(solution.to_json())
     elif certificate is not None:
         _print(solution, certificate)
-        if out is not None:
-            print_text(f"\nWritten to {out}: {', '.join(sorted(p.name for p in out.iterdir()))}.")
+        if folder is not None:
+            names = ", ".join(sorted(path.name for path in folder.iterdir()))
+            print_text(f"\nWritten to {folder}: {names}.")
+    if solution.interrupted:
+        if folder is not None:
+            say(f"saved; go on with: accord solve --resume {shlex.quote(str(folder))}")
+        raise typer.Exit(INTERRUPTED)
     if solution.target_reached is False:
         say(f"target gap {target_gap:.4g} not reached: the gap is {number(solution.gap)}")
         raise typer.Exit(TARGET_MISSED)

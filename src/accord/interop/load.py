@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def load_game(name: str | os.PathLike[str]) -> Game:
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 
-        return read_efg(text)
+        return replace(read_efg(text), name=text)  # the name is how it can be loaded again
 
     from accord.game.library import LIBRARY, library_game
 

@@ -8,8 +8,8 @@ computed and recorded. How the work is split into blocks changes no bit of the r
 from __future__ import annotations
 
 import math
-import os
 import operator
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

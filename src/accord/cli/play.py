@@ -1,0 +1,304 @@
+"""``accord play``: the mediator in your hands."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.arguments import (
+    AsJson,
+    GameName,
+    PolicyName,
+    load_policy_of,
+    parse_k,
+    parse_whole,
+    written_k,
+)
+from accord.cli.terminal import (
+    announced_compilation,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    say,
+)
+
+if TYPE_CHECKING:
+    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.hindsight import Move
+    from accord.equilibrium.mediator import Mediator, Play
+    from accord.game.tree import Game
+    from accord.learning.rollout import Rollout
+
+DEFAULT_PLAYS = 10_000
+PROMPT = "your move: "
+
+
+def play(
+    game: GameName,
+    policy: PolicyName,
+    as_player: Annotated[
+        str | None,
+        typer.Option("--as", metavar="PLAYER", help="Who you are: a player's label or number."),
+    ] = None,
+    k: Annotated[
+        float,
+        typer.Option(
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="How often you may disobey before the mediator falls silent: 0, 1, ..., inf.",
+        ),
+    ] = 1,
+    obey: Annotated[
+        bool, typer.Option("--obey", help="Simulate: everybody follows, nobody is asked.")
+    ] = False,
+    plays: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help=f"With --obey: how many plays; by default {DEFAULT_PLAYS:,}.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="S",
+            help="Same seed, same draws; by default other ones every time.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play against others who follow the mediator, advised by it; or let everybody follow it.
+
+    You see your own infosets and, until your K-th deviation, what the mediator recommends. At
+    K = 0 it recommends nothing: you let it move for you, or play on your own.
+
+    \b
+    Examples:
+        accord play signalling device --as student
+        accord play kuhn_poker runs/kuhn/policy.npz --obey --plays 100000
+    """
+    if obey == (as_player is not None):
+        raise typer.BadParameter("say who you are with --as, or let everybody follow with --obey")
+    if not obey and (plays is not None or as_json):
+        raise typer.BadParameter("--plays and --json go with --obey")
+
+    from accord.interop.load import load_game
+
+    with announced_compilation():
+        loaded = load_game(game)
+        mixture = load_policy_of(game, loaded, policy)
+    if as_player is not None:
+        _play_as(loaded, mixture, _find_player(loaded, as_player), k, seed)
+        return
+
+    from accord.learning.rollout import obedient_plays
+
+    with announced_compilation():
+        exact = mixture.values()
+        rollout = obedient_plays(mixture, DEFAULT_PLAYS if plays is None else plays, seed)
+    rows = _rows(loaded, rollout, exact)
+    if as_json:
+        print_json({
+            "game": loaded.name, "policy": policy, "components": mixture.n_components,
+            "plays": rollout.plays, "seed": seed, "confidence": 0.95, "players": rows,
+        })  # fmt: skip
+        return
+    print_text(f"{loaded.name}: {policy}, {rollout.plays:,} plays, everybody follows\n")
+    print_table(
+        ("player", "mean", "95% from", "to", "exact"),
+        [
+            (row["player"], *("" if v is None else number(v) for v in list(row.values())[1:]))
+            for row in rows
+        ],
+    )
+
+
+def _rows(game: Game, rollout: Rollout, exact: Any) -> list[dict[str, Any]]:
+    sided = not math.isnan(rollout.margin[0])
+    return [
+        {
+            "player": label,
+            "mean": float(mean),
+            "low": float(mean - margin) if sided else None,
+            "high": float(mean + margin) if sided else None,
+            "exact": float(value),
+        }
+        for label, mean, margin, value in zip(
+            game.player_labels, rollout.mean, rollout.margin, exact, strict=True
+        )
+    ]
+
+
+def _find_player(game: Game, text: str) -> int:
+    """A player by label, or by number from 1 where the labels are no numbers themselves."""
+    labels = game.player_labels
+    if text in labels:
+        return labels.index(text)
+    if not any(map(_is_whole, labels)) and _is_whole(text) and 1 <= int(text) <= len(labels):
+        return int(text) - 1
+    raise typer.BadParameter(f"--as must be one of the players, {', '.join(labels)}; got {text!r}")
+
+
+def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int | None) -> None:
+    """One play in the terminal."""
+    import numpy as np
+
+    from accord.equilibrium.mediator import Mediator
+    from accord.treeplex.leaves import total_rewards
+
+    mediator = Mediator(game, policy, k, seed)
+    chance = np.random.default_rng(None if seed is None else [seed, 1])
+    print_text(
+        f"{game.name}: you are player {game.player_labels[me]}. Everybody else follows the "
+        f"mediator.\n{_rule(k)}"
+    )
+    try:
+        end, moves = _play_on(mediator, me, chance)
+    except EOFError:
+        say("the play was left before its end")
+        return
+    earned = float(total_rewards(game, np.array([end]))[0, me])
+    print_text(f"\nThe play is over: you earned {number(earned)}.")
+    with announced_compilation():
+        lines = _looking_back(policy, me, k, moves)
+    for line in lines:
+        print_text(line)
+
+
+def _rule(k: float) -> str:
+    if k == 0:
+        return "It recommends nothing (K = 0): let it move for you, or play on your own."
+    if math.isinf(k):
+        return "It advises you, however often you disobey."
+    return f"It advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
+
+
+def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]:
+    """From the root to a terminal: that node, and my moves."""
+    import numpy as np
+
+    from accord.game.tree import CHANCE, TERMINAL
+
+    game, session = mediator.game, mediator.begin()
+    for other in range(game.n_players):
+        if other != me:
+            session.delegate(other)
+    delegated = mediator.k == 0 and _delegates()
+    if delegated:
+        session.delegate(me)
+    moves: list[Move] = []
+    node = 0
+    while game.player[node] != TERMINAL:
+        below = np.flatnonzero(game.parent == node)
+        below = below[np.argsort(game.action[below])]
+        i, x = int(game.player[node]), int(game.infoset[node])
+        if i == CHANCE:
+            prob = game.chance_prob[below]
+            a = int(chance.choice(len(below), p=prob / prob.sum()))
+        elif i != me or delegated:
+            a = session.move(i, x)
+            if i == me:
+                print_text(f"\nYou are at {_shown(game.infoset_labels[i][x])}.")
+                print_text(f"The mediator plays {game.action_labels[i][x][a]} for you.")
+        else:
+            moves.append(_my_move(game, session, me, x))
+            a = moves[-1].action
+        node = int(below[a])
+    return node, moves
+
+
+def _my_move(game: Game, session: Play, me: int, x: int) -> Move:
+    from accord.equilibrium.hindsight import Move
+
+    actions = game.action_labels[me][x]
+    print_text(f"\nYou are at {_shown(game.infoset_labels[me][x])}.")
+    told = session.recommend(me, x) if session.advises(me) else None
+    if len(actions) == 1:
+        print_text(f"Your only action is {actions[0]}.")
+        a = 0
+    else:
+        print_text(
+            "The mediator is silent." if told is None else f"The mediator says: {actions[told]}"
+        )
+        a = _ask(actions, told)
+    session.act(me, x, a)
+    return Move(x, told, a)
+
+
+def _ask(actions: Sequence[str], told: int | None) -> int:
+    """The action that is chosen, by its label or, where labels are no numbers, its number."""
+    numbered = not any(map(_is_whole, actions))
+    shown = [f"{n} {label}" if numbered else label for n, label in enumerate(actions, 1)]
+    hint = "" if told is None else "; Enter follows"
+    print_text(f"Your actions: {', '.join(shown)}{hint}")
+    while True:
+        answer = _read(PROMPT)
+        if answer in actions:
+            return actions.index(answer)
+        if not answer and told is not None:
+            return told
+        if numbered and _is_whole(answer) and 1 <= int(answer) <= len(actions):
+            return int(answer) - 1
+        what = f"a number from 1 to {len(actions)} or " if numbered else ""
+        print_text(f"Please type {what}one of: {', '.join(actions)}")
+
+
+def _delegates() -> bool:
+    """Whether the mediator is to move for the player, at K = 0."""
+    while True:
+        answer = _read("let the mediator move for you (y or n): ").lower()
+        if answer in ("y", "yes", "n", "no"):
+            return answer[0] == "y"
+        print_text("Please type y or n")
+
+
+def _read(prompt: str) -> str:
+    answer = input(prompt).strip()
+    if not sys.stdin.isatty():
+        print_text(answer)  # nobody has typed it, so nobody has seen it
+    return answer
+
+
+def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]) -> list[str]:
+    """What following earns, and what deviating earns at best, in words."""
+    from accord.equilibrium.hindsight import Hindsight
+    from accord.errors import BudgetError
+
+    value = float(policy.values()[me])
+    lines = [f"Following the mediator earns {number(value)} on average."]
+    try:
+        hindsight = Hindsight(policy, me, k)
+    except BudgetError as error:
+        return [*lines, f"What disobeying earns at best is not computed: {error}"]
+    game = policy.game
+    for n, move in enumerate(moves, 1):
+        if move.told is None or move.told == move.action:
+            continue
+        actions = game.action_labels[me][move.infoset]
+        lines.append(
+            f"At {_shown(game.infoset_labels[me][move.infoset])} you were told "
+            f"{actions[move.told]} and played {actions[move.action]}: following on from there was "
+            f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
+            f"{number(hindsight.deviating(moves[:n]))}."
+        )
+    way = "playing on your own" if k == 0 else f"the best deviation (K = {written_k(k)})"
+    return [*lines, f"Against it {way} earns {number(hindsight.best)} at best."]
+
+
+def _shown(label: str) -> str:
+    """An infoset's label; one of several lines, such as a board, as a block."""
+    if "\n" not in label.strip():
+        return repr(label)
+    return "\n" + "\n".join(f"    {line}" for line in label.strip("\n").splitlines()) + "\n"
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()

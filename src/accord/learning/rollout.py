@@ -1,0 +1,133 @@
+"""Plays in which everybody obeys, many at a time.
+
+Each play draws a component of the correlated policy and goes down the tree, every player drawing
+her action from her part of it: the mediator of ``equilibrium/mediator.py`` with everybody's moves
+delegated, compiled. Only how often each terminal was reached is kept, so memory does not grow with
+the number of plays, and the mean and its standard error come from those counts.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._jit import jit
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import ArgumentError
+from accord.game.tree import CHANCE, TERMINAL
+from accord.learning.simulator import simulator
+from accord.treeplex.form import sequence_form
+from accord.treeplex.leaves import total_rewards
+from accord.treeplex.treeplex import Floats
+
+CHUNK = 1 << 16
+"""Plays between two looks at the keyboard."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """What many plays paid."""
+
+    plays: int
+    counts: NDArray[np.int64]  # [n_terminals] how often each was reached
+    mean: Floats  # [n_players] payoffs
+    margin: Floats  # [n_players] half the width of the 95% confidence interval; NaN for one play
+
+
+def obedient_plays(
+    policy: CorrelatedPolicy, plays: SupportsIndex, seed: int | None = None
+) -> Rollout:
+    """Play ``plays`` times with everybody following the mediator.
+
+    Args:
+        policy: What is recommended.
+        plays: How often, at least once.
+        seed: Of all that is drawn.
+
+    Raises:
+        ArgumentError: If ``plays`` or ``seed`` is out of range.
+    """
+    try:
+        wanted = operator.index(plays)
+    except TypeError:
+        wanted = 0
+    if wanted < 1:
+        raise ArgumentError(f"plays must be a whole number, 1 or more; got {plays!r}")
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
+    game, form = policy.game, sequence_form(policy.game)
+    tree = simulator(game, form.leaves.best, form.leaves.loss_scale)
+    first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
+    first_reach = form.leaves.first_reach[:-1]
+    first_seq = np.concatenate(
+        [plex.first_seq[:-1] + start for plex, start in zip(form.plexes, first_reach, strict=True)]
+    )
+    ends = np.flatnonzero(game.player == TERMINAL)
+    counts = np.zeros(len(ends), np.int64)
+    weights = np.cumsum(policy.weights)
+    for done in range(0, wanted, CHUNK):
+        _play(tree, first_infoset, first_seq, weights, policy.behavior, rng,
+              min(CHUNK, wanted - done), counts)  # fmt: skip
+    mean, margin = _confidence(total_rewards(game, ends), counts)
+    return Rollout(wanted, counts, mean, margin)
+
+
+def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The mean payoffs and the half-widths of their Student intervals."""
+    from scipy.special import stdtrit
+
+    plays = int(counts.sum())
+    share = counts / plays
+    mean = share @ payoffs
+    if plays == 1:
+        return mean, np.full(len(mean), np.nan)
+    variance = share @ (payoffs - mean) ** 2 * plays / (plays - 1)
+    quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
+    return mean, quantile * np.sqrt(variance / plays)
+
+
+@jit
+def _play(
+    game: Any,
+    first_infoset: Any,
+    first_seq: Any,
+    weights: Any,
+    behavior: Any,
+    rng: Any,
+    plays: int,
+    counts: Any,
+) -> None:
+    """Add to ``counts`` the terminals that ``plays`` plays ended at."""
+    for _ in range(plays):
+        component = min(np.searchsorted(weights, rng.random(), side="right"), len(weights) - 1)
+        node = 0
+        while game.player[node] != TERMINAL:
+            draw = rng.random()
+            edge = game.first_edge[node]
+            i = game.player[node]
+            if i == CHANCE:
+                while draw >= game.cumulative[edge]:
+                    edge += 1
+            else:
+                seq = first_seq[first_infoset[i] + game.infoset[node]]
+                last = game.first_edge[node + 1] - 1
+                possible = edge  # the last action of positive probability, should rounding matter
+                while edge <= last:
+                    if behavior[component, seq] > 0.0:
+                        possible = edge
+                        draw -= behavior[component, seq]
+                        if draw < 0.0:
+                            break
+                    edge += 1
+                    seq += 1
+                edge = possible
+            node = game.child[edge]
+        counts[game.infoset[node]] += 1
