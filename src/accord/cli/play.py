@@ -261,7 +261,11 @@ def _delegates() -> bool:
 
 
 def _read(prompt: str) -> str:
-    answer = input(prompt).strip()
+    try:
+        answer = input(prompt).strip()
+    except (EOFError, KeyboardInterrupt):
+        print_text()  # what comes next stands on a line of its own
+        raise
     if not sys.stdin.isatty():
         print_text(answer)  # nobody has typed it, so nobody has seen it
     return answer
@@ -289,8 +293,8 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
             f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
             f"{number(hindsight.deviating(moves[:n]))}."
         )
-    way = "playing on your own" if k == 0 else f"the best deviation (K = {written_k(k)})"
-    return [*lines, f"Against it {way} earns {number(hindsight.best)} at best."]
+    way = "way to play on your own" if k == 0 else f"deviation (K = {written_k(k)})"
+    return [*lines, f"The best {way} earns {number(hindsight.best)} on average."]
 
 
 def _shown(label: str) -> str:

@@ -69,7 +69,8 @@ class Witness:
         if not self.first_deviations:
             return f"player {self.player} cannot gain by deviating"
         more = len(self.first_deviations) - 1
-        return str(self.first_deviations[0]) + (f" (and {more} more such places)" if more else "")
+        places = "place" if more == 1 else "places"
+        return str(self.first_deviations[0]) + (f" (and {more} more such {places})" if more else "")
 
 
 @dataclass(frozen=True, eq=False)

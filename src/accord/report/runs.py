@@ -94,7 +94,7 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
     if not path.exists():
         raise ArgumentError(f"{folder} has no policy.npz: the run has not finished; resume it first")
     policy = load_policy(path, loaded)
-    k = math.inf if asked["k"] == "inf" else float(asked["k"])
+    k = math.inf if asked["k"] == "inf" else int(asked["k"])
     lines = _read_progress(folder / "progress.jsonl")
     record = tuple(
         _point(folder, line, loaded.n_players) for line in lines if line.get("players") is not None
@@ -108,7 +108,7 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
         result=result,
         versions=content.get("versions") or {},
         game=loaded,
-        k=k if math.isinf(k) else int(k),
+        k=k,
         method=str(asked["method"]),
         policy=policy,
         record=record,

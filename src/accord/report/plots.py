@@ -1,0 +1,347 @@
+"""Plots: how the gap fell, the gaps by number of deviations, runs side by side.
+
+Each is drawn wide, for paper and screens, and narrow, for phones. Colours are Okabe and Ito's, which
+people with any colour vision can tell apart; curves are labelled where they end. Inside a page the
+colours become CSS variables, so that dark pages have dark plots.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from accord.report.summary import bound_at
+from accord.report.words import number
+
+INK, MUTED, FAINT, PAPER = "#1b1f24", "#57606a", "#d8dee4", "#ffffff"
+SERIES = ("#0072b2", "#c8550a", "#00805d", "#a8447f", "#5b5bd6", "#7a6a00")
+VARIABLES = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    FAINT: "var(--line)",
+    PAPER: "var(--paper)",
+    **{colour: f"var(--p{i})" for i, colour in enumerate(SERIES)},
+}
+WIDE, NARROW = (8.0, 4.2), (4.3, 4.0)
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
+
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.7,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.minor.visible": False,
+    "ytick.minor.visible": False,
+    "text.color": INK,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "accord",
+    "lines.solid_capstyle": "round",
+}
+FLOOR = 1e-17
+"""Gaps below this are rounding and stand on no logarithmic axis."""
+
+ROOM = 1.5
+"""Decades above the curves within which the bound is drawn."""
+
+
+def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None:
+    """The exact gap on the way, the paper's bound, and what a slope of -1/2 looks like."""
+    points = summary["record"]
+    drawn = [point for point in points if point["gap"] > FLOOR]
+    if not drawn:
+        return None
+    learned = summary["command"] == "learn"
+    per = _per_iteration(points) if learned else 1.0
+    xs = [point["iteration"] * per for point in drawn]
+    gaps = [point["gap"] for point in drawn]
+    with mpl.rc_context(STYLE):
+        figure, axes = _figure(narrow)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        labels = []
+        several = 1 < len(summary["players"]) <= 4
+        for i, player in enumerate(summary["players"]):
+            ys = [point["players"][i] for point in points]
+            keep = [(p["iteration"] * per, y) for p, y in zip(points, ys, strict=True) if y > FLOOR]
+            if not keep or not several:
+                continue
+            axes.plot(*zip(*keep, strict=True), color=SERIES[i % len(SERIES)], lw=1.1, alpha=0.9)
+            labels.append((keep[-1][1], f"player {player}", SERIES[i % len(SERIES)]))
+        marker = "o" if len(drawn) < 3 else None
+        axes.plot(xs, gaps, color=INK, lw=2.2, marker=marker, ms=4)
+        labels.append((gaps[-1], "largest" if several else "gap", INK))
+        low, high = min(y for y, _, _ in labels), max(gaps)
+        low, high = min(low, min(gaps)) / 2, high * 2.2
+        _slope(axes, xs, gaps)
+        high = _draw_bound(axes, summary["bound"], xs, per, high, narrow)
+        last = xs[-1]
+        axes.set_xlim(min(xs[0], last / 10), last)
+        axes.set_ylim(max(low, FLOOR), high)
+        _decades(axes)
+        axes.set_xlabel("episodes" if learned else "iterations")
+        axes.set_title(
+            f"{_k_text(summary)}-EFCE gap, payoff units", loc="left", fontsize=10, color=MUTED
+        )
+        _end_labels(axes, labels)
+        return figure
+
+
+def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None:
+    """Each player's gap for each number of deviations."""
+    gaps = [gap for gap in summary["gaps"] if "gap" in gap]
+    values = [value for gap in gaps for value in gap["players"] if value > FLOOR]
+    if not values:
+        return None
+    with mpl.rc_context(STYLE):
+        figure, axes = _figure(narrow, 0.8)
+        axes.set_yscale("log")
+        places = np.arange(len(gaps))
+        players = summary["players"]
+        floor = min(values) / 4
+        for i, player in enumerate(players):
+            shift = (i - (len(players) - 1) / 2) * 0.12
+            ys = np.array([max(gap["players"][i], 0.0) for gap in gaps])
+            zero = ys <= FLOOR
+            colour = SERIES[i % len(SERIES)]
+            axes.plot(places + shift, np.where(zero, np.nan, ys), color=colour, lw=1.0, alpha=0.5)
+            axes.plot(
+                (places + shift)[~zero], ys[~zero], "o", color=colour, ms=7, label=f"player {player}"
+            )
+            axes.plot(
+                (places + shift)[zero], np.full(zero.sum(), floor), "v", color=colour, ms=6, mfc=PAPER
+            )
+        axes.set_ylim(floor / 1.6, max(values) * 2)
+        axes.set_xlim(-0.5, len(gaps) - 0.5)
+        axes.set_xticks(places, [f"K = {'∞' if g['k'] == 'inf' else g['k']}" for g in gaps])
+        axes.grid(visible=False, axis="x")
+        _decades(axes, x=False)
+        axes.set_title(
+            "gap by deviations allowed, payoff units", loc="left", fontsize=10, color=MUTED
+        )
+        if len(players) > 1:
+            axes.legend(
+                frameon=False, ncols=min(len(players), 3), loc="lower right",
+                bbox_to_anchor=(1.0, 1.0 if not narrow else -0.32), borderaxespad=0.2,
+                handletextpad=0.2, columnspacing=1.2, fontsize=9,
+            )  # fmt: skip
+        return figure
+
+
+def overlay(
+    groups: Sequence[dict[str, Any]], x: str, y: str, *, narrow: bool = False
+) -> Figure | None:
+    """Runs side by side: one curve per group, with a band where a group has several runs.
+
+    Args:
+        groups: ``{label, runs}``, each run a list of points as in a summary's record.
+        x: ``"iteration"``, ``"episodes"`` or ``"seconds"``.
+        y: ``"gap"`` or ``"relative"``.
+        narrow: For phones.
+    """
+    curves = []
+    for rank, group in enumerate(groups):
+        runs = [
+            [(p[x], p[y]) for p in run if p[x] is not None and p[x] > 0 and p[y] > FLOOR]
+            for run in group["runs"]
+        ]
+        if runs := [run for run in runs if run]:
+            curves.append((rank, group["label"], runs))
+    if not curves:
+        return None
+    with mpl.rc_context(STYLE):
+        figure, axes = _figure(narrow, 1.1, right=0.69 if not narrow else 0.97)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        labels, handles = [], []
+        for rank, label, runs in curves:
+            colour, dash = SERIES[rank % len(SERIES)], DASHES[rank // len(SERIES) % len(DASHES)]
+            grid, ys = _common_grid(runs)
+            middle = np.exp(np.median(np.log(ys), axis=0))
+            if len(runs) > 1:
+                axes.fill_between(grid, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.18, lw=0)
+            name = label if len(runs) == 1 else f"{label} ({len(runs)} seeds)"
+            handles += axes.plot(grid, middle, color=colour, ls=dash, lw=2.0, label=name)
+            labels.append((float(middle[-1]), name, colour))
+        every = [value for _, _, runs in curves for run in runs for _, value in run]
+        end = max(point for _, _, runs in curves for run in runs for point, _ in run)
+        begin = min(point for _, _, runs in curves for run in runs for point, _ in run)
+        axes.set_xlim(min(begin, end / 10), end)
+        axes.set_ylim(max(min(every) / 2, FLOOR), max(every) * 2)
+        _decades(axes)
+        axes.set_xlabel({"iteration": "iterations"}.get(x, x))
+        unit = "payoff units" if y == "gap" else "share of the payoff range"
+        axes.set_title(f"exact gap, {unit}", loc="left", fontsize=10, color=MUTED)
+        if narrow or len(curves) > 8:
+            axes.legend(
+                handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(-0.02, -0.16),
+                fontsize=8.5,
+            )  # fmt: skip
+        else:
+            _end_labels(axes, labels)
+        return figure
+
+
+def to_png(figure: Figure) -> bytes:
+    """A figure as a PNG file."""
+    with mpl.rc_context(STYLE):
+        file = io.BytesIO()
+        FigureCanvasAgg(figure)
+        figure.savefig(file, format="png", dpi=160, bbox_inches="tight", pad_inches=0.12)
+        return file.getvalue()
+
+
+def to_svg(figure: Figure) -> str:
+    """A figure as an SVG file, with its text as text."""
+    with mpl.rc_context(STYLE):
+        file = io.StringIO()
+        figure.savefig(
+            file, format="svg", bbox_inches="tight", pad_inches=0.08,
+            metadata={"Date": None, "Creator": "Accord"},
+        )  # fmt: skip
+        return file.getvalue()
+
+
+def to_inline(figure: Figure, name: str, label: str) -> str:
+    """A figure for the middle of a page: its colours are the page's, its ids its own."""
+    text = to_svg(figure)
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, variable)
+    text = text.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'(href="#|url\(#)', rf"\1{name}-", text)
+    head, _, rest = text.partition(">")
+    head = re.sub(r' (width|height|version|xmlns:xlink)="[^"]*"', "", head)
+    return f'{head} role="img" aria-label="{label}">{rest}'.replace("xlink:href", "href")
+
+
+def _figure(narrow: bool, tall: float = 1.0, right: float | None = None) -> tuple[Figure, Any]:
+    width, height = NARROW if narrow else WIDE
+    figure = Figure(figsize=(width, height * tall))
+    axes = figure.add_axes((0.1, 0.13, (right or (0.86 if not narrow else 0.78)) - 0.1, 0.78))
+    axes.tick_params(length=0, pad=5)
+    return figure, axes
+
+
+def _draw_bound(
+    axes: Any, bound: dict[str, Any], xs: list[float], per: float, high: float, narrow: bool
+) -> float:
+    """Draw the paper's bound if it is near; else say where it is. The new top of the chart."""
+    at_end = bound_at(bound, max(1.0, xs[-1] / per))
+    if not at_end:
+        return high
+    if at_end <= high * 10**ROOM:
+        grid = np.geomspace(xs[0], max(xs[-1], xs[0] * 10), 60)
+        axes.plot(
+            grid, [bound_at(bound, max(1.0, x / per)) for x in grid],
+            color=MUTED, lw=1.3, ls=(0, (6, 2.5)),
+        )  # fmt: skip
+        axes.annotate(
+            "paper's bound", (xs[-1], at_end), xytext=(-4, 5), textcoords="offset points",
+            ha="right", va="bottom", color=MUTED, fontsize=9,
+        )  # fmt: skip
+        return max(high, at_end * 2.5)
+    axes.annotate(
+        f"↑ paper's bound: {number(at_end, 3)} at the end" + ("" if narrow else ", off the chart"),
+        (0.99, 0.985), xycoords="axes fraction", ha="right", va="top", color=MUTED, fontsize=9,
+    )  # fmt: skip
+    return high
+
+
+def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:
+    """A line that falls like one over the square root, just above the curve."""
+    if xs[-1] < 4 * xs[0]:
+        return
+    begin, end = xs[0] * (xs[-1] / xs[0]) ** 0.25, xs[-1]
+    later = [(x, gap) for x, gap in zip(xs, gaps, strict=True) if x >= begin]
+    height = 1.7 * max(gap * math.sqrt(x) for x, gap in later)
+    axes.plot(
+        [begin, end], [height / math.sqrt(begin), height / math.sqrt(end)],
+        color=MUTED, lw=1.0, ls=(0, (1.5, 2)),
+    )  # fmt: skip
+    middle = math.sqrt(begin * end)
+    axes.annotate(
+        "slope −1/2", (middle, height / math.sqrt(middle)), xytext=(4, 3),
+        textcoords="offset points", color=MUTED, fontsize=9,
+    )  # fmt: skip
+
+
+def _end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
+    """Names at the right end of curves, moved apart where they would overlap."""
+    axes.figure.canvas.draw()
+    bottom, top = axes.get_window_extent().y0, axes.get_window_extent().y1
+    gap = 12 * axes.figure.dpi / 72
+    places = []
+    for value, text, colour in sorted(labels):
+        y = float(axes.transData.transform((axes.get_xlim()[1], value))[1])
+        places.append([min(max(y, bottom), top), text, colour])
+    for lower, upper in zip(places, places[1:], strict=False):
+        upper[0] = max(upper[0], lower[0] + gap)
+    over = places[-1][0] - top if places else 0.0
+    if over > 0:
+        places[-1][0] -= over
+        for upper, lower in zip(places[::-1], places[-2::-1], strict=False):
+            lower[0] = min(lower[0], upper[0] - gap)
+    for y, text, colour in places:
+        axes.annotate(
+            text, (1.0, (y - bottom) / (top - bottom)), xycoords="axes fraction", xytext=(7, 0),
+            textcoords="offset points", va="center", color=colour, fontsize=9.5,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def _decades(axes: Any, *, x: bool = True) -> None:
+    """Ticks at powers of ten, few enough to be read."""
+    for axis in (axes.xaxis, axes.yaxis) if x else (axes.yaxis,):
+        low, high = axis.get_view_interval()
+        axis.set_minor_formatter(NullFormatter())
+        if math.log10(high / low) >= 1.2:
+            axis.set_major_locator(LogLocator(numticks=8))
+        else:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(lambda value, _: number(value, 2))
+
+
+def _common_grid(runs: list[list[tuple[float, float]]]) -> tuple[Any, Any]:
+    """``(grid, [run, point])``: several curves at the same places, where all of them have been."""
+    if len(runs) == 1:
+        grid, ys = (np.array(column, float) for column in zip(*runs[0], strict=True))
+        return grid, ys[None]
+    low, high = max(run[0][0] for run in runs), min(run[-1][0] for run in runs)
+    grid = np.geomspace(low, high, 80) if low < high else np.array([high], float)
+    rows = []
+    for run in runs:
+        xs, ys = (np.log(np.array(column, float)) for column in zip(*run, strict=True))
+        rows.append(np.exp(np.interp(np.log(grid), xs, ys)))
+    return grid, np.array(rows)
+
+
+def _per_iteration(points: list[dict[str, Any]]) -> float:
+    last = points[-1]
+    return float(last["episodes"] or last["iteration"]) / float(last["iteration"])
+
+
+def _k_text(summary: dict[str, Any]) -> str:
+    return "∞" if summary["k"] == "inf" else str(summary["k"])
