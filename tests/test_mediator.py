@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -99,25 +100,40 @@ def play_through(mediator: Mediator, players: Sequence[Player], chance: Draw) ->
     return node, play
 
 
+def against_followers(mediator: Mediator, i: int, player: Player, chance: Draw) -> tuple[int, Play]:
+    """A play of ``player`` in the place of i with others who follow."""
+    players: list[Player] = [delegating] * mediator.game.n_players
+    players[i] = player
+    return play_through(mediator, players, chance)
+
+
+class Outcomes:
+    """Draws the outcomes that ``script`` says, then first ones; remembers what it could draw."""
+
+    def __init__(self, script: list[int]) -> None:
+        self.script = script
+        self.trace: list[tuple[int, int]] = []  # (which outcome, of how many)
+        self.weight = 1.0
+
+    def __call__(self, probabilities: Sequence[float], rng: object = None) -> int:
+        possible = [j for j, p in enumerate(probabilities) if p > 0]
+        n = len(self.trace)
+        which = self.script[n] if n < len(self.script) else 0
+        self.trace.append((which, len(possible)))
+        self.weight *= float(probabilities[possible[which]])
+        return possible[which]
+
+
 def law(program: Callable[[Draw], Hashable]) -> dict[Any, float]:
     """The exact distribution of what ``program`` returns, the mediator's draws included."""
     total: dict[Any, float] = defaultdict(float)
     script: list[int] = []
     while True:
-        trace: list[tuple[int, int]] = []  # (which outcome, of how many)
-        weight = 1.0
-
-        def draw(probabilities: Sequence[float], rng: object = None) -> int:
-            nonlocal weight
-            possible = [j for j, p in enumerate(probabilities) if p > 0]
-            which = script[len(trace)] if len(trace) < len(script) else 0  # noqa: B023
-            trace.append((which, len(possible)))  # noqa: B023
-            weight *= float(probabilities[possible[which]])
-            return possible[which]
-
+        draw = Outcomes(script)
         with patch.object(module, "_draw", draw):
             outcome = program(draw)
-        total[outcome] += weight
+        total[outcome] += draw.weight
+        trace = draw.trace
         while trace and trace[-1][0] + 1 == trace[-1][1]:
             trace.pop()
         if not trace:
@@ -145,19 +161,25 @@ def assert_same(found: dict[Any, float], expected: dict[Any, float]) -> None:
         assert found[outcome] == pytest.approx(p, abs=1e-12)
 
 
+def end_of_all(mediator: Mediator, player: Player, chance: Draw) -> int:
+    return play_through(mediator, [player] * mediator.game.n_players, chance)[0]
+
+
 @checked
 @given(grown_games(most=40), seeds)
 def test_following_it_is_the_policy(game, seed):
     policy = random_policy(game, seed)
     expected = terminal_law(policy)
     for k, player in ((0, delegating), (1, delegating), (1, following), (math.inf, following)):
-        mediator = Mediator(game, policy, k)
-        players = [player] * game.n_players
-        found = law(lambda chance: play_through(mediator, players, chance)[0])  # noqa: B023
+        found = law(partial(end_of_all, Mediator(game, policy, k), player))
         assert_same(found, expected)
     payoffs = {z.node: z.payoffs for z in naive.terminals(game)}
     values = [sum(p * payoffs[z][i] for z, p in found.items()) for i in range(game.n_players)]
     assert values == pytest.approx(policy.values(), abs=1e-9)
+
+
+def end_with_phi(mediator: Mediator, i: int, phi: Modification, chance: Draw) -> int:
+    return against_followers(mediator, i, Modified(phi), chance)[0]
 
 
 @checked
@@ -169,14 +191,26 @@ def test_executing_phi_with_it_is_the_modified_policy(game, seed):
     for i, plex in enumerate(sequence_form(game).plexes):
         for k in all_k(game, i):
             phi = random_phi(RechistoryTree.build(plex, k), rng)
-            mediator = Mediator(game, policy, k)
+            found = law(partial(end_with_phi, Mediator(game, policy, k), i, phi))
+            assert_same(found, terminal_law(policy, i, phi))
 
-            def program(chance: Draw) -> int:
-                players = [delegating] * game.n_players
-                players[i] = Modified(phi)  # noqa: B023
-                return play_through(mediator, players, chance)[0]  # noqa: B023
 
-            assert_same(law(program), terminal_law(policy, i, phi))
+class Planned:
+    """A player who does what she has planned, whatever she is told if she asks."""
+
+    def __init__(self, plan: np.ndarray, asks: bool) -> None:
+        self.plan, self.asks = plan, asks
+
+    def __call__(self, play: Play, i: int, x: int) -> int:
+        if self.asks and play.advises(i):
+            play.recommend(i, x)
+        play.act(i, x, self.plan[x])
+        return int(self.plan[x])
+
+
+def end_and_deviations(mediator: Mediator, i: int, player: Player, chance: Draw) -> tuple[int, int]:
+    end, play = against_followers(mediator, i, player, chance)
+    return end, play.deviations(i)
 
 
 @checked
@@ -189,22 +223,12 @@ def test_not_asking_is_asking_and_not_listening(game, seed):
         plan = rng.integers(plex.n_actions)
         for k in (0, 1, 2, math.inf):
             mediator = Mediator(game, policy, k)
-
-            def run(chance: Draw, asks: bool) -> tuple[int, int]:
-                def plays(play: Play, i: int, x: int) -> int:
-                    if asks and play.advises(i):
-                        play.recommend(i, x)
-                    play.act(i, x, plan[x])  # noqa: B023
-                    return int(plan[x])  # noqa: B023
-
-                players = [delegating] * game.n_players
-                players[i] = plays  # noqa: B023
-                end, play = play_through(mediator, players, chance)  # noqa: B023
-                return end, play.deviations(i)  # noqa: B023
-
-            asked = law(lambda chance: run(chance, True))  # noqa: B023
-            assert_same(law(lambda chance: run(chance, False)), asked)  # noqa: B023
-            assert all(count <= k for _, count in asked)
+            one, other = (
+                law(partial(end_and_deviations, mediator, i, Planned(plan, asks)))
+                for asks in (True, False)
+            )
+            assert_same(other, one)
+            assert all(count <= k for _, count in one)
 
 
 class Wayward:
@@ -393,7 +417,7 @@ def test_only_where_she_can_be(mixture):
     x, y, elsewhere = after_pass(mixture.game)
     play = begin(mixture, math.inf)
     for request in (play.recommend, lambda i, x: play.act(i, x, 0)):
-        with pytest.raises(MediatorError, match="does not follow .* which is nothing yet"):
+        with pytest.raises(MediatorError, match=r"does not follow .* which is nothing yet"):
             request(0, y)
     play.recommend(0, x)
     for request in (play.recommend, lambda i, x: play.act(i, x, 0)):
@@ -599,37 +623,57 @@ def alike(one: list[Move], other: list[Move]) -> bool:
     return all(m[:2] == n[:2] for m, n in zip(one, other, strict=False))
 
 
-def expected_payoff(
-    policy: CorrelatedPolicy, k: float, i: int, moves: list[Move], then: Callable[..., int]
-) -> float:
-    """Of player i, given that she is told what ``moves`` say and makes all but the last of them.
+Then = Callable[[list[Move], int, int | None], int]
 
-    From the last on she does ``then(moves so far, infoset, recommendation or None)``.
-    """
-    game = policy.game
-    payoffs = {z.node: z.payoffs[i] for z in naive.terminals(game)}
-    mediator = Mediator(game, policy, k)
 
-    def program(chance: Draw) -> tuple[int, bool]:
-        done: list[Move] = []
+class Telling:
+    """A player who, if she is told what ``moves`` say, makes all but the last of them; and what
+    ``then(moves so far, infoset, recommendation or None)`` says from the last on."""
 
-        def player(play: Play, i: int, x: int) -> int:
-            told = play.recommend(i, x) if play.advises(i) else None
-            n = len(done)
-            if not alike([*done, Move(x, told, 0)], moves):
-                a = 0  # another story
-            else:
-                a = moves[n].action if n < len(moves) - 1 else then(done, x, told)
-            play.act(i, x, a)
-            done.append(Move(x, told, a))
-            return a
+    def __init__(self, moves: list[Move], then: Then) -> None:
+        self.moves, self.then = moves, then
+        self.done: list[Move] = []
 
-        players = [delegating] * game.n_players
-        players[i] = player
-        end, _ = play_through(mediator, players, chance)
-        return end, len(done) >= len(moves) and alike(done, moves)
+    def __call__(self, play: Play, i: int, x: int) -> int:
+        told = play.recommend(i, x) if play.advises(i) else None
+        n = len(self.done)
+        if not alike([*self.done, Move(x, told, 0)], self.moves):
+            a = 0  # another story
+        elif n < len(self.moves) - 1:
+            a = self.moves[n].action
+        else:
+            a = self.then(self.done, x, told)
+        play.act(i, x, a)
+        self.done.append(Move(x, told, a))
+        return a
 
-    here = {end: p for (end, same), p in law(program).items() if same}
+
+class Rest:
+    """Makes the n-th move as ``moves`` say and goes on as phi says."""
+
+    def __init__(self, moves: list[Move], phi: dict[Any, int]) -> None:
+        self.moves, self.phi = moves, phi
+
+    def __call__(self, done: list[Move], x: int, told: int | None) -> int:
+        if len(done) == len(self.moves) - 1:
+            return self.moves[-1].action
+        b = tuple(m.told for m in done if m.told is not None)
+        return self.phi[x, b] if told is None else self.phi[x, b, told]
+
+
+def end_if_told(
+    mediator: Mediator, i: int, moves: list[Move], then: Then, chance: Draw
+) -> tuple[int, bool]:
+    player = Telling(moves, then)
+    end, _ = against_followers(mediator, i, player, chance)
+    return end, len(player.done) >= len(moves) and alike(player.done, moves)
+
+
+def expected_payoff(mediator: Mediator, i: int, moves: list[Move], then: Then) -> float:
+    """Of player i, given that she is told what ``moves`` say; see :class:`Telling`."""
+    payoffs = {z.node: z.payoffs[i] for z in naive.terminals(mediator.game)}
+    found = law(partial(end_if_told, mediator, i, moves, then))
+    here = {end: p for (end, told), p in found.items() if told}
     return sum(p * payoffs[end] for end, p in here.items()) / sum(here.values())
 
 
@@ -645,9 +689,8 @@ def some_moves(policy: CorrelatedPolicy, k: float, i: int, seed: int) -> list[Mo
         moves.append(Move(x, told, a))
         return a
 
-    players = [delegating] * game.n_players
-    players[i] = player
-    play_through(Mediator(game, policy, k, seed), players, lambda p: int(rng.choice(len(p), p=p)))
+    mediator = Mediator(game, policy, k, seed)
+    against_followers(mediator, i, player, lambda p: int(rng.choice(len(p), p=p)))
     return moves
 
 
@@ -657,33 +700,24 @@ def test_hindsight_is_what_could_be_expected(game, seed):
     policy = random_policy(game, seed)
     for i, plex in enumerate(sequence_form(game).plexes):
         for k in (0, 1, 2):
-            hindsight = Hindsight(policy, i, k)
+            hindsight, mediator = Hindsight(policy, i, k), Mediator(game, policy, k)
             gap = certify(game, policy, k)[k]
             assert hindsight.best == pytest.approx(policy.values()[i] + gap.players[i], abs=1e-9)
             best = phi_as_naive(gap.witnesses[i].modification)
-            said = phi_as_naive(random_phi(RechistoryTree.build(plex, k), np.random.default_rng(1)))
+            any_phi = random_phi(RechistoryTree.build(plex, k), np.random.default_rng(seed))
             moves = some_moves(policy, k, i, seed)
             for n in range(1, len(moves) + 1):
                 part = moves[:n]
-
-                def by(phi: dict[Any, int]) -> Callable[..., int]:
-                    def then(done: list[Move], x: int, told: int | None) -> int:
-                        if len(done) == len(part) - 1:  # noqa: B023
-                            return part[-1].action  # noqa: B023
-                        b = tuple(m.told for m in done if m.told is not None)
-                        return phi[x, b] if told is None else phi[x, b, told]
-
-                    return then
-
                 at_best = hindsight.deviating(part)
-                found = expected_payoff(policy, k, i, part, by(best))
+                found = expected_payoff(mediator, i, part, Rest(part, best))
                 assert at_best == pytest.approx(found, abs=1e-9)
-                assert expected_payoff(policy, k, i, part, by(said)) <= at_best + 1e-9
+                found = expected_payoff(mediator, i, part, Rest(part, phi_as_naive(any_phi)))
+                assert found <= at_best + 1e-9
                 if part[-1].told is None:
                     with pytest.raises(ArgumentError, match="nothing was told"):
                         hindsight.following(part)
                     continue
-                followed = expected_payoff(policy, k, i, part, lambda done, x, told: told)
+                followed = expected_payoff(mediator, i, part, lambda done, x, told: told)
                 assert hindsight.following(part) == pytest.approx(followed, abs=1e-9)
 
 

@@ -19,7 +19,7 @@ from accord.game.library import (
     random_game,
     signalling,
 )
-from accord.game.tree import Game
+from accord.game.tree import TERMINAL, Game
 from accord.learning.kefr import KEFR, SelfPlay
 from accord.learning.run import METHODS, solve
 from accord.regret.wrhedge import WRHedge
@@ -60,8 +60,8 @@ def assert_sound(play: SelfPlay, kept=None) -> None:
 
 def scaled(game: Game, factor: float, shift: float = 0.0) -> Game:
     """The same game with other payoffs."""
-    ends = np.flatnonzero(game.player == -2)
-    reward = game.reward * factor
+    ends = np.flatnonzero(game.player == TERMINAL)
+    shifts = np.full((len(ends), game.n_players), shift)
     return Game.from_arrays(
         n_players=game.n_players,
         player=game.player,
@@ -70,7 +70,8 @@ def scaled(game: Game, factor: float, shift: float = 0.0) -> Game:
         infoset=game.infoset,
         chance_prob=game.chance_prob,
         reward_node=np.concatenate([game.reward_node, ends]),
-        reward=np.concatenate([reward, np.full((len(ends), game.n_players), shift)]),
+        reward=np.concatenate([game.reward * factor, shifts]),
+        chance_labels=game.chance_labels,
     )
 
 
@@ -87,7 +88,7 @@ def test_any_learning_rate(game, k, rate):
     assert_sound(play, kept)
     if rate <= 1e-12:  # nothing has happened yet
         np.testing.assert_allclose(kept, np.tile(kept[0], (300, 1)), atol=1e-9)
-    else:
+    elif rate >= 1.0:
         assert np.abs(kept - kept[0]).max() > 1e-3
     scale, multiplied = run(game, k, WRHedge(scale=rate), 300)
     assert_sound(scale, multiplied)

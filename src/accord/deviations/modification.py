@@ -107,8 +107,10 @@ class Modification:
         """``[n_sequences]`` the reach of phi o pi, where pi has ``behavior``."""
         reach = np.zeros(self.tree.plex.n_sequences)
         visits = np.zeros(self.tree.n_nodes)
-        _modify(self.tree.plex.arrays, self.tree.arrays, self.tree.first_row, self.choice,
-                behavior, visits, reach)  # fmt: skip
+        _modify(
+            self.tree.plex.arrays, self.tree.arrays, self.tree.node_infoset, self.tree.first_row,
+            self.choice, behavior, visits, reach,
+        )  # fmt: skip
         return reach
 
     def __repr__(self) -> str:
@@ -117,7 +119,14 @@ class Modification:
 
 @jit
 def _modify(
-    plex: Any, tree: Any, first_row: Any, choice: Any, behavior: Any, visits: Any, reach: Any
+    plex: Any,
+    tree: Any,
+    node_infoset: Any,
+    first_row: Any,
+    choice: Any,
+    behavior: Any,
+    visits: Any,
+    reach: Any,
 ) -> None:
     """Overwrite ``visits`` with the probability that phi is at each node if the game leads there,
     and ``reach`` with the sequence form of phi o pi."""
@@ -132,7 +141,7 @@ def _modify(
             chance = visits[above]
             if above != 0 and chance > 0.0:
                 # The parent's row is the recommendation; its cell says which action leads on.
-                y_first = plex.first_seq[_infoset_of(tree, above)]
+                y_first = plex.first_seq[node_infoset[above]]
                 seq = tree.rec_seq[node]
                 row = first_row[above] if seq == 0 else first_row[above] + seq - y_first
                 if y_first + choice[row] != plex.parent_seq[x]:
@@ -146,16 +155,3 @@ def _modify(
                     reach[first + choice[first_row[node] + r]] += chance * behavior[first + r]
             else:
                 reach[first + choice[first_row[node]]] += chance
-
-
-@jit
-def _infoset_of(tree: Any, node: int) -> int:
-    """The infoset of ``node``, by bisection."""
-    low, high = 0, len(tree.first_node) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if tree.first_node[middle] <= node:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -212,7 +212,7 @@ class _Evaluator:
         """
         tree, plex = self.tree, self.tree.plex
         self.obedient = np.empty(plex.n_infosets, np.int32)
-        _find_obedient(plex.arrays, tree.arrays, self.obedient)
+        _find_obedient(plex.arrays, plex.seq_infoset, tree.arrays, self.obedient)
         loss, total = np.empty(plex.n_sequences), np.empty(plex.n_sequences)
         loss[0] = self.total[0]
         told = np.arange(1, plex.n_sequences) - np.repeat(plex.first_seq[:-1], plex.n_actions)
@@ -353,7 +353,7 @@ def _witness_to_json(witness: Witness) -> dict[str, Any]:
 
 
 @jit
-def _find_obedient(plex: Any, tree: Any, obedient: Any) -> None:
+def _find_obedient(plex: Any, seq_infoset: Any, tree: Any, obedient: Any) -> None:
     """Overwrite ``obedient[x]`` with the rechistory at x of a player who was told what she did."""
     for x in range(len(plex.parent_seq)):
         seq = plex.parent_seq[x]
@@ -361,19 +361,6 @@ def _find_obedient(plex: Any, tree: Any, obedient: Any) -> None:
             above = tree.parent[node]
             if tree.rec_seq[node] != seq:
                 continue
-            if seq == 0 or above == obedient[_infoset_before(plex, seq)]:
+            if seq == 0 or above == obedient[seq_infoset[seq]]:
                 obedient[x] = node
                 break
-
-
-@jit
-def _infoset_before(plex: Any, seq: int) -> int:
-    """The infoset of ``seq``, by bisection."""
-    low, high = 0, len(plex.first_seq) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if plex.first_seq[middle] <= seq:
-            low = middle
-        else:
-            high = middle
-    return low
