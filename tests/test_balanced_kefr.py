@@ -11,6 +11,7 @@ import pytest
 
 import naive
 from accord.errors import ArgumentError, BudgetError
+from accord.game.builder import GameBuilder
 from accord.game.library import balanced, kuhn, library_game, matching_pennies
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import (
@@ -222,6 +223,20 @@ def test_the_simulator_plays_the_game() -> None:
         for i, payoff in enumerate(end.payoffs):
             loss = arrays.loss[arrays.infoset[end.node], i]
             assert loss == pytest.approx(naive.normalized_loss(game, i, payoff), abs=1e-12)
+
+
+def test_the_last_outcome_of_chance_takes_the_rounding() -> None:
+    """Ten times 0.1 is less than 1, and a draw may be as large as that."""
+    builder = GameBuilder("dice", players=1)
+    builder.chance({f"side {n}": 0.1 for n in range(10)})
+    builder.move(*((f"side {n}",) for n in range(10)), player="1", infoset="x", actions="a b")
+    for n in range(10):
+        builder.payoff((f"side {n}", "a"), n)
+        builder.payoff((f"side {n}", "b"), 0)
+    game = builder.build()
+    arrays = simulator(game, np.array([9.0]), np.array([1 / 9]))
+    assert sum([0.1] * 10) < 1.0
+    assert arrays.cumulative[:10].max() == arrays.cumulative[9] == 1.0
 
 
 # --- nobody sees more than she may ----------------------------------------------------------------

@@ -11,7 +11,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -122,15 +121,18 @@ def test_version() -> None:
     assert run("--version").stdout == f"accord {accord.__version__}\n"
 
 
-def test_help_is_quick() -> None:
-    """Within 0.7 s; the best of three, since others may be using the machine."""
-    taken = []
-    for _ in range(3):
-        start = time.perf_counter()
-        with process(["--help"]) as started:
-            started.communicate()
-        taken.append(time.perf_counter() - start)
-    assert min(taken) < 0.7
+def test_help_loads_nothing_heavy() -> None:
+    """What makes it quick: no compiler, no arrays, no games before a command runs."""
+    code = (
+        "import sys; from accord.cli.main import main; sys.argv = ['accord', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'numpy', 'scipy', 'pyspiel', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "solve" in done.stdout
 
 
 def test_completion_knows_commands_and_games() -> None:
@@ -280,7 +282,7 @@ def test_seconds() -> None:
 
 
 def test_a_run_is_a_folder(solved: Path) -> None:
-    names = ["certificate.json", "policy.npz", "progress.jsonl", "run.json"]
+    names = ["certificate.json", "checkpoint.npz", "policy.npz", "progress.jsonl", "run.json"]
     assert sorted(path.name for path in solved.iterdir()) == names
     asked = json.loads((solved / "run.json").read_text())
     game = accord.load_game(asked["asked"]["game"])
@@ -401,7 +403,10 @@ def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("solve", "Missing argument 'GAME'"),
+        ("solve", "give either a GAME to solve or --resume DIR"),
+        ("solve kuhn --resume here", "give either a GAME to solve or --resume DIR"),
+        ("solve --resume here -k 2", "-k cannot change when a run is resumed"),
+        ("solve --resume here", "a run folder must have this file"),
         ("solvee kuhn", "No such command 'solvee'. Did you mean 'solve'?"),
         ("--nonsense", "No such option"),
         ("solve kuhn --nonsense", "No such option"),
@@ -552,11 +557,13 @@ def test_compiling_is_announced_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
 def test_interruption() -> None:
     started = process(["solve", "kuhn", "--seconds", "60"])
-    time.sleep(3)
+    assert started.stderr is not None
+    while "iterations" not in started.stderr.readline():
+        pass
     started.send_signal(signal.SIGINT)
     output, errors = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert output == ""
+    assert "1-EFCE by prm+" in output
     said = [line for line in errors.splitlines() if not line.startswith("compiling")]
     assert said[-1] == "interrupted"
     assert "Traceback" not in errors

@@ -202,11 +202,12 @@ def chain(length: int, exits) -> Game:
 def test_a_chain_of_sixty_decisions(name, k):
     game = chain(60, range(60))
     assert sequence_form(game).plexes[0].horizon == 60
-    play, kept = run(game, k, MINIMIZERS[name], 200)
+    play, kept = run(game, k, MINIMIZERS[name], 100)
     assert_sound(play, kept)
-    before = play.gaps().max()
-    play.advance(2000)
-    assert play.gaps().max() < before
+    if name == "prm+":
+        before = play.gaps().max()
+        play.advance(1000)
+        assert play.gaps().max() < before / 2
 
 
 def test_a_chain_of_sixty_decisions_has_too_many_rechistories_at_infinity():

@@ -19,6 +19,7 @@ from accord.cli.games import games
 from accord.cli.info import info
 from accord.cli.learn import learn
 from accord.cli.play import play
+from accord.cli.report import report
 from accord.cli.solve import solve
 from accord.cli.terminal import say
 from accord.errors import AccordError
@@ -104,6 +105,7 @@ app.command(short_help="Compute a K-EFCE.")(solve)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
+app.command(short_help="Write a run as a page with plots and an inspector.")(report)
 app.command(short_help="Write a game or a policy in another format.")(convert)
 
 

@@ -23,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, MismatchError, ParseError, PolicyError
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -31,7 +32,7 @@ FORMAT = "accord-policy"
 VERSION = 1
 
 
-def save_policy(policy: CorrelatedPolicy, path: str | os.PathLike[str]) -> None:
+def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]) -> None:
     """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all."""
     target = Path(path)
     if target.suffix == ".json":
@@ -82,8 +83,17 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         raise
 
 
-def _to_json(policy: CorrelatedPolicy) -> dict[str, Any]:
-    form = sequence_form(policy.game)
+def _header(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
+    """What a file says first; of a game that is not known there is no digest."""
+    header: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if isinstance(policy, Mixture):
+        return {**header, "game": policy.name, "players": len(policy.plexes)}
+    game = policy.game
+    return {**header, "game": game.name, "digest": game.digest, "players": game.n_players}
+
+
+def _to_json(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
+    form = policy if isinstance(policy, Mixture) else sequence_form(policy.game)
     components = []
     for weight, behaviors in policy.components():
         players = [
@@ -99,26 +109,13 @@ def _to_json(policy: CorrelatedPolicy) -> dict[str, Any]:
             for plex, behavior in zip(form.plexes, behaviors, strict=True)
         ]
         components.append({"weight": weight, "policy": players})
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "game": policy.game.name,
-        "digest": policy.game.digest,
-        "players": policy.game.n_players,
-        "components": components,
-    }
+    return {**_header(policy), "components": components}
 
 
-def _to_arrays(policy: CorrelatedPolicy) -> dict[str, Any]:
-    form = sequence_form(policy.game)
-    arrays: dict[str, Any] = {
-        "format": np.array(FORMAT),
-        "version": np.array(VERSION),
-        "game": np.array(policy.game.name),
-        "digest": np.array(policy.game.digest),
-        "players": np.array(policy.game.n_players),
-        "weights": policy.weights,
-    }
+def _to_arrays(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
+    form = policy if isinstance(policy, Mixture) else sequence_form(policy.game)
+    arrays: dict[str, Any] = {key: np.array(value) for key, value in _header(policy).items()}
+    arrays["weights"] = policy.weights
     for i, (plex, part) in enumerate(zip(form.plexes, form.split(policy.behavior), strict=True), 1):
         arrays[f"infosets_{i}"] = np.array(list(plex.infoset_labels), dtype=np.str_)
         arrays[f"n_actions_{i}"] = plex.n_actions

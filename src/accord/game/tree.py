@@ -59,6 +59,7 @@ class Game:
     infoset_labels: tuple[Sequence[str], ...]  # per player [n_infosets], unique
     action_labels: tuple[Sequence[tuple[str, ...]], ...]  # per player [n_infosets][n_actions]
     chance_labels: Sequence[tuple[str, ...]]  # labels of chance outcomes; infoset points here
+    source: str | None = None  # what loads it again, if its name does not
 
     @classmethod
     def from_arrays(

@@ -45,7 +45,7 @@ def load_game(name: str | os.PathLike[str]) -> Game:
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 
-        return replace(read_efg(text), name=text)  # the name is how it can be loaded again
+        return replace(read_efg(text), source=text)
 
     from accord.game.library import LIBRARY, library_game
 

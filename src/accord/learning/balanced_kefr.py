@@ -201,11 +201,10 @@ class BalancedKEFR:
     def policy(self) -> Floats:
         """pi^t at every infoset, as a copy."""
         own = self.arrays
-        for x in range(self.tree.plex.n_infosets):
-            refresh(
-                x, self.iteration, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
-                self.method, self.learning_rate,
-            )  # fmt: skip
+        refresh_all(
+            0, self.tree.plex.n_infosets, self.iteration, own.infosets, own.nodes, own.behavior,
+            own.regret, own.scratch, self.method, self.learning_rate,
+        )  # fmt: skip
         return own.behavior.copy()
 
     def _must_be_playing(self) -> None:
@@ -322,18 +321,42 @@ def refresh(
     learning_rate: float,
 ) -> None:
     """Compute pi^t and M_b at ``x`` if this iteration has not yet; ancestors must be fresh."""
+    if infosets[x].stamp != t and decides(x, t, infosets, nodes, behavior):
+        if method == SWRHEDGE:
+            hedge_sampled(x, infosets, nodes, behavior, regret, scratch, learning_rate)
+        else:
+            match_sampled(x, infosets, nodes, behavior, regret, scratch)
+
+
+@jit
+def refresh_all(
+    first: int,
+    end: int,
+    t: int,
+    infosets: Any,
+    nodes: Any,
+    behavior: Any,
+    regret: Any,
+    scratch: Any,
+    method: int,
+    learning_rate: float,
+) -> None:
+    """:func:`refresh` at the infosets ``first .. end - 1`` of one player, all she has."""
+    for x in range(first, end):
+        refresh(x, t, infosets, nodes, behavior, regret, scratch, method, learning_rate)
+
+
+@jit
+def decides(x: int, t: int, infosets: Any, nodes: Any, behavior: Any) -> bool:
+    """Compute M_b at ``x`` for iteration t, and say whether there is a policy to compute too."""
     at = infosets[x]
-    if at.stamp == t:
-        return
     at.stamp = t
     for node in range(at.first_node, at.end_node):
         nodes[node].rec_reach = nodes[nodes[node].parent].rec_reach * behavior[nodes[node].rec_seq]
     if at.n_actions == 1:
         behavior[at.first_seq] = 1.0
-    elif method == SWRHEDGE:
-        hedge_sampled(x, infosets, nodes, behavior, regret, scratch, learning_rate)
-    else:
-        match_sampled(x, infosets, nodes, behavior, regret, scratch)
+        return False
+    return True
 
 
 @jit
@@ -397,14 +420,20 @@ def learn(
     if length <= target:
         return  # the play ended before the player got to that layer
     x, a = path[0, target], path[1, target]
-    if infosets[x].n_actions > 1:
-        if method == SWRHEDGE:
-            learn_sampled(x, a, episode, loss / followed, infosets, nodes, behavior, regret)
-        else:
-            observe_sampled(
-                x, a, episode, loss, followed, infosets, nodes, behavior, regret, baseline, scratch
-            )
-    if method != SWRHEDGE:
-        for layer in range(target, length):  # from the target on, the play was pi^t's
-            seq = infosets[path[0, layer]].first_seq + path[1, layer]
-            baseline[seq] += BASELINE_RATE * (loss - baseline[seq])
+    if method == SWRHEDGE:
+        learn_sampled(x, a, episode, loss / followed, infosets, nodes, behavior, regret)
+    else:
+        observe_sampled(
+            x, a, episode, loss, followed, infosets, nodes, behavior, regret, baseline, scratch
+        )
+        follow_losses(target, length, loss, path, infosets, baseline)
+
+
+@jit
+def follow_losses(
+    target: int, length: int, loss: float, path: Any, infosets: Any, baseline: Any
+) -> None:
+    """Move the baselines of what was played, from the target on, where the play was pi^t's."""
+    for layer in range(target, length):
+        seq = infosets[path[0, layer]].first_seq + path[1, layer]
+        baseline[seq] += BASELINE_RATE * (loss - baseline[seq])

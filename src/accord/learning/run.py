@@ -130,7 +130,7 @@ def solve(
     if folder is not None and not isinstance(method, str):
         raise ArgumentError("a run with a folder must name its method, so that it can be resumed")
     asked: dict[str, Any] = {
-        "game": game.name,
+        "game": game.source or game.name,
         "k": "inf" if math.isinf(checked_k(k)) else int(k),
         "method": method,
         "iterations": iterations,

@@ -13,17 +13,19 @@ from accord.learning.balanced_kefr import (
     SWRHEDGE,
     BalancedKEFR,
     bandit_learning_rate,
+    decides,
     explore,
+    follow_losses,
     join,
-    learn,
-    refresh,
+    refresh_all,
     sample,
 )
 from accord.learning.estimators import episodes_per_iteration
 from accord.learning.simulator import simulator
-from accord.regret.wrhedge import LARGEST_RATE
+from accord.regret.regret_matching import match_sampled, observe_sampled
+from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
 from accord.treeplex.form import SequenceForm
-from accord.treeplex.treeplex import Floats
+from accord.treeplex.treeplex import Floats, Treeplex
 
 
 class BanditSelfPlay:
@@ -49,20 +51,7 @@ class BanditSelfPlay:
     ) -> None:
         self.form, self.rng, self.method = form, rng, method
         self.iteration = 0
-        ks = [clipped_k(plex, k) for plex in form.plexes]
-        counts = [
-            episodes_per_iteration(plex.horizon, own)
-            for plex, own in zip(form.plexes, ks, strict=True)
-        ]
-        iterations = max(1, episodes // sum(counts))
-        rates = [
-            min(
-                LARGEST_RATE,
-                learning_rate_scale
-                * bandit_learning_rate(form.plexes, i, own, iterations, failure_prob),
-            )
-            for i, own in enumerate(ks)
-        ]
+        counts, rates = planned_rates(form.plexes, k, episodes, learning_rate_scale, failure_prob)
         self.joint = join(
             [
                 BalancedKEFR(plex, k, rate, method).arrays
@@ -73,6 +62,11 @@ class BanditSelfPlay:
         self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
         self._first_episode = np.cumsum([0, *counts])
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
+
+    @property
+    def n_sequences(self) -> int:
+        """Of all players together."""
+        return self.form.n_sequences
 
     @property
     def episodes_per_iteration(self) -> int:
@@ -92,6 +86,26 @@ class BanditSelfPlay:
         return rows
 
 
+def planned_rates(
+    plexes: tuple[Treeplex, ...],
+    k: SupportsIndex | float,
+    episodes: int,
+    learning_rate_scale: float,
+    failure_prob: float,
+) -> tuple[list[int], list[float]]:
+    """Each player's episodes per iteration, and her learning rate if ``episodes`` are played."""
+    ks = [clipped_k(plex, k) for plex in plexes]
+    counts = [
+        episodes_per_iteration(plex.horizon, own) for plex, own in zip(plexes, ks, strict=True)
+    ]
+    iterations = max(1, episodes // max(1, sum(counts)))
+    rates = [
+        learning_rate_scale * bandit_learning_rate(plexes, i, own, iterations, failure_prob)
+        for i, own in enumerate(ks)
+    ]
+    return counts, [min(rate, LARGEST_RATE) for rate in rates]
+
+
 @jit
 def _play_iterations(
     game: Any,
@@ -106,17 +120,24 @@ def _play_iterations(
     kept: Any,
     stride: int,
 ) -> int:
-    """The round-robin protocol; returns how many rows of ``kept`` it wrote."""
+    """The round-robin protocol; returns how many rows of ``kept`` it wrote.
+
+    What an episode does is :class:`BalancedKEFR`'s ``act`` and ``end_episode``, move by move. It is
+    written out because calls between kernels, each with many arrays, would take half of the time.
+    """
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
-    descendants, scratch, path = joint.descendants, joint.scratch, joint.path
+    descendants, baseline = joint.descendants, joint.baseline
+    scratch, path = joint.scratch, joint.path
     player, node_infoset, first_edge = game.player, game.infoset, game.first_edge
     child, cumulative, loss = game.child, game.cumulative, game.loss
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         if t % stride == 0:
             for i in range(len(rates)):
-                for x in range(first_infoset[i], first_infoset[i + 1]):
-                    refresh(x, t, infosets, nodes, behavior, regret, scratch, method, rates[i])
+                refresh_all(
+                    first_infoset[i], first_infoset[i + 1], t, infosets, nodes, behavior, regret,
+                    scratch, method, rates[i],
+                )  # fmt: skip
             kept[rows] = behavior
             rows += 1
         for active in range(len(rates)):
@@ -132,7 +153,13 @@ def _play_iterations(
                             edge += 1
                     else:
                         x = first_infoset[i] + node_infoset[node]
-                        refresh(x, t, infosets, nodes, behavior, regret, scratch, method, rates[i])
+                        if infosets[x].stamp != t and decides(x, t, infosets, nodes, behavior):
+                            if method == SWRHEDGE:
+                                hedge_sampled(
+                                    x, infosets, nodes, behavior, regret, scratch, rates[i]
+                                )
+                            else:
+                                match_sampled(x, infosets, nodes, behavior, regret, scratch)
                         if i == active:
                             a, factor = explore(
                                 x, draw, infosets, behavior, descendants, target, explores
@@ -145,9 +172,16 @@ def _play_iterations(
                             a = sample(x, draw, infosets, behavior)
                         edge += a
                     node = child[edge]
+                if length <= target:
+                    continue
                 cost = loss[node_infoset[node], active]
-                learn(
-                    episode, target, length, cost, followed, path, infosets, nodes,
-                    behavior, regret, joint.baseline, scratch, method,
-                )  # fmt: skip
+                x, a = path[0, target], path[1, target]
+                if method == SWRHEDGE:
+                    learn_sampled(x, a, episode, cost / followed, infosets, nodes, behavior, regret)
+                else:
+                    observe_sampled(
+                        x, a, episode, cost, followed, infosets, nodes, behavior, regret, baseline,
+                        scratch,
+                    )  # fmt: skip
+                    follow_losses(target, length, cost, path, infosets, baseline)
     return rows

@@ -179,14 +179,15 @@ def observe_sampled(
     """Add the regrets that ``episode`` estimates from playing ``a`` at ``x`` and losing ``loss``.
 
     ``followed`` is the probability with which pi^t took the actions before, where the episode did
-    not explore. The estimate of L(x, .) is taken around a ``baseline`` that predicts the loss
-    after each
-    action: [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A, over the probability
-    of the visit. Whatever the baseline, its mean is L(x, a'); the better it predicts, the less it
-    varies.
+    not explore. The estimate of L(x, .) is taken around a ``baseline`` that predicts the loss after
+    each action: [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A, over the
+    probability of the visit. Whatever the baseline, its mean is L(x, a'); the better it predicts,
+    the less it varies.
     """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
+    if n == 1:
+        return
     for r in range(n):
         scratch[r] = baseline[first + r] / n
     scratch[a] += loss - baseline[first + a]

@@ -283,6 +283,8 @@ def learn_sampled(
     """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
+    if n == 1:
+        return
     for node in range(at.first_node, at.end_node):
         if nodes[node].episode != episode:
             continue

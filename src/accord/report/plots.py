@@ -10,7 +10,9 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
@@ -20,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord.report.summary import bound_at
-from accord.report.words import number
+from accord.report.words import number, shortened, visible
 
 INK, MUTED, FAINT, PAPER = "#1b1f24", "#57606a", "#d8dee4", "#ffffff"
 SERIES = ("#0072b2", "#c8550a", "#00805d", "#a8447f", "#5b5bd6", "#7a6a00")
@@ -31,7 +33,7 @@ VARIABLES = {
     PAPER: "var(--paper)",
     **{colour: f"var(--p{i})" for i, colour in enumerate(SERIES)},
 }
-WIDE, NARROW = (8.0, 4.2), (4.3, 4.0)
+WIDE, HALF, NARROW = (10.4, 4.5), (5.4, 3.6), (4.0, 3.7)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 STYLE = {
@@ -75,8 +77,8 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
     per = _per_iteration(points) if learned else 1.0
     xs = [point["iteration"] * per for point in drawn]
     gaps = [point["gap"] for point in drawn]
-    with mpl.rc_context(STYLE):
-        figure, axes = _figure(narrow)
+    with _drawing():
+        figure, axes = _figure(NARROW if narrow else WIDE, 0.85 if narrow else 1.1)
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels = []
@@ -87,7 +89,7 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
             if not keep or not several:
                 continue
             axes.plot(*zip(*keep, strict=True), color=SERIES[i % len(SERIES)], lw=1.1, alpha=0.9)
-            labels.append((keep[-1][1], f"player {player}", SERIES[i % len(SERIES)]))
+            labels.append((keep[-1][1], _name(player), SERIES[i % len(SERIES)]))
         marker = "o" if len(drawn) < 3 else None
         axes.plot(xs, gaps, color=INK, lw=2.2, marker=marker, ms=4)
         labels.append((gaps[-1], "largest" if several else "gap", INK))
@@ -113,25 +115,25 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
     values = [value for gap in gaps for value in gap["players"] if value > FLOOR]
     if not values:
         return None
-    with mpl.rc_context(STYLE):
-        figure, axes = _figure(narrow, 0.8)
+    with _drawing():
+        figure, axes = _figure(NARROW if narrow else HALF, 0.8 if narrow else 1.0)
         axes.set_yscale("log")
         places = np.arange(len(gaps))
         players = summary["players"]
-        floor = min(values) / 4
+        lowest = len(values) < len(gaps) * len(players)
+        floor = min(values) / (4 if lowest else 1.5)
         for i, player in enumerate(players):
             shift = (i - (len(players) - 1) / 2) * 0.12
             ys = np.array([max(gap["players"][i], 0.0) for gap in gaps])
             zero = ys <= FLOOR
             colour = SERIES[i % len(SERIES)]
             axes.plot(places + shift, np.where(zero, np.nan, ys), color=colour, lw=1.0, alpha=0.5)
-            axes.plot(
-                (places + shift)[~zero], ys[~zero], "o", color=colour, ms=7, label=f"player {player}"
-            )
+            axes.plot((places + shift)[~zero], ys[~zero], "o", color=colour, ms=7)
             axes.plot(
                 (places + shift)[zero], np.full(zero.sum(), floor), "v", color=colour, ms=6, mfc=PAPER
             )
-        axes.set_ylim(floor / 1.6, max(values) * 2)
+        high = max(max(values) * 2, 12 * floor / 1.6)
+        axes.set_ylim(floor / 1.6, high)
         axes.set_xlim(-0.5, len(gaps) - 0.5)
         axes.set_xticks(places, [f"K = {'∞' if g['k'] == 'inf' else g['k']}" for g in gaps])
         axes.grid(visible=False, axis="x")
@@ -140,11 +142,14 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
             "gap by deviations allowed, payoff units", loc="left", fontsize=10, color=MUTED
         )
         if len(players) > 1:
-            axes.legend(
-                frameon=False, ncols=min(len(players), 3), loc="lower right",
-                bbox_to_anchor=(1.0, 1.0 if not narrow else -0.32), borderaxespad=0.2,
-                handletextpad=0.2, columnspacing=1.2, fontsize=9,
-            )  # fmt: skip
+            last = gaps[-1]["players"]
+            _end_labels(
+                axes,
+                [
+                    (last[i] if last[i] > FLOOR else floor, _name(player), SERIES[i % len(SERIES)])
+                    for i, player in enumerate(players)
+                ],
+            )
         return figure
 
 
@@ -169,8 +174,9 @@ def overlay(
             curves.append((rank, group["label"], runs))
     if not curves:
         return None
-    with mpl.rc_context(STYLE):
-        figure, axes = _figure(narrow, 1.1, right=0.69 if not narrow else 0.97)
+    with _drawing():
+        below = narrow or len(curves) > 10
+        figure, axes = _figure(NARROW if narrow else WIDE, 0.15 if below else 2.9)
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels, handles = [], []
@@ -180,7 +186,7 @@ def overlay(
             middle = np.exp(np.median(np.log(ys), axis=0))
             if len(runs) > 1:
                 axes.fill_between(grid, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.18, lw=0)
-            name = label if len(runs) == 1 else f"{label} ({len(runs)} seeds)"
+            name = _plain(label) if len(runs) == 1 else f"{_plain(label)} ({len(runs)} seeds)"
             handles += axes.plot(grid, middle, color=colour, ls=dash, lw=2.0, label=name)
             labels.append((float(middle[-1]), name, colour))
         every = [value for _, _, runs in curves for run in runs for _, value in run]
@@ -192,7 +198,7 @@ def overlay(
         axes.set_xlabel({"iteration": "iterations"}.get(x, x))
         unit = "payoff units" if y == "gap" else "share of the payoff range"
         axes.set_title(f"exact gap, {unit}", loc="left", fontsize=10, color=MUTED)
-        if narrow or len(curves) > 8:
+        if below:
             axes.legend(
                 handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(-0.02, -0.16),
                 fontsize=8.5,
@@ -204,7 +210,7 @@ def overlay(
 
 def to_png(figure: Figure) -> bytes:
     """A figure as a PNG file."""
-    with mpl.rc_context(STYLE):
+    with _drawing():
         file = io.BytesIO()
         FigureCanvasAgg(figure)
         figure.savefig(file, format="png", dpi=160, bbox_inches="tight", pad_inches=0.12)
@@ -213,7 +219,7 @@ def to_png(figure: Figure) -> bytes:
 
 def to_svg(figure: Figure) -> str:
     """A figure as an SVG file, with its text as text."""
-    with mpl.rc_context(STYLE):
+    with _drawing():
         file = io.StringIO()
         figure.savefig(
             file, format="svg", bbox_inches="tight", pad_inches=0.08,
@@ -222,10 +228,9 @@ def to_svg(figure: Figure) -> str:
         return file.getvalue()
 
 
-def to_inline(figure: Figure, name: str, label: str) -> str:
-    """A figure for the middle of a page: its colours are the page's, its ids its own."""
-    text = to_svg(figure)
-    text = text[text.index("<svg") :]
+def to_inline(svg: str, name: str, label: str) -> str:
+    """An SVG file for the middle of a page: its colours are the page's, its ids its own."""
+    text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, variable)
@@ -237,11 +242,22 @@ def to_inline(figure: Figure, name: str, label: str) -> str:
     return f'{head} role="img" aria-label="{label}">{rest}'.replace("xlink:href", "href")
 
 
-def _figure(narrow: bool, tall: float = 1.0, right: float | None = None) -> tuple[Figure, Any]:
-    width, height = NARROW if narrow else WIDE
-    figure = Figure(figsize=(width, height * tall))
-    axes = figure.add_axes((0.1, 0.13, (right or (0.86 if not narrow else 0.78)) - 0.1, 0.78))
-    axes.tick_params(length=0, pad=5)
+@contextmanager
+def _drawing() -> Iterator[None]:
+    """The style; and labels in letters that the font lacks are no reason to complain."""
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def _figure(size: tuple[float, float], margin: float) -> tuple[Figure, Any]:
+    """An empty chart with ``margin`` inches right of it."""
+    width, height = size
+    figure = Figure(figsize=size)
+    axes = figure.add_axes(
+        (0.6 / width, 0.55 / height, 1 - (0.6 + margin) / width, 1 - 0.95 / height)
+    )
+    axes.tick_params(which="both", length=0, pad=5)
     return figure, axes
 
 
@@ -259,10 +275,10 @@ def _draw_bound(
             color=MUTED, lw=1.3, ls=(0, (6, 2.5)),
         )  # fmt: skip
         axes.annotate(
-            "paper's bound", (xs[-1], at_end), xytext=(-4, 5), textcoords="offset points",
+            "paper's bound", (xs[-1], at_end), xytext=(-3, 9), textcoords="offset points",
             ha="right", va="bottom", color=MUTED, fontsize=9,
         )  # fmt: skip
-        return max(high, at_end * 2.5)
+        return max(high, at_end * 6)
     axes.annotate(
         f"↑ paper's bound: {number(at_end, 3)} at the end" + ("" if narrow else ", off the chart"),
         (0.99, 0.985), xycoords="axes fraction", ha="right", va="top", color=MUTED, fontsize=9,
@@ -290,7 +306,6 @@ def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:
 
 def _end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
     """Names at the right end of curves, moved apart where they would overlap."""
-    axes.figure.canvas.draw()
     bottom, top = axes.get_window_extent().y0, axes.get_window_extent().y1
     gap = 12 * axes.figure.dpi / 72
     places = []
@@ -345,3 +360,12 @@ def _per_iteration(points: list[dict[str, Any]]) -> float:
 
 def _k_text(summary: dict[str, Any]) -> str:
     return "∞" if summary["k"] == "inf" else str(summary["k"])
+
+
+def _name(player: str) -> str:
+    return _plain(f"player {shortened(player, 14)}")
+
+
+def _plain(text: str) -> str:
+    """A label as it is: no mathematics in it."""
+    return visible(text).replace("\n", " ").replace("$", r"\$")

@@ -133,8 +133,14 @@ def _gap(
 def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str, Any]:
     """A player's best deviation: its first place, the way there, and what follows."""
     plex, one = seen.form.plexes[i], seen.deviators[k][i]
+    numbers = {event.infoset: -1 for event in witness.first_deviations}
+    for x, label in enumerate(plex.infoset_labels):
+        if label in numbers:
+            numbers[label] = x
     places = [
         {
+            "x": (x := numbers[event.infoset]),
+            "action": list(plex.action_labels[x]).index(event.plays),
             "infoset": event.infoset,
             "told": event.told,
             "plays": event.plays,
@@ -147,7 +153,7 @@ def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str
     way: list[list[str]] = []
     if witness.first_deviations:
         first = witness.first_deviations[0]
-        x = list(plex.infoset_labels).index(first.infoset)
+        x = numbers[first.infoset]
         start = x, list(plex.action_labels[x]).index(first.told)
         way = [
             [plex.infoset_labels[y], plex.action_labels[y][a]] for y, a in plex.history(x)

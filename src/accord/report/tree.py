@@ -8,6 +8,8 @@ stands its probability. Classes, not colours: the page and the file each bring t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from accord.game.tree import CHANCE, NO_INFOSET, TERMINAL, Game
@@ -19,6 +21,7 @@ LARGEST_TREE = 200
 """Nodes."""
 
 ROW = 27
+LANE = 6.0
 LETTER = 6.3  # width of a letter at the size of the labels
 LABEL = 18  # letters of a label that are shown
 N_COLOURS = 6
@@ -58,27 +61,27 @@ def draw_tree(
     for below in children:
         below.sort(key=lambda node: int(game.action[node]))
     labels = {node: _edge_label(seen, node) for node in range(1, game.n_nodes)}
-    xs, ys, width, height = _layout(game, children, labels)
+    groups = _infosets(game)
+    place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
     payoffs = dict(zip(ends.tolist(), total_rewards(game, ends), strict=True))
-    parts = [_joint(xs, ys, player, nodes) for (player, _), nodes in _infosets(game).items()]
-    parts += [_edge(seen, node, xs, ys, labels[node], deviation) for node in labels]
+    parts = [_joint(place, key, nodes) for key, nodes in groups.items()]
+    parts += [_edge(seen, node, place, labels[node], deviation) for node in labels]
     for node in range(game.n_nodes):
+        x, y = place.xs[node], place.ys[node]
         if node in payoffs:
             text = "  ".join(signed(float(value)) for value in payoffs[node])
-            parts.append(
-                f'<text class="payoff" x="{xs[node] + 5:.1f}" y="{ys[node] + 4:.1f}">{text}</text>'
-            )
+            parts.append(f'<text class="payoff" x="{x + 6:.1f}" y="{y + 4:.1f}">{text}</text>')
         else:
-            parts.append(_node(game, node, xs[node], ys[node]))
+            parts.append(_node(game, node, x, y))
     style = STYLE + "".join(
         f".accord-tree .p{i} circle {{ fill: {colour}; }} "
         f".accord-tree .joint.p{i} {{ stroke: {colour}; }}\n"
         for i, colour in enumerate(COLOURS)
     )
     return (
-        f'<svg class="accord-tree" xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
-        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
+        f'<svg class="accord-tree" xmlns="http://www.w3.org/2000/svg" width="{place.width:.0f}" '
+        f'height="{place.height:.0f}" viewBox="0 0 {place.width:.0f} {place.height:.0f}" role="group" '
         f'aria-label="Game tree of {escape(game.name)}">'
         + (f"<style>{style}</style>" if standalone else "")
         + "\n".join(parts)
@@ -86,25 +89,60 @@ def draw_tree(
     )
 
 
+class _Places(NamedTuple):
+    """Where everything stands."""
+
+    xs: list[float]  # [n_nodes]
+    ys: list[float]
+    trunk: list[float]  # [n_nodes] how far edges go straight before they part
+    lane: dict[tuple[int, int], float]  # of each joined infoset: where its dashed line runs down
+    width: float
+    height: float
+
+
 def _layout(
-    game: Game, children: list[list[int]], labels: dict[int, tuple[str, str, float]]
-) -> tuple[list[float], list[float], float, float]:
-    """Where each node stands, and the size of the picture."""
+    game: Game,
+    children: list[list[int]],
+    labels: dict[int, tuple[str, str, float]],
+    groups: dict[tuple[int, int], list[int]],
+) -> _Places:
+    """Leaves in rows, nodes in columns, dashed lines in lanes right of their column."""
     depth = [0] * game.n_nodes
     for node in range(1, game.n_nodes):
         depth[node] = depth[int(game.parent[node])] + 1
+    ys = _rows(children)
+    rank, room = _lanes(groups, depth, ys)
     widest = [0.0] * (max(depth) + 1)
     for node, (text, _, _) in labels.items():
         widest[depth[node]] = max(widest[depth[node]], len(text) * LETTER + 34)
-    column = np.cumsum(widest) + 16
-    ys = [0.0] * game.n_nodes
+    column = [22.0]
+    for d in range(1, len(widest)):
+        column.append(column[-1] + LANE * room[d - 1] + widest[d])
+    leaf = [not below for below in children]
+    xs = [column[d] + (LANE * room[d] if end else 0) for d, end in zip(depth, leaf, strict=True)]
+    lane = {
+        key: column[max(depth[node] for node in nodes)] + 8 + LANE * rank[key]
+        for key, nodes in groups.items()
+    }
+    return _Places(
+        xs,
+        ys,
+        [LANE * room[d] for d in depth],
+        lane,
+        max(xs) + 8.5 * LETTER * game.n_players + 12,
+        20 + ROW * sum(leaf),
+    )
+
+
+def _rows(children: list[list[int]]) -> list[float]:
+    """Leaves one below the other, every other node in the middle of its children."""
+    ys = [0.0] * len(children)
     row = 0
-    order = [0]
-    for node in order:  # grows as it is read
-        order.extend(children[node])
     stack = [0]
+    order = []
     while stack:
         node = stack.pop()
+        order.append(node)
         if not children[node]:
             ys[node] = 20 + ROW * row
             row += 1
@@ -112,9 +150,26 @@ def _layout(
     for node in reversed(order):
         if children[node]:
             ys[node] = (ys[children[node][0]] + ys[children[node][-1]]) / 2
-    payoff_width = 9 * LETTER * game.n_players + 12
-    xs = [float(column[d]) for d in depth]
-    return xs, ys, float(column[-1]) + payoff_width, 20 + ROW * row
+    return ys
+
+
+def _lanes(
+    groups: dict[tuple[int, int], list[int]], depth: list[int], ys: list[float]
+) -> tuple[dict[tuple[int, int], int], list[int]]:
+    """A lane for each dashed line, none shared where they would overlap; lanes per column."""
+    rank: dict[tuple[int, int], int] = {}
+    room = [0] * (max(depth) + 1)
+    taken: dict[tuple[int, int], float] = {}  # (column, lane): down to where
+    for key, nodes in sorted(groups.items(), key=lambda item: min(ys[n] for n in item[1])):
+        at = max(depth[node] for node in nodes)
+        top, bottom = min(ys[n] for n in nodes), max(ys[n] for n in nodes)
+        lane = 0
+        while taken.get((at, lane), -1.0) >= top:
+            lane += 1
+        taken[at, lane] = bottom
+        rank[key] = lane
+        room[at] = max(room[at], lane + 1)
+    return rank, room
 
 
 def _edge_label(seen: Inspection, node: int) -> tuple[str, str, float]:
@@ -136,8 +191,7 @@ def _edge_label(seen: Inspection, node: int) -> tuple[str, str, float]:
 def _edge(
     seen: Inspection,
     node: int,
-    xs: list[float],
-    ys: list[float],
+    place: _Places,
     label: tuple[str, str, float],
     deviation: set[tuple[int, int, int]],
 ) -> str:
@@ -147,14 +201,15 @@ def _edge(
     text, whole, share = label
     marked = (player, x, int(game.action[node])) in deviation
     never = not share > 0
-    x0, y0, x1, y1 = xs[above], ys[above], xs[node], ys[node]
-    bend = x0 + 0.45 * min(60.0, x1 - x0)
+    x0, y0, x1, y1 = place.xs[above], place.ys[above], place.xs[node], place.ys[node]
+    part = x0 + place.trunk[above]
     width = 1.0 if never else 1.0 + 3.0 * share
     classes = "edge" + (" never" if never else "") + (" deviation" if marked else "")
+    start = f"M{x0:.1f} {y0:.1f}L{part:.1f} {y0:.1f}"
     return (
         f'<g class="{classes}"><title>{escape(whole)}</title>'
-        f'<path d="M{x0:.1f} {y0:.1f}C{bend:.1f} {y0:.1f} {x0 + 4:.1f} {y1:.1f} '
-        f'{x0 + 28:.1f} {y1:.1f}L{x1:.1f} {y1:.1f}" stroke-width="{width:.2f}"/>'
+        f'<path d="{start}C{part + 22:.1f} {y0:.1f} {part + 4:.1f} {y1:.1f} '
+        f'{part + 26:.1f} {y1:.1f}L{x1:.1f} {y1:.1f}" stroke-width="{width:.2f}"/>'
         f'<text x="{x1 - 8:.1f}" y="{y1 - 5:.1f}" text-anchor="end">{escape(text)}</text></g>'
     )
 
@@ -173,7 +228,7 @@ def _node(game: Game, node: int, x: float, y: float) -> str:
         f'aria-label="Inspect {escape(label)} of player {escape(who)}">'
         f"<title>player {escape(who)} at {escape(label)}</title>"
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
-        f'<text class="name" x="{x - 2:.1f}" y="{y + 16:.1f}" text-anchor="middle">'
+        f'<text class="name" x="{x + 3:.1f}" y="{y + 17:.1f}" text-anchor="end">'
         f"{escape(shortened(label, 12))}</text></g>"
     )
 
@@ -187,11 +242,14 @@ def _infosets(game: Game) -> dict[tuple[int, int], list[int]]:
     return {key: nodes for key, nodes in groups.items() if len(nodes) > 1}
 
 
-def _joint(xs: list[float], ys: list[float], player: int, nodes: list[int]) -> str:
-    nodes = sorted(nodes, key=lambda node: ys[node])
-    path = f"M{xs[nodes[0]]:.1f} {ys[nodes[0]]:.1f}"
-    for above, below in zip(nodes, nodes[1:], strict=False):
-        x0, y0, x1, y1 = xs[above], ys[above], xs[below], ys[below]
-        bulge = min(26.0, 8 + (y1 - y0) / 14)
-        path += f"Q{max(x0, x1) + bulge:.1f} {(y0 + y1) / 2:.1f} {x1:.1f} {y1:.1f}"
-    return f'<path class="joint p{player % N_COLOURS}" d="{path}"/>'
+def _joint(place: _Places, key: tuple[int, int], nodes: list[int]) -> str:
+    nodes = sorted(nodes, key=lambda node: place.ys[node])
+    lane = place.lane[key]
+    path = ""
+    for rank, node in enumerate(nodes):
+        x, y = place.xs[node], place.ys[node]
+        if rank:
+            path += f"L{lane:.1f} {y - 9:.1f}Q{lane:.1f} {y:.1f} {x:.1f} {y:.1f}"
+        if rank < len(nodes) - 1:
+            path += f"M{x:.1f} {y:.1f}Q{lane:.1f} {y:.1f} {lane:.1f} {y + 9:.1f}"
+    return f'<path class="joint p{key[0] % N_COLOURS}" d="{path}"/>'

@@ -6,7 +6,8 @@ import html
 import math
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-NOTIONS = {0: "NFCCE, coarse", 1: "EFCE", math.inf: "BCE, behavioural"}
+NOTIONS = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
+"""Names that K-EFCEs had before the paper."""
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -25,8 +26,8 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of one."""
-    return f"{number(100 * share, 3)} %"
+    """A share of one; a tiny one as a plain number."""
+    return f"{number(100 * share, 3)} %" if abs(share) >= 1e-6 or not share else number(share, 3)
 
 
 def signed(value: float) -> str:
@@ -55,8 +56,13 @@ def duration(seconds: float) -> str:
 
 
 def escape(text: object) -> str:
-    """Anything as text in HTML or SVG, attributes included; control characters are shown."""
-    return html.escape("".join(map(_visible, str(text))), quote=True)
+    """Anything as text in HTML or SVG, attributes included."""
+    return html.escape(visible(str(text)), quote=True)
+
+
+def visible(text: str) -> str:
+    """``text`` without characters that XML cannot hold: each is replaced by a picture of it."""
+    return "".join(map(_picture, text))
 
 
 def shortened(text: str, length: int) -> str:
@@ -67,9 +73,10 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
-def _visible(letter: str) -> str:
-    """What XML cannot hold is shown as a picture of it."""
+def _picture(letter: str) -> str:
     code = ord(letter)
-    if code < 32:
-        return chr(0x2400 + code) if letter not in "\t\n" else letter
-    return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF) else letter
+    if code < 32 and letter not in "\t\n":
+        return chr(0x2400 + code)
+    if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
+        return "\N{REPLACEMENT CHARACTER}"
+    return letter

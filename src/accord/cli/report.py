@@ -1,0 +1,66 @@
+"""``accord report``: a run, or several side by side, as a page and plots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.arguments import AsJson, complete_game
+from accord.cli.terminal import announced_compilation, print_json, print_text
+from accord.errors import ArgumentError
+
+COMPARISON = "comparison.html"
+
+
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            help="Folders of runs; several are compared.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The page to write; by default report.html in DIR, or comparison.html here.",
+        ),
+    ] = None,
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAME",
+            help="Where the game is, if not where the run found it.",
+            autocompletion=complete_game,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run as one HTML page that needs no network, with plots beside it as PNG and SVG.
+
+    The page has the convergence of the exact gap, the gaps for several K, the best deviations, and an
+    inspector of what is recommended at each infoset. Of several runs it has the curves, together.
+
+    \b
+    Examples:
+        accord report runs/kuhn
+        accord report runs/kuhn runs/learned --out comparison.html
+    """
+    if len(set(map(Path.absolute, folders))) < len(folders):
+        raise ArgumentError("each DIR must be given once")
+    with announced_compilation():
+        from accord.report.write import write_comparison, write_report
+
+        if len(folders) == 1:
+            written = write_report(folders[0], out, game)
+        else:
+            written = write_comparison(folders, out or Path(COMPARISON), game)
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+    else:
+        print_text(f"{written[0]}: open it in a browser")
+        print_text(f"beside it: {', '.join(path.name for path in written[1:])}")

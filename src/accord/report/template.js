@@ -1,0 +1,350 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.getElementById("inspector");
+  if (!root || !data.players) return;
+
+  const MOST = 300; // infosets listed at once
+  const MOST_NEXT = 40; // buttons per action
+  const state = { player: 0, infoset: 0, k: data.k };
+  const ks = data.ks;
+  const get = (id) => document.getElementById(id);
+
+  function make(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value !== null && value !== undefined) element.setAttribute(name, value);
+    }
+    element.append(...children.filter((child) => child !== null));
+    return element;
+  }
+
+  const superscript = (n) => [...String(n)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+  function num(value, digits = 4) {
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    let text;
+    if (size >= 1e-4 && size < 1e6) {
+      const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+      text = value.toLocaleString("en-US", { maximumFractionDigits: Math.min(places, 20) });
+    } else {
+      const [mantissa, power] = value.toExponential(digits - 1).split("e");
+      text = `${Number(mantissa)}×10${superscript(Number(power))}`;
+    }
+    return text.replace("-", "−");
+  }
+  const percent = (share) => (share >= 1e-6 || share === 0 ? `${num(100 * share, 3)} %` : num(share, 3));
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const kName = (k) => (k === "inf" ? "∞" : k);
+
+  // What follows what, once per player.
+  for (const player of data.players) {
+    for (const infoset of player.infosets) {
+      infoset.children = player.actions[infoset.actions].map(() => []);
+      infoset.reach = sum(infoset.prob);
+    }
+    player.roots = [];
+    player.infosets.forEach((infoset, x) => {
+      if (infoset.parent < 0) player.roots.push(x);
+      else player.infosets[infoset.parent].children[infoset.via].push(x);
+    });
+  }
+
+  // Long labels are shown by what is new in them: words that are not in `known`.
+  const wordsOf = (label) => label.match(/\[[^\]]*\]|[^\s,;|[\]]+[\s,;|]*|./gs) || [];
+  function shortened(label, known) {
+    if (label.length < 24) return label || "(no label)";
+    const fresh = wordsOf(label).filter((word) => !known.has(word)).join("");
+    return fresh && fresh.length < label.length ? `… ${fresh.trim()}` : label;
+  }
+  function shortLabels(labels, known) {
+    const short = labels.map((label) => shortened(label, known));
+    return new Set(short).size === short.length ? short : labels;
+  }
+  for (const player of data.players) {
+    const labels = player.infosets.map((infoset) => infoset.label);
+    const common = new Set(wordsOf(labels[0] || ""));
+    for (const label of labels) {
+      const own = new Set(wordsOf(label));
+      for (const word of common) if (!own.has(word)) common.delete(word);
+    }
+    player.short = shortLabels(labels, common);
+  }
+
+  // The best answer to a recommendation, ties to obeying.
+  function answer(infoset, told) {
+    const gains = infoset.gain[state.k][told];
+    let best = told;
+    gains.forEach((gain, a) => { if (gain > gains[best]) best = a; });
+    return { action: best, gain: gains[best] };
+  }
+
+  function segments(name, legend, options, chosen, choose) {
+    const box = make("div", { class: "segments" });
+    for (const [value, text] of options) {
+      const input = make("input", { type: "radio", name, value });
+      input.checked = value === String(chosen);
+      input.addEventListener("change", () => choose(value));
+      box.append(make("label", {}, input, text));
+    }
+    return make("fieldset", {}, make("legend", {}, legend), box);
+  }
+
+  function choosePlayer(value) {
+    state.player = Number(value);
+    state.infoset = 0;
+    get("find").value = "";
+    render();
+  }
+  const chooser = get("chooser");
+  chooser.append(segments("player", "Player", data.players.map((p, i) => [String(i), p.label]), 0, choosePlayer));
+  if (ks.length) {
+    chooser.append(segments("k", "Deviations allowed", ks.map((k) => [k, `K = ${kName(k)}`]), data.k, (k) => {
+      state.k = k;
+      renderPanel();
+    }));
+  }
+
+  // The list of infosets: one tab stop, arrows move.
+  const list = get("list");
+  function matching() {
+    const words = get("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [];
+    data.players[state.player].infosets.forEach((infoset, x) => {
+      const label = infoset.label.toLowerCase();
+      if (words.every((word) => label.includes(word))) found.push(x);
+    });
+    return found;
+  }
+  function renderList() {
+    const player = data.players[state.player];
+    const found = matching();
+    let shown = found.slice(0, MOST);
+    if (!shown.includes(state.infoset) && found.includes(state.infoset)) {
+      const at = Math.max(0, found.indexOf(state.infoset) - MOST / 2);
+      shown = found.slice(at, at + MOST);
+    }
+    list.replaceChildren(...shown.map((x) => {
+      const item = make("li", { role: "option", id: `option-${x}`, "aria-selected": x === state.infoset },
+        make("span", { title: player.infosets[x].label }, player.short[x]),
+        make("span", { title: "reached when everybody obeys" }, percent(player.infosets[x].reach)));
+      item.addEventListener("click", () => go(x, false));
+      return item;
+    }));
+    if (found.includes(state.infoset)) list.setAttribute("aria-activedescendant", `option-${state.infoset}`);
+    else list.removeAttribute("aria-activedescendant");
+    let note = `${found.length.toLocaleString("en-US")} of ${player.total.toLocaleString("en-US")} infosets`;
+    if (found.length > MOST) note += `; ${MOST} listed, type to narrow`;
+    if (player.infosets.length < player.total) {
+      note += `. This page holds the ${player.infosets.length.toLocaleString("en-US")} reached most often`;
+    }
+    get("count").textContent = note;
+    showSelected();
+  }
+  function showSelected() {
+    const item = list.querySelector('[aria-selected="true"]');
+    if (!item) return;
+    const top = item.offsetTop - list.offsetTop;
+    if (top < list.scrollTop || top + item.offsetHeight > list.scrollTop + list.clientHeight) {
+      list.scrollTop = top - list.clientHeight / 3;
+    }
+  }
+  list.addEventListener("keydown", (event) => {
+    const items = [...list.children];
+    const now = items.findIndex((item) => item.getAttribute("aria-selected") === "true");
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -items.length, End: items.length };
+    if (!(event.key in steps) || !items.length) return;
+    event.preventDefault();
+    const next = Math.min(items.length - 1, Math.max(0, now + steps[event.key]));
+    go(Number(items[next].id.slice("option-".length)), false);
+  });
+  get("find").addEventListener("input", renderList);
+  get("find").addEventListener("keydown", (event) => {
+    const found = event.key === "Enter" ? matching() : [];
+    if (found.length) go(found[0], false);
+  });
+
+  function go(x, clear = true) {
+    state.infoset = x;
+    if (clear && !matching().includes(x)) get("find").value = "";
+    if (!clear && get(`option-${x}`)) {
+      for (const item of list.children) item.setAttribute("aria-selected", item.id === `option-${x}`);
+      list.setAttribute("aria-activedescendant", `option-${x}`);
+      showSelected();
+    } else {
+      renderList();
+    }
+    renderPanel();
+  }
+  function goButton(x, text, title) {
+    const button = make("button", { type: "button", class: "go", "data-infoset": x, title }, text);
+    button.addEventListener("click", () => {
+      go(x);
+      get("panel").focus({ preventScroll: true });
+    });
+    return button;
+  }
+
+  function crumbs(player, x) {
+    const way = [];
+    for (let y = x; player.infosets[y].parent >= 0; y = player.infosets[y].parent) {
+      const infoset = player.infosets[y];
+      const above = player.infosets[infoset.parent];
+      way.unshift(make("li", {}, goButton(infoset.parent, player.short[infoset.parent], above.label),
+        ` ${player.actions[above.actions][infoset.via]}`));
+    }
+    way.unshift(make("li", {}, "start"));
+    way.push(make("li", { "aria-current": "step" }, "here"));
+    return make("ol", { class: "crumbs", "aria-label": "The way here" }, ...way);
+  }
+
+  function toldTable(infoset, actions) {
+    const names = ["told", "probability", "following earns", "best answer", "earns", "gain"];
+    const body = make("tbody");
+    actions.forEach((action, r) => {
+      const cells = [action];
+      const p = infoset.prob[r] / infoset.reach;
+      const bar = make("span", { class: "bar" }, make("i", { style: `width:${100 * p}%` }));
+      cells.push(make("span", {}, percent(p), bar));
+      if (infoset.follow[r] === null) {
+        cells.push("never told", "", "", "");
+      } else {
+        const best = answer(infoset, r);
+        cells.push(num(infoset.follow[r]));
+        cells.push(best.gain > 0 ? (best.action === r ? `${action} now, disobey later` : `${actions[best.action]} instead`) : "follow");
+        cells.push(num(infoset.follow[r] + best.gain));
+        cells.push(best.gain > 0 ? make("span", { class: "gain" }, `+${num(best.gain)}`) : "0");
+      }
+      body.append(make("tr", { "data-told": r }, ...cells.map((cell, i) =>
+        make("td", { class: i === 3 ? "act" : null, "data-name": cell === "" ? null : names[i] }, cell))));
+    });
+    return make("table", { class: "told" },
+      make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i === 3 ? "left" : null }, name)))), body);
+  }
+
+  function everyAnswer(infoset, actions) {
+    const rows = actions.map((action, r) => {
+      const gains = infoset.gain[state.k][r];
+      const best = infoset.follow[r] === null ? -1 : answer(infoset, r).action;
+      return make("tr", {}, make("th", { scope: "row" }, action), ...gains.map((gain, a) =>
+        make("td", { class: a === best ? "best" : a === r ? "told-here" : null },
+          gain === null ? "–" : num(infoset.follow[r] + gain))));
+    });
+    const head = make("tr", {}, make("th", { scope: "col" }, "told \\ plays"),
+      ...actions.map((action) => make("th", { scope: "col" }, action)));
+    return make("details", { id: "answers" }, make("summary", {}, "Every answer to every recommendation"),
+      make("p", { class: "note" }, "What she earns who is told the row, plays the column, and then does what is best for her with the deviations she has left."),
+      make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
+  }
+
+  function planTable(infoset, actions) {
+    if (!infoset.plan) return make("p", {}, "The other players and chance never let her get here.");
+    const best = infoset.plan.indexOf(Math.max(...infoset.plan));
+    return make("div", {},
+      make("p", { class: "note" }, "K = 0: she leaves the mediator before the game and is told nothing. This is what the best plan earns that comes here and plays an action, given that the others let her come here."),
+      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "plays"), make("th", { scope: "col" }, "earns"))),
+        make("tbody", {}, ...actions.map((action, a) =>
+          make("tr", {}, make("td", {}, action), make("td", { class: a === best ? "best" : null }, num(infoset.plan[a])))))));
+  }
+
+  function nextBox(player, infoset, actions) {
+    const known = new Set(wordsOf(infoset.label));
+    const rows = actions.map((action, a) => {
+      const below = infoset.children[a];
+      if (!below.length) return null;
+      const order = [...below].sort((x, y) => player.infosets[y].reach - player.infosets[x].reach);
+      const names = shortLabels(order.map((x) => player.infosets[x].label), known);
+      const buttons = order.slice(0, MOST_NEXT).map((x, i) => goButton(x, names[i], player.infosets[x].label));
+      const more = below.length > MOST_NEXT ? make("span", { class: "note" }, `and ${below.length - MOST_NEXT} more`) : null;
+      return make("div", {}, make("strong", {}, action), make("div", { class: "buttons" }, ...buttons, more));
+    }).filter(Boolean);
+    const hidden = infoset.hidden ? make("p", { class: "note" }, `${infoset.hidden} more that follow are not in this page.`) : null;
+    if (!rows.length) return make("div", {}, make("p", { class: "note" }, "This is her last decision."), hidden);
+    return make("div", {}, make("p", { class: "note" }, "Walk on: where she may decide next, after she plays"),
+      make("div", { class: "next" }, ...rows), hidden);
+  }
+
+  function renderPanel() {
+    const panel = get("panel");
+    const player = data.players[state.player];
+    const infoset = player.infosets[state.infoset];
+    panel.className = `panel c${state.player % 6}`;
+    if (!infoset) {
+      panel.replaceChildren(make("p", {}, `Player ${player.label} never decides.`));
+      mark();
+      return;
+    }
+    const actions = player.actions[infoset.actions];
+    const parts = [crumbs(player, state.infoset), make("h3", { id: "where" }, infoset.label || "(no label)")];
+    if (!(infoset.reach > 0)) {
+      parts.push(make("p", {}, `Player ${player.label} never gets here when everybody obeys, so there is nothing to tell her.`));
+      parts.push(make("p", { class: "note" }, `Actions: ${actions.join(", ")}`));
+    } else {
+      const earned = sum(infoset.prob.map((p, r) => (p > 0 && infoset.follow[r] !== null ? p * infoset.follow[r] : 0))) / infoset.reach;
+      parts.push(make("p", {}, `Player ${player.label} gets here in ${percent(infoset.reach)} of plays when everybody obeys. Following earns her ${num(earned)} from here.`));
+      if (state.k === "0") {
+        parts.push(toldOnly(infoset, actions), planTable(infoset, actions));
+      } else if (state.k) {
+        parts.push(toldTable(infoset, actions), everyAnswer(infoset, actions));
+      }
+    }
+    parts.push(nextBox(player, infoset, actions));
+    const open = get("answers") && get("answers").open;
+    panel.replaceChildren(...parts);
+    if (open && get("answers")) get("answers").open = true;
+    mark();
+  }
+  function toldOnly(infoset, actions) {
+    const body = make("tbody", {}, ...actions.map((action, r) => {
+      const p = infoset.prob[r] / infoset.reach;
+      return make("tr", { "data-told": r }, make("td", { "data-name": "told" }, action),
+        make("td", { "data-name": "probability" }, make("span", {}, percent(p), make("span", { class: "bar" }, make("i", { style: `width:${100 * p}%` })))),
+        make("td", { "data-name": "following earns" }, infoset.follow[r] === null ? "never told" : num(infoset.follow[r])));
+    }));
+    return make("table", { class: "told" }, make("thead", {}, make("tr", {},
+      ...["told", "probability", "following earns"].map((name) => make("th", { scope: "col" }, name)))), body);
+  }
+
+  // The drawn tree, if there is one, points to the same place.
+  const nodes = [...document.querySelectorAll(".accord-tree .node")];
+  function mark() {
+    for (const node of nodes) {
+      const here = Number(node.dataset.player) === state.player && Number(node.dataset.infoset) === state.infoset;
+      node.classList.toggle("chosen", here);
+    }
+  }
+  function inspectNode(player, x) {
+    state.player = player;
+    for (const input of chooser.querySelectorAll("input[name=player]")) input.checked = Number(input.value) === player;
+    get("find").value = "";
+    state.infoset = x;
+    render();
+  }
+  for (const node of nodes) {
+    const choose = () => {
+      inspectNode(Number(node.dataset.player), Number(node.dataset.infoset));
+      get("inspector").scrollIntoView();
+    };
+    node.addEventListener("click", choose);
+    node.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); }
+    });
+  }
+  for (const link of document.querySelectorAll("[data-go]")) {
+    const [player, label] = [Number(link.dataset.go), link.dataset.label];
+    const x = data.players[player].infosets.findIndex((infoset) => infoset.label === label);
+    if (x < 0) { link.replaceWith(...link.childNodes); continue; }
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      inspectNode(player, x);
+      get("inspector").scrollIntoView();
+      get("panel").focus({ preventScroll: true });
+    });
+  }
+
+  function render() {
+    renderList();
+    renderPanel();
+  }
+  render();
+})();
