@@ -10,6 +10,7 @@ demo: $(READY)
 	rm -rf runs/demo
 	$(BIN)/accord solve kuhn_poker -k 1 --iterations 2000 --out runs/demo
 	$(BIN)/accord certify kuhn_poker runs/demo/policy.npz -k 0 -k 1 -k inf
+	$(BIN)/accord report runs/demo
 
 test: $(READY) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile

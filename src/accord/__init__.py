@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from accord.equilibrium.files import load_policy as load_policy
     from accord.equilibrium.files import save_policy as save_policy
     from accord.equilibrium.gap import RegretMeter as RegretMeter
+    from accord.equilibrium.mediator import Mediator as Mediator
     from accord.errors import AccordError as AccordError
     from accord.errors import ArgumentError as ArgumentError
     from accord.errors import BudgetError as BudgetError
     from accord.errors import GameError as GameError
     from accord.errors import ImperfectRecallError as ImperfectRecallError
+    from accord.errors import MediatorError as MediatorError
     from accord.errors import MismatchError as MismatchError
     from accord.errors import MissingDependencyError as MissingDependencyError
     from accord.errors import NumericalError as NumericalError
@@ -62,6 +64,7 @@ _HOME = {
         "BudgetError",
         "GameError",
         "ImperfectRecallError",
+        "MediatorError",
         "MismatchError",
         "MissingDependencyError",
         "NumericalError",
@@ -88,6 +91,7 @@ _HOME = {
     "accord.equilibrium.files": ("load_policy", "save_policy"),
     "accord.equilibrium.gap": ("RegretMeter",),
     "accord.equilibrium.certificate": ("Certificate", "certify"),
+    "accord.equilibrium.mediator": ("Mediator",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -206,7 +206,7 @@ def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]
         elif i != me or delegated:
             a = session.move(i, x)
             if i == me:
-                print_text(f"\nYou are at {_shown(game.infoset_labels[i][x])}.")
+                print_text(_arrival(game.infoset_labels[i][x]))
                 print_text(f"The mediator plays {game.action_labels[i][x][a]} for you.")
         else:
             moves.append(_my_move(game, session, me, x))
@@ -219,7 +219,7 @@ def _my_move(game: Game, session: Play, me: int, x: int) -> Move:
     from accord.equilibrium.hindsight import Move
 
     actions = game.action_labels[me][x]
-    print_text(f"\nYou are at {_shown(game.infoset_labels[me][x])}.")
+    print_text(_arrival(game.infoset_labels[me][x]))
     told = session.recommend(me, x) if session.advises(me) else None
     if len(actions) == 1:
         print_text(f"Your only action is {actions[0]}.")
@@ -261,8 +261,9 @@ def _delegates() -> bool:
 
 
 def _read(prompt: str) -> str:
+    print(prompt, end="", flush=True)  # input would write it to standard error
     try:
-        answer = input(prompt).strip()
+        answer = input().strip()
     except (EOFError, KeyboardInterrupt):
         print_text()  # what comes next stands on a line of its own
         raise
@@ -288,7 +289,7 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
             continue
         actions = game.action_labels[me][move.infoset]
         lines.append(
-            f"At {_shown(game.infoset_labels[me][move.infoset])} you were told "
+            f"At {game.infoset_labels[me][move.infoset]!r} you were told "
             f"{actions[move.told]} and played {actions[move.action]}: following on from there was "
             f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
             f"{number(hindsight.deviating(moves[:n]))}."
@@ -297,11 +298,12 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
     return [*lines, f"The best {way} earns {number(hindsight.best)} on average."]
 
 
-def _shown(label: str) -> str:
-    """An infoset's label; one of several lines, such as a board, as a block."""
-    if "\n" not in label.strip():
-        return repr(label)
-    return "\n" + "\n".join(f"    {line}" for line in label.strip("\n").splitlines()) + "\n"
+def _arrival(label: str) -> str:
+    """Where the player is; a label of several lines, such as a board, stands as a block."""
+    lines = label.strip("\n").splitlines()
+    if len(lines) < 2:
+        return f"\nYou are at {label!r}."
+    return "\n".join(["\nYou are at", *(f"    {line}" for line in lines)])
 
 
 def _is_whole(text: str) -> bool:

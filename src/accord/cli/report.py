@@ -42,8 +42,8 @@ def report(
 ) -> None:
     """Write a run as one HTML page that needs no network, with plots beside it as PNG and SVG.
 
-    The page has the convergence of the exact gap, the gaps for several K, the best deviations, and an
-    inspector of what is recommended at each infoset. Of several runs it has the curves, together.
+    The page has the convergence of the exact gap, the gaps for several K, the best deviations, and
+    an inspector of what is recommended at each infoset. Of several runs it has all curves.
 
     \b
     Examples:

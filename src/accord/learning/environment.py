@@ -178,7 +178,7 @@ def discover(
             f"got {max_nodes} and {patience}"
         )
     rng = np.random.default_rng(seed)
-    trees = _traversed(env, max_nodes, rng) if hasattr(env, "clone") else None
+    trees = _traversed(env, max_nodes, rng) if getattr(env, "clone", None) else None
     if trees is None:
         trees = _played(env, patience, rng)
     return tuple(tree.treeplex() for tree in trees)
@@ -270,7 +270,7 @@ class Table:
         self.worst, self.best = bounds[:, 0], bounds[:, 1]
         if (self.worst > self.best).any():
             raise GameError(
-                f"{env.name}: the worst payoff must not be above the best; got {env.payoff_bounds!r}"
+                f"{env.name}: the worst payoff must not exceed the best; got {env.payoff_bounds!r}"
             )
         self._number = [
             {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.plexes
@@ -329,8 +329,8 @@ class Table:
         actions = tuple(self.env.actions())
         if actions != tuple(plex.action_labels[x]):
             raise MismatchError(
-                f"{self.env.name}: player {player}, infoset {label!r}: her treeplex has the actions "
-                f"{tuple(plex.action_labels[x])}; the environment has {actions}"
+                f"{self.env.name}: player {player}, infoset {label!r}: her treeplex has the "
+                f"actions {tuple(plex.action_labels[x])}; the environment has {actions}"
             )
         self._checked[i][x] = True
 

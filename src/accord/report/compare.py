@@ -1,8 +1,8 @@
 """Several runs side by side.
 
-Runs that differ in nothing but their seed are one group: one curve, with a band from the best to the
-worst of them. Gaps are compared in payoff units if all runs are of one game, and else as shares of
-each game's payoff range.
+Runs that differ in nothing but their seed are one group: one curve, with a band from the best to
+the worst of them. Gaps are compared in payoff units if all runs are of one game, and else as
+shares of each game's payoff range.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from accord.report.page import figure, fill_template, table
 from accord.report.runs import Run
-from accord.report.words import duration, escape, k_key, k_name, number, percent
+from accord.report.words import NOTHING, duration, escape, k_key, k_name, number, percent
 from accord.treeplex.form import sequence_form
 
 AXES = ("iteration", "episodes", "seconds")
@@ -60,29 +60,33 @@ def comparison_page(comparison: dict[str, Any], pictures: dict[str, str]) -> str
         f'<p class="lead">{_lead(rows)}</p></header>'
     ]
     unit = (
-        "Gaps are in payoff units."
+        "Exact gaps, in payoff units."
         if game
-        else "The runs are of several games, so gaps are shares of the payoff range."
+        else "Exact gaps. The runs are of several games, so gaps are shares of the payoff range."
     )
     for axis in comparison["axes"]:
         if axis in pictures:
-            caption = f"Exact gaps. {unit} A band spans all seeds of a group; its line is the median."
-            body.append(f"<section><h2>{TITLES[axis]}</h2>{figure(pictures, axis, caption)}</section>")
+            caption = f"{unit} A band spans all seeds of a group; its line is their median."
+            body.append(
+                f"<section><h2>{TITLES[axis]}</h2>{figure(pictures, axis, caption)}</section>"
+            )
     header = ["run", "game", "K", "method", "seed", "length", "gap", "share of range", "time"]
     cells = [
         [
             f'<th scope="row">{escape(row["folder"])}</th>',
             *(
-                f"<td>{cell}</td>"
-                for cell in (
-                    escape(row["game"]),
-                    escape(row["k"]),
-                    escape(row["method"]),
-                    "" if row["seed"] is None else escape(row["seed"]),
-                    row["length"],
-                    number(row["gap"]) if row["gap"] is not None else "–",
-                    percent(row["relative"]) if row["relative"] is not None else "–",
-                    "" if row["seconds"] is None else duration(row["seconds"]),
+                f"<td{' class=left' if rank in (0, 2) else ''}>{cell}</td>"
+                for rank, cell in enumerate(
+                    (
+                        escape(row["game"]),
+                        escape(row["k"]),
+                        escape(row["method"]),
+                        "" if row["seed"] is None else escape(row["seed"]),
+                        row["length"],
+                        number(row["gap"]) if row["gap"] is not None else NOTHING,
+                        percent(row["relative"]) if row["relative"] is not None else NOTHING,
+                        "" if row["seconds"] is None else duration(row["seconds"]),
+                    )
                 )
             ),
         ]
@@ -129,7 +133,9 @@ def _row(run: Run, name: str) -> dict[str, Any]:
     scale = [float(unit) for unit in sequence_form(run.game).leaves.loss_scale]
     players = run.result.get("players")
     episodes, iterations = run.result.get("episodes"), run.result.get("iterations")
-    length = f"{episodes:,} episodes" if run.learned and episodes else f"{iterations or 0:,} iterations"
+    length = (
+        f"{episodes:,} episodes" if run.learned and episodes else f"{iterations or 0:,} iterations"
+    )
     return {
         "name": name,
         "folder": str(run.folder),
@@ -145,21 +151,23 @@ def _row(run: Run, name: str) -> dict[str, Any]:
 
 
 def _names(runs: list[Run]) -> list[str]:
-    """What tells the groups apart, and only that: game, K, method, then any other option."""
+    """What tells the groups apart, and no more than that: the first options that do."""
     facts = []
     for run in runs:
-        options = {
-            name: value
-            for name, value in run.asked.items()
-            if name not in ("game", "k", "method", "seed") and value is not None
-        }
-        facts.append({"game": run.game.name, "K": k_key(run.k), "method": run.method, **options})
+        how = "learned" if run.learned else "solved"
+        main = {"game": run.game.name, "K": k_key(run.k), "method": run.method, "how": how}
+        taken = ("game", "k", "method", "seed")
+        facts.append({**main, **{n: v for n, v in run.asked.items() if n not in taken}})
     keys = list(dict.fromkeys(key for fact in facts for key in fact))
     differ = [key for key in keys if len({json.dumps(fact.get(key)) for fact in facts}) > 1]
-    main = [key for key in ("game", "K", "method") if key in differ] or ["method"]
-    names = [_joined(fact, main) for fact in facts]
-    if len(set(names)) < len(names):
-        names = [_joined(fact, [*main, *(k for k in differ if k not in main)]) for fact in facts]
+    used: list[str] = [key for key in ("game", "K", "method") if key in differ] or ["method"]
+    names = [_joined(fact, used) for fact in facts]
+    for key in differ:
+        if len(set(names)) == len(names):
+            break
+        if key not in used:
+            used.append(key)
+            names = [_joined(fact, used) for fact in facts]
     return names
 
 
@@ -170,7 +178,7 @@ def _joined(fact: dict[str, Any], keys: list[str]) -> str:
             continue
         if key == "K":
             parts.append(f"K = {'∞' if fact[key] == 'inf' else fact[key]}")
-        elif key in ("game", "method"):
+        elif key in ("game", "method", "how"):
             parts.append(str(fact[key]))
         else:
             parts.append(f"{key.replace('_', ' ')} {fact[key]}")

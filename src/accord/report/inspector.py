@@ -7,8 +7,8 @@ over components of weight, chance and everybody's reach. Given that, following t
 
 and a deviator who plays a now and then what is best for her, at most K deviations in all, earns
 ``follow[x, r] + gain[x, r, a]``. Both come from the sums U of ``equilibrium/gap.py`` at the
-rechistory of a player who has obeyed so far, divided by that probability. For K = 0 nothing is told:
-``plan[x, a]`` is what the best plan earns that comes to x and plays a there.
+rechistory of a player who has obeyed so far, divided by that probability. For K = 0 nothing is
+told: ``plan[x, a]`` is what the best plan earns that comes to x and plays a there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Floats, Ints, Treeplex
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
 
-LARGEST_DATA = 150_000
+LARGEST_DATA = 100_000
 """Numbers that a page holds: more than a megabyte of them helps nobody."""
 
 LEAST_PROB = 1e-290
@@ -176,7 +176,9 @@ def _player_data(seen: Inspection, i: int, ks: list[float], kept: Any) -> dict[s
         above = int(plex.seq_infoset[plex.parent_seq[x]])
         prob = obeyed.prob[seqs]
         told = prob > LEAST_PROB
-        follow = best - span * np.divide(obeyed.loss[seqs], prob, where=told, out=np.zeros(len(prob)))
+        follow = best - span * np.divide(
+            obeyed.loss[seqs], prob, where=told, out=np.zeros(len(prob))
+        )
         actions = sets.setdefault(tuple(plex.action_labels[x]), len(sets))
         infosets.append(
             {
@@ -214,7 +216,9 @@ def _gains(one: Deviator, x: int, prob: Floats, span: float) -> list[list[float 
     ]
 
 
-def _plan(one: Deviator, x: int, obeyed: Obeyed, best: float, span: float) -> list[float] | None:
+def _plan(
+    one: Deviator, x: int, obeyed: Obeyed, best: float, span: float
+) -> list[float | None] | None:
     """What each action earns in a plan made before the game that comes here."""
     there = float(obeyed.external[one.tree.plex.first_seq[x]])
     if there <= LEAST_PROB:
@@ -303,7 +307,7 @@ def _obedient_nodes(tree: RechistoryTree) -> Ints:
     return nodes
 
 
-def _rounded(values: Any) -> list[float]:
+def _rounded(values: Any) -> list[float | None]:
     return [_round(value) for value in values.tolist()]
 
 

@@ -1,7 +1,7 @@
 """The report of one run as one HTML page that loads nothing.
 
-Whatever comes from a game or a file goes through :func:`accord.report.words.escape`, or into the one
-JSON element that the page's script reads and shows as text only.
+Whatever comes from a game or a file goes through :func:`accord.report.words.escape`, or into the
+one JSON element that the page's script reads and shows as text only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from string import Template
 from typing import Any
 
 from accord.report.summary import bound_at
-from accord.report.words import NOTIONS, duration, escape, k_name, number, percent
+from accord.report.words import NOTHING, NOTIONS, duration, escape, k_name, number, percent
 
 N_COLOURS = 6
 
@@ -31,7 +31,7 @@ def run_page(summary: dict[str, Any], pictures: dict[str, str]) -> str:
         _convergence(summary, pictures),
         _gaps(summary, pictures),
         _deviations(summary),
-        _inspector(summary),
+        _file("inspector.html"),
         _tree(summary, pictures),
         _about(summary),
     ]
@@ -44,21 +44,18 @@ def run_page(summary: dict[str, Any], pictures: dict[str, str]) -> str:
             if "gap" in gap and _has_k(summary["inspector"], gap["k"])
         ],
     }
-    return fill_template(f"{summary['game']}: {NOTIONS.get(k, 'K-EFCE')}, K = {k_name(k)}", "\n".join(sections), data)
+    return fill_template(
+        f"{summary['game']}: {NOTIONS.get(k, 'K-EFCE')}, K = {k_name(k)}", "\n".join(sections), data
+    )
 
 
 def fill_template(title: str, body: str, data: dict[str, Any]) -> str:
     """A whole page around ``body``."""
-    here = files("accord.report")
-    css, js, page = (
-        here.joinpath(f"template.{kind}").read_text(encoding="utf-8")
-        for kind in ("css", "js", "html")
-    )
-    return Template(page).substitute(
+    return Template(_file("template.html")).substitute(
         title=escape(title),
         body=body,
-        css=css,
-        js=js,
+        css=_file("template.css"),
+        js=_file("template.js"),
         version=escape(version("accord")),
         data=json_in_html(data),
     )
@@ -74,7 +71,7 @@ def json_in_html(data: Any) -> str:
 
 def table(header: list[str], rows: list[list[str]], own: int | None = None) -> str:
     """A table; cells are HTML already. ``own`` is the row to be stressed."""
-    left = ['class="left"' in cell for cell in rows[0]] if rows else []
+    left = ["left" in cell and "class" in cell for cell in rows[0]] if rows else []
     head = "".join(
         f'<th scope="col"{" class=left" if rank < len(left) and left[rank] else ""}>{cell}</th>'
         for rank, cell in enumerate(header)
@@ -83,9 +80,8 @@ def table(header: list[str], rows: list[list[str]], own: int | None = None) -> s
         f"<tr{' class=own' if rank == own else ''}>{''.join(row)}</tr>"
         for rank, row in enumerate(rows)
     )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table>{inside}</table></div>'
 
 
 def figure(pictures: dict[str, str], name: str, caption: str) -> str:
@@ -112,9 +108,10 @@ def _head(summary: dict[str, Any]) -> str:
     gap = own.get("gap", summary["saved_gap"])
     kicker = f"{NOTIONS.get(k, 'K-EFCE')}, K = {k_name(k)},"
     effort = _effort(summary)
-    times = {0: "by ignoring the mediator", 1: "by disobeying once"}.get(
-        k, "by disobeying, however often" if summary["k"] == "inf" else f"by disobeying up to {k_name(k)} times"
-    )
+    times = f"by disobeying up to {k_name(k)} times"
+    if k in (0, 1) or summary["k"] == "inf":
+        often = {"0": "ignoring the mediator", "1": "disobeying once"}
+        times = f"by {often.get(summary['k'], 'disobeying, however often')}"
     if gap is None:
         lead = "The gap of the saved mixture was not recorded."
     elif gap <= 0:
@@ -122,12 +119,14 @@ def _head(summary: dict[str, Any]) -> str:
     else:
         share = f", {percent(own['relative'])} of the payoff range" if "relative" in own else ""
         lead = f"Nobody gains more than <strong>{number(gap)}</strong> {times}{share}."
-    pairs = [("gap of the saved mixture", "–" if gap is None else number(gap))]
+    pairs = [("gap of the saved mixture", NOTHING if gap is None else number(gap))]
     if summary["average_gap"] is not None:
         pairs.append(("gap of the full average", number(summary["average_gap"])))
     if summary["episodes"] is not None:
         pairs.append(("episodes", f"{summary['episodes']:,}"))
-    pairs.append(("iterations", "–" if summary["iterations"] is None else f"{summary['iterations']:,}"))
+    pairs.append(
+        ("iterations", NOTHING if summary["iterations"] is None else f"{summary['iterations']:,}")
+    )
     if summary["seconds"] is not None:
         pairs.append(("time", duration(summary["seconds"])))
     pairs.append(("components saved", f"{summary['components']:,}"))
@@ -150,7 +149,9 @@ def _convergence(summary: dict[str, Any], pictures: dict[str, str]) -> str:
         else "The exact gap of the average of all iterates so far."
     )
     zero = next((p for p in record if p["gap"] <= 0), None)
-    if zero is not None and all(p["gap"] <= 0 for p in record if p["iteration"] >= zero["iteration"]):
+    if zero is not None and all(
+        p["gap"] <= 0 for p in record if p["iteration"] >= zero["iteration"]
+    ):
         what += f" From iteration {zero['iteration']:,} on it is 0 and off any logarithmic axis."
     parts.append(figure(pictures, "convergence", f"{what} {_bound_words(summary)}"))
     return "".join(parts) + "</section>"
@@ -173,10 +174,11 @@ def _bound_words(summary: dict[str, Any]) -> str:
         words += ", the whole payoff range"
     constant = max(bound["constants"])
     if constant > 0 and record[-1]["gap"] > 0:
-        needed = (constant / record[-1]["gap"]) ** 2
+        needed = float(f"{(constant / record[-1]['gap']) ** 2:.2g}")
         words += (
-            f"; it guarantees the gap reached here after {number(needed, 2)} iterations. "
-            "It falls like one over the square root of the iterations, the slope −1/2"
+            f"; it guarantees the gap reached here after {number(needed)} iterations. "
+            "It falls like one over the square root of the iterations, the "
+            f"slope {number(-1)}/2"
         )
     return f"{words}."
 
@@ -232,7 +234,8 @@ def _payoffs(summary: dict[str, Any]) -> str:
                 f'<th scope="row">{_player(summary, i)}</th>',
                 f"<td>{number(value)}</td>",
                 f"<td>{number(low)}</td>",
-                f'<td><span class="span c{i % N_COLOURS}"><i style="left:{place:.2f}%"></i></span></td>',
+                f'<td><span class="span c{i % N_COLOURS}"><i style="left:{place:.2f}%"></i></span>'
+                "</td>",
                 f"<td>{number(high)}</td>",
             ]
         )
@@ -246,8 +249,9 @@ def _deviations(summary: dict[str, Any]) -> str:
     others = [d for d in summary["deviations"] if d["k"] != shown]
     cards = "".join(_card(summary, d) for d in sorted(own, key=lambda d: -d["gain"]))
     rest = "".join(
-        f"<tr><th scope=row>K = {k_name(_k(d['k']))}</th><td class=left>{_player(summary, d['player'])}"
-        f"</td><td>{number(d['gain'])}</td><td class=words>{_first_words(summary, d)}</td></tr>"
+        f"<tr><th scope=row>K = {k_name(_k(d['k']))}</th>"
+        f"<td class=left>{_player(summary, d['player'])}</td><td>{number(d['gain'])}</td>"
+        f"<td class=words>{_first_words(summary, d)}</td></tr>"
         for d in others
     )
     more = (
@@ -283,8 +287,8 @@ def _first_words(summary: dict[str, Any], deviation: dict[str, Any]) -> str:
     if deviation["places"]:
         first = deviation["places"][0]
         words = (
-            f"At {_link(i, first['infoset'])}, told <strong>{escape(first['told'])}</strong>, she plays "
-            f"<strong>{escape(first['plays'])}</strong> instead. She is told so there in "
+            f"At {_link(i, first['infoset'])}, told <strong>{escape(first['told'])}</strong>, she "
+            f"plays <strong>{escape(first['plays'])}</strong> instead. She is told so there in "
             f"{percent(first['probability'])} of plays, and gains {number(first['gain'])} by it."
         )
         more = len(deviation["places"]) - 1 + deviation["more_places"]
@@ -354,19 +358,6 @@ def _places(i: int, deviation: dict[str, Any]) -> str:
     )
 
 
-def _inspector(summary: dict[str, Any]) -> str:
-    return """<section id="inspector"><h2>Inspector</h2>
-<p>Pick a player and one of her infosets: what she is told there, what following earns, and what the best
-answer earns. All numbers are payoffs of the whole play, given that she is there by obeying and is told so.</p>
-<noscript><p class="note">The inspector needs JavaScript, which is part of this page.</p></noscript>
-<div id="chooser" class="chooser"></div>
-<div class="workbench"><div class="finder"><label for="find">Find an infoset</label>
-<input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="part of its label">
-<ul id="list" class="list" role="listbox" tabindex="0" aria-label="Infosets"></ul>
-<p id="count" class="note" aria-live="polite"></p></div>
-<div id="panel" class="panel" tabindex="-1" aria-live="polite" aria-label="The infoset"></div></div></section>"""
-
-
 def _tree(summary: dict[str, Any], pictures: dict[str, str]) -> str:
     if "tree" not in pictures:
         return (
@@ -407,6 +398,10 @@ def _effort(summary: dict[str, Any]) -> str:
         seed = f", seed {summary['seed']}" if summary["seed"] is not None else ""
         return f"learned from episodes by {escape(summary['method'])}{escape(seed)}"
     return f"solved by {escape(summary['method'])}"
+
+
+def _file(name: str) -> str:
+    return files("accord.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _player(summary: dict[str, Any], i: int) -> str:

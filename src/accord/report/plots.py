@@ -1,8 +1,8 @@
 """Plots: how the gap fell, the gaps by number of deviations, runs side by side.
 
-Each is drawn wide, for paper and screens, and narrow, for phones. Colours are Okabe and Ito's, which
-people with any colour vision can tell apart; curves are labelled where they end. Inside a page the
-colours become CSS variables, so that dark pages have dark plots.
+Each is drawn wide, for paper and screens, and narrow, for phones. Colours are close to Okabe and
+Ito's, which people with any colour vision can tell apart; curves are labelled where they end.
+Inside a page the colours become CSS variables, so that dark pages have dark plots.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -36,7 +37,7 @@ VARIABLES = {
 WIDE, HALF, NARROW = (10.4, 4.5), (5.4, 3.6), (4.0, 3.7)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.edgecolor": MUTED,
@@ -93,8 +94,7 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
         marker = "o" if len(drawn) < 3 else None
         axes.plot(xs, gaps, color=INK, lw=2.2, marker=marker, ms=4)
         labels.append((gaps[-1], "largest" if several else "gap", INK))
-        low, high = min(y for y, _, _ in labels), max(gaps)
-        low, high = min(low, min(gaps)) / 2, high * 2.2
+        low, high = min(*gaps, *(y for y, _, _ in labels)) / 2, 2.2 * max(gaps)
         _slope(axes, xs, gaps)
         high = _draw_bound(axes, summary["bound"], xs, per, high, narrow)
         last = xs[-1]
@@ -122,7 +122,7 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
         players = summary["players"]
         lowest = len(values) < len(gaps) * len(players)
         floor = min(values) / (4 if lowest else 1.5)
-        for i, player in enumerate(players):
+        for i in range(len(players)):
             shift = (i - (len(players) - 1) / 2) * 0.12
             ys = np.array([max(gap["players"][i], 0.0) for gap in gaps])
             zero = ys <= FLOOR
@@ -130,7 +130,12 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
             axes.plot(places + shift, np.where(zero, np.nan, ys), color=colour, lw=1.0, alpha=0.5)
             axes.plot((places + shift)[~zero], ys[~zero], "o", color=colour, ms=7)
             axes.plot(
-                (places + shift)[zero], np.full(zero.sum(), floor), "v", color=colour, ms=6, mfc=PAPER
+                (places + shift)[zero],
+                np.full(zero.sum(), floor),
+                "v",
+                color=colour,
+                ms=6,
+                mfc=PAPER,
             )
         high = max(max(values) * 2, 12 * floor / 1.6)
         axes.set_ylim(floor / 1.6, high)
@@ -185,7 +190,9 @@ def overlay(
             grid, ys = _common_grid(runs)
             middle = np.exp(np.median(np.log(ys), axis=0))
             if len(runs) > 1:
-                axes.fill_between(grid, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.18, lw=0)
+                axes.fill_between(
+                    grid, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.18, lw=0
+                )
             name = _plain(label) if len(runs) == 1 else f"{_plain(label)} ({len(runs)} seeds)"
             handles += axes.plot(grid, middle, color=colour, ls=dash, lw=2.0, label=name)
             labels.append((float(middle[-1]), name, colour))
@@ -299,7 +306,7 @@ def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:
     )  # fmt: skip
     middle = math.sqrt(begin * end)
     axes.annotate(
-        "slope −1/2", (middle, height / math.sqrt(middle)), xytext=(4, 3),
+        f"slope {number(-1)}/2", (middle, height / math.sqrt(middle)), xytext=(4, 3),
         textcoords="offset points", color=MUTED, fontsize=9,
     )  # fmt: skip
 
@@ -312,7 +319,7 @@ def _end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
     for value, text, colour in sorted(labels):
         y = float(axes.transData.transform((axes.get_xlim()[1], value))[1])
         places.append([min(max(y, bottom), top), text, colour])
-    for lower, upper in zip(places, places[1:], strict=False):
+    for lower, upper in pairwise(places):
         upper[0] = max(upper[0], lower[0] + gap)
     over = places[-1][0] - top if places else 0.0
     if over > 0:

@@ -1,9 +1,9 @@
 """A finished run, read back from its folder.
 
 What a report needs is in three files: ``run.json`` (what was asked, of which game), ``policy.npz``
-(the saved mixture) and ``progress.jsonl`` (the gap on the way). A run that learned from episodes has
-no gaps on the way; the saved iterates are evenly spaced, so the mixture of the first n of them is
-what an earlier end would have saved, and its gap is computed here.
+(the saved mixture) and ``progress.jsonl`` (the gap on the way). A run that learned from episodes
+has no gaps on the way; the saved iterates are evenly spaced, so the mixture of the first n of them
+is what an earlier end would have saved, and its gap is computed here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from accord.treeplex.values import immediate_loss, joint_reach
 POINTS = 30
 """How many prefixes of a mixture are measured when a run has recorded no gaps."""
 
-LARGEST_WORK = 2e10
+LARGEST_WORK = 1e10
 """Cells times components that a report may add up for one K: well under a minute."""
 
 
@@ -87,12 +87,14 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
     if content.get("digest") != loaded.digest:
         raise MismatchError(
             f"{folder} is a run of {content.get('game')!r} with digest "
-            f"{str(content.get('digest'))[:12]}; {name!r} has digest {loaded.digest[:12]}; give the "
-            "game it was made for with --game"
+            f"{str(content.get('digest'))[:12]}; {name!r} has digest {loaded.digest[:12]}; give "
+            "the game it was made for with --game"
         )
     path = folder / "policy.npz"
     if not path.exists():
-        raise ArgumentError(f"{folder} has no policy.npz: the run has not finished; resume it first")
+        raise ArgumentError(
+            f"{folder} has no policy.npz: the run has not finished; resume it first"
+        )
     policy = load_policy(path, loaded)
     k = math.inf if asked["k"] == "inf" else int(asked["k"])
     lines = _read_progress(folder / "progress.jsonl")
@@ -117,14 +119,18 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
 
 def too_much(policy: CorrelatedPolicy, k: float) -> str | None:
     """Why the gap at ``k`` is not worth computing for a report, if it is not."""
-    plexes = sequence_form(policy.game).plexes
-    cells = sum(count_rechistories(plex, k).cells for plex in plexes)
-    if cells * policy.n_components <= LARGEST_WORK:
+    if work(policy, k) <= LARGEST_WORK:
         return None
     return (
-        f"{cells:.3g} entries for each of {policy.n_components:,} components are more than a "
+        f"{work(policy, k) / policy.n_components:.3g} entries for each of {policy.n_components:,} components are more than a "
         "report adds up; accord certify does"
     )
+
+
+def work(policy: CorrelatedPolicy, k: float) -> float:
+    """Cells times components: what the gap at ``k`` takes."""
+    plexes = sequence_form(policy.game).plexes
+    return sum(count_rechistories(plex, k).cells for plex in plexes) * policy.n_components
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
@@ -234,7 +240,9 @@ def _measured(
     when = set(np.unique(np.geomspace(1, count, POINTS).round().astype(int)).tolist())
     iterations = int(result.get("iterations") or count)
     per_iteration = result.get("episodes_per_iteration")
-    clock = [(line["iteration"], line["seconds"]) for line in lines if "seconds" in line]
+    clock = [line for line in lines if "iteration" in line and "seconds" in line]
+    times = [float(line["iteration"]) for line in clock]
+    seconds = [float(line["seconds"]) for line in clock]
     points = []
     for c, (weight, behaviors) in enumerate(policy.components(), 1):
         reach = joint_reach(form.plexes, behaviors)
@@ -249,7 +257,7 @@ def _measured(
                 at,
                 None if per_iteration is None else at * int(per_iteration),
                 tuple(m.regret() * float(s) for m, s in zip(meters, spans, strict=True)),
-                float(np.interp(at, *zip(*clock, strict=True))) if clock else None,
+                float(np.interp(at, times, seconds)) if clock else None,
             )
         )
     return tuple(points)

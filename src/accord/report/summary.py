@@ -18,7 +18,7 @@ from accord.learning.learn import learn
 from accord.learning.plan import bandit_regret_bound, regret_bound
 from accord.regret.wrhedge import paper_learning_rate
 from accord.report.inspector import Inspection, inspect, inspector_data, steps
-from accord.report.runs import Run, too_much
+from accord.report.runs import Run, too_much, work
 from accord.report.words import k_key
 from accord.treeplex.form import SequenceForm, sequence_form
 
@@ -27,6 +27,9 @@ SHOWN = (0, 1, 2, math.inf)
 
 MOST_STEPS = 40
 FAILURE_PROB = float((learn.__kwdefaults__ or {})["failure_prob"])
+QUICK = 1e9
+"""Cells times components up to which the inspector shows a K that is not the run's own."""
+
 LONG = 10**60
 """Iterations after which no bound is still the whole payoff range."""
 
@@ -37,7 +40,7 @@ def summarise(run: Run) -> tuple[dict[str, Any], Inspection]:
     refused = _refusals(run)
     wanted = [k for k in sorted({*SHOWN, run.k}) if k not in refused]
     certificate = certify(run.game, run.policy, wanted)
-    seen = inspect(run.policy, wanted)
+    seen = inspect(run.policy, [k for k in wanted if k == run.k or work(run.policy, k) <= QUICK])
     spans = [float(span) for span in form.leaves.payoff_range]
     scale = [float(unit) for unit in form.leaves.loss_scale]
     result = run.result
@@ -132,7 +135,8 @@ def _gap(
 
 def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str, Any]:
     """A player's best deviation: its first place, the way there, and what follows."""
-    plex, one = seen.form.plexes[i], seen.deviators[k][i]
+    plex = seen.form.plexes[i]
+    one = seen.deviators[k][i] if k in seen.deviators else None
     numbers = {event.infoset: -1 for event in witness.first_deviations}
     for x, label in enumerate(plex.infoset_labels):
         if label in numbers:
@@ -155,11 +159,11 @@ def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str
         first = witness.first_deviations[0]
         x = numbers[first.infoset]
         start = x, list(plex.action_labels[x]).index(first.told)
-        way = [
-            [plex.infoset_labels[y], plex.action_labels[y][a]] for y, a in plex.history(x)
-        ]
-    found, more = [], 0
-    if start is not None or (one.tree.k == 0 and plex.n_infosets and witness.gain > 0):
+        way = [[plex.infoset_labels[y], plex.action_labels[y][a]] for y, a in plex.history(x)]
+    found: list[dict[str, Any]] = []
+    more = 0
+    plans = not k and plex.n_infosets and witness.gain > 0
+    if one is not None and (start is not None or plans):
         found, more = steps(one, start, MOST_STEPS)
     return {
         "k": k_key(k),

@@ -33,7 +33,7 @@
     }
     return text.replace("-", "−");
   }
-  const percent = (share) => (share >= 1e-6 || share === 0 ? `${num(100 * share, 3)} %` : num(share, 3));
+  const percent = (share) => (share >= 1e-6 || share === 0 ? `${num(100 * share, 3)}\u00a0%` : num(share, 3));
   const sum = (values) => values.reduce((a, b) => a + b, 0);
   const kName = (k) => (k === "inf" ? "∞" : k);
 

@@ -8,6 +8,7 @@ stands its probability. Classes, not colours: the page and the file each bring t
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +82,8 @@ def draw_tree(
     )
     return (
         f'<svg class="accord-tree" xmlns="http://www.w3.org/2000/svg" width="{place.width:.0f}" '
-        f'height="{place.height:.0f}" viewBox="0 0 {place.width:.0f} {place.height:.0f}" role="group" '
+        f'height="{place.height:.0f}" viewBox="0 0 {place.width:.0f} {place.height:.0f}" '
+        'role="group" '
         f'aria-label="Game tree of {escape(game.name)}">'
         + (f"<style>{style}</style>" if standalone else "")
         + "\n".join(parts)
@@ -184,7 +186,11 @@ def _edge_label(seen: Inspection, node: int) -> tuple[str, str, float]:
         name = game.action_labels[player][x][a]
         told = seen.recommended(player, x)
         share = float("nan") if told is None else float(told[a])
-    shown = "" if share != share else f" {number(share, 2) if share > 5e-4 or not share else '<.001'}"
+    shown = (
+        ""
+        if math.isnan(share)
+        else f" {number(share, 2) if share > 5e-4 or not share else '<.001'}"
+    )
     return f"{shortened(name, LABEL)}{shown}", f"{name}{shown}", share
 
 
@@ -218,7 +224,8 @@ def _node(game: Game, node: int, x: float, y: float) -> str:
     player = int(game.player[node])
     if player == CHANCE:
         return (
-            f'<g class="chance"><title>chance</title><circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/></g>'
+            '<g class="chance"><title>chance</title>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/></g>'
         )
     label = game.infoset_labels[player][int(game.infoset[node])]
     who = game.player_labels[player]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import html
 import math
 
+MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-NOTIONS = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
+NOTIONS: dict[float, str] = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
 """Names that K-EFCEs had before the paper."""
 
 
 def number(value: float, digits: int = 4) -> str:
     """At most ``digits`` significant digits, powers of ten where they are shorter."""
     if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value).replace("-", "−").replace("inf", "∞")
+        return "0" if value == 0 else str(value).replace("-", MINUS).replace("inf", "∞")
     if 1e-4 <= abs(value) < 1e6:
         places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
         text = f"{value:,.{places}f}"
@@ -21,13 +22,17 @@ def number(value: float, digits: int = 4) -> str:
     else:
         mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
         mantissa = mantissa.rstrip("0").rstrip(".")
-        text = f"{mantissa}×10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return text.replace("-", "−")
+        text = f"{mantissa}{TIMES}10{str(int(power)).translate(SUPERSCRIPTS)}"
+    return text.replace("-", MINUS)
 
 
 def percent(share: float) -> str:
     """A share of one; a tiny one as a plain number."""
-    return f"{number(100 * share, 3)} %" if abs(share) >= 1e-6 or not share else number(share, 3)
+    return (
+        f"{number(100 * share, 3)}\N{NO-BREAK SPACE}%"
+        if abs(share) >= 1e-6 or not share
+        else number(share, 3)
+    )
 
 
 def signed(value: float) -> str:

@@ -35,10 +35,14 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
     run = read_run(folder, game)
     summary, seen = summarise(run)
     figures = {
-        "convergence": (plots.convergence, f"The gap of {run.game.name} against the length of the run"),
+        "convergence": (
+            plots.convergence,
+            f"The gap of {run.game.name} against the length of the run",
+        ),
         "gaps": (plots.gaps_by_k, "Each player's gap for each number of deviations"),
     }
-    inline, content = {}, {}
+    inline: dict[str, str] = {}
+    content: dict[str, bytes] = {}
     for name, (draw, label) in figures.items():
         wide, narrow = draw(summary), draw(summary, narrow=True)
         if wide is None or narrow is None:
@@ -56,7 +60,8 @@ def write_comparison(folders: list[Path], out: Path, game: str | None = None) ->
     page = _checked(out, None)
     known: dict[str, Any] = {}
     comparison = compare([read_run(folder, game, known) for folder in folders])
-    inline, content = {}, {}
+    inline: dict[str, str] = {}
+    content: dict[str, bytes] = {}
     for x in comparison["axes"]:
         groups = [group for group in comparison["groups"] if x in group["axes"]]
         wide = plots.overlay(groups, x, comparison["unit"])
