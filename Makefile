@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test lint kernels clean
+.PHONY: demo test lint docs clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -12,18 +13,25 @@ demo: $(READY)
 	$(BIN)/accord certify kuhn_poker runs/demo/policy.npz -k 0 -k 1 -k inf
 	$(BIN)/accord report runs/demo
 
-test: $(READY) lint
+test: $(READY) lint docs
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache $(BIN)/python -m pytest -n 2 --dist loadfile -m kernels
 
 lint: $(READY)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools
 	$(BIN)/mypy
+
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 clean:

@@ -27,7 +27,7 @@ from accord.learning.balanced_kefr import (
     sample,
 )
 from accord.learning.self_play import BanditSelfPlay
-from accord.learning.simulator import simulator
+from accord.learning.simulator import draw_edge, simulator
 from accord.regret.wrhedge import LARGEST_RATE
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
@@ -237,6 +237,22 @@ def test_the_last_outcome_of_chance_takes_the_rounding() -> None:
     arrays = simulator(game, np.array([9.0]), np.array([1 / 9]))
     assert sum([0.1] * 10) < 1.0
     assert arrays.cumulative[:10].max() == arrays.cumulative[9] == 1.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 10, 100, 1000])
+def test_draws_of_chance(size: int) -> None:
+    """The outcome whose share of [0, 1) holds the draw; never one that cannot be."""
+    rng = np.random.default_rng(size)
+    law = rng.random(size) * (rng.random(size) < 0.7)
+    law[rng.integers(size)] = 1.0
+    ends = np.cumsum(law / law.sum())
+    ends[-1] = 1.0
+    padded = np.concatenate([[0.5, 1.0], ends, [0.3, 1.0]])  # edges of other nodes around it
+    draws = np.concatenate([[0.0, 1.0 - 2**-53], rng.random(300), ends[:-1]])
+    for draw in draws[draws < 1.0]:
+        edge = draw_edge(2, 2 + size, draw, padded) - 2
+        assert edge == np.searchsorted(ends, draw, side="right")
+        assert np.diff([0.0, *ends])[edge] > 0.0
 
 
 # --- nobody sees more than she may ----------------------------------------------------------------

@@ -43,7 +43,15 @@ if TYPE_CHECKING:
     from accord.interop.efg import write_efg as write_efg
     from accord.interop.load import load_game as load_game
     from accord.interop.openspiel import load_openspiel as load_openspiel
+    from accord.interop.openspiel_env import OpenSpielEnvironment as OpenSpielEnvironment
+    from accord.interop.pettingzoo import PettingZooEnvironment as PettingZooEnvironment
+    from accord.learning.balanced_kefr import BalancedKEFR as BalancedKEFR
+    from accord.learning.environment import Environment as Environment
+    from accord.learning.environment import discover as discover
     from accord.learning.kefr import KEFR as KEFR
+    from accord.learning.learn import Learned as Learned
+    from accord.learning.learn import LearnedByPlay as LearnedByPlay
+    from accord.learning.learn import learn as learn
     from accord.learning.plan import Plan as Plan
     from accord.learning.plan import plan as plan
     from accord.learning.run import Solution as Solution
@@ -76,6 +84,8 @@ _HOME = {
     "accord.game.pomg": ("POMG",),
     "accord.interop.load": ("load_game",),
     "accord.interop.openspiel": ("load_openspiel",),
+    "accord.interop.openspiel_env": ("OpenSpielEnvironment",),
+    "accord.interop.pettingzoo": ("PettingZooEnvironment",),
     "accord.interop.efg": ("read_efg", "write_efg"),
     "accord.treeplex.treeplex": ("Treeplex",),
     "accord.treeplex.leaves": ("LeafTable",),
@@ -85,6 +95,9 @@ _HOME = {
     "accord.regret.wrhedge": ("WRHedge",),
     "accord.regret.regret_matching": ("RegretMatching",),
     "accord.learning.kefr": ("KEFR",),
+    "accord.learning.balanced_kefr": ("BalancedKEFR",),
+    "accord.learning.environment": ("Environment", "discover"),
+    "accord.learning.learn": ("Learned", "LearnedByPlay", "learn"),
     "accord.learning.run": ("Solution", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import accord
 from griffe import Attribute, Class, Extension, Object
+
+import accord
 
 ROLE = re.compile(r":(?:class|func|meth|data|attr):`~?([\w.]+)`")
 BRACKETS = re.compile(r"(?<!`)\w*(?:\[[^\]]*\])+(?!`)")

@@ -13,10 +13,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """MkDocs: replace the mark by the output of ``--help``."""
     if MARK not in markdown:
         return markdown
-    from accord.cli.main import app
     from typer.main import get_command
 
-    names = list(getattr(get_command(app), "commands"))
+    from accord.cli.main import app
+
+    names = list(get_command(app).commands)
     sections = [_section("accord", _help()), *(_section(f"accord {n}", _help(n)) for n in names)]
     return markdown.replace(MARK, "\n\n".join(sections))
 

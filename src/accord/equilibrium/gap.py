@@ -139,3 +139,15 @@ def choose_actions(plex: Any, tree: Any, first_row: Any, total: Any, choice: Any
                 choice[first_row[node] + r] = best
                 value += total[cell + best]
             total[tree.parent_cell[node]] += value
+
+
+@jit
+def sum_chosen(plex: Any, tree: Any, first_row: Any, choice: Any, total: Any) -> None:
+    """Sweep bottom-up: add to each cell of ``total`` what follows it when phi is ``choice``."""
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        n = plex.first_seq[x + 1] - plex.first_seq[x]
+        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
+            value = 0.0
+            for r in range(n if node < tree.first_external[x] else 1):
+                value += total[tree.first_cell[node] + r * n + choice[first_row[node] + r]]
+            total[tree.parent_cell[node]] += value

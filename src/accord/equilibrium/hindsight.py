@@ -20,11 +20,10 @@ from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import add_deviation_loss, choose_actions
+from accord.equilibrium.gap import add_deviation_loss, choose_actions, sum_chosen
 from accord.errors import ArgumentError
 from accord.treeplex.form import sequence_form
 from accord.treeplex.values import compute_loss, joint_reach
@@ -78,7 +77,7 @@ class Hindsight:
         self._follow = self._best.copy()
         obey = Modification.obey(tree).choice
         for total in (self._follow, self._prob):  # of the probability, any continuation has all
-            _take_actions(plex.arrays, tree.arrays, tree.first_row, obey, total)
+            sum_chosen(plex.arrays, tree.arrays, tree.first_row, obey, total)
         choose_actions(plex.arrays, tree.arrays, tree.first_row, self._best, np.empty_like(obey))
         self.best = self._payoff(self._best, self._prob, ROOT)
 
@@ -127,15 +126,3 @@ class Hindsight:
         if last is None:
             raise ArgumentError("there must be at least one move")
         return node, last
-
-
-@jit
-def _take_actions(plex: Any, tree: Any, first_row: Any, choice: Any, total: Any) -> None:
-    """Sweep bottom-up: add to each cell of ``total`` what follows it when ``choice`` goes on."""
-    for x in range(len(plex.parent_seq) - 1, -1, -1):
-        n = plex.first_seq[x + 1] - plex.first_seq[x]
-        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
-            value = 0.0
-            for r in range(n if node < tree.first_external[x] else 1):
-                value += total[tree.first_cell[node] + r * n + choice[first_row[node] + r]]
-            total[tree.parent_cell[node]] += value

@@ -7,9 +7,9 @@ the treeplexes,
 
 * by going through every move of every player and of chance, if the environment can be cloned, its
   chance is explicit, and it is not too large: then nothing is missed;
-* else by playing, at each infoset the action that was tried least, until many plays in a row have
-  shown nothing new. Then what is rare may be missed. Learning stops with an error that says so when
-  it sees an infoset that is not in the tree.
+* else by playing, in ways that explore, until many plays in a row have shown nothing new. Then what
+  is rare may be missed. Learning stops with an error that says so when it sees an infoset that is
+  not in the tree.
 
 What a player is told when she is to move must hold everything that she has seen and done before
 (perfect recall); this is checked. Infosets are numbered layer by layer, those that follow the same
@@ -214,26 +214,34 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
 
 
 def _played(env: Any, patience: int, rng: np.random.Generator) -> list[OwnTree]:
-    """What plays show in which every player does what she has done least."""
+    """What plays show in which every player explores.
+
+    At each infoset she takes an action in proportion to one more than the infosets known below it,
+    as the balanced exploration policies do: so long corridors are walked to their ends.
+    """
     trees = [OwnTree(str(name)) for name in env.players]
     tried: list[dict[str, np.ndarray]] = [{} for _ in trees]
+    known: list[dict[str, np.ndarray]] = [{} for _ in trees]
     quiet = 0
     while quiet < patience:
         quiet += 1
         env.reset(rng)
-        moves: list[tuple[str, int] | None] = [None] * len(trees)
+        moves: list[list[tuple[str, int]]] = [[] for _ in trees]
         while (i := env.turn()) != TERMINAL:
             if i == CHANCE:
                 env.step(draw_chance(env, rng))
                 continue
             label, actions = env.infoset(), env.actions()
-            if trees[i].see(label, actions, moves[i]):
-                tried[i][label] = np.zeros(len(actions), np.int64)
+            if trees[i].see(label, actions, moves[i][-1] if moves[i] else None):
+                tried[i][label] = np.zeros(len(actions))
+                known[i][label] = np.ones(len(actions))
+                for above, move in moves[i]:
+                    known[i][above][move] += 1
                 quiet = 0
-            counts = tried[i][label]
-            action = int(rng.choice(np.flatnonzero(counts == counts.min())))
-            counts[action] += 1
-            moves[i] = label, action
+            share = tried[i][label] / known[i][label]
+            action = int(rng.choice(np.flatnonzero(share == share.min())))
+            tried[i][label][action] += 1
+            moves[i].append((label, action))
             env.step(action)
     return trees
 
@@ -243,7 +251,7 @@ def draw_chance(env: Any, rng: np.random.Generator) -> int:
     law = np.cumsum(env.probabilities())
     if not abs(law[-1] - 1.0) < 1e-6:
         raise GameError(
-            f"{env.name}: chance must have probabilities that sum to one; got {law[-1]}"
+            f"{env.name}: the probabilities of chance must sum to one; they sum to {law[-1]}"
         )
     return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
 

@@ -280,6 +280,7 @@ def learn(
             **facts,
         )
     policy = CorrelatedPolicy(game, weights, behaviors)
+    del behaviors  # the policy has its own copy
     certificate = certify(game, policy, asked)
     return Learned(
         game=game,

@@ -163,8 +163,10 @@ def resume_solve(
     Args:
         game: The game it was run on.
         folder: Where the run is.
-        iterations, target_gap, seconds: When to stop, if not as asked before. The paper's learning
-            rate stays that of the number of iterations asked for first.
+        iterations: The largest number of iterations, if not as asked before. The paper's learning
+            rate stays that of the number asked for first.
+        target_gap: The gap to stop at, if not as asked before.
+        seconds: How long to go on, if not as asked before.
         progress: Called with every checkpoint.
 
     Raises:

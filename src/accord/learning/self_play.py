@@ -21,7 +21,7 @@ from accord.learning.balanced_kefr import (
     sample,
 )
 from accord.learning.estimators import episodes_per_iteration
-from accord.learning.simulator import simulator
+from accord.learning.simulator import draw_edge, simulator
 from accord.regret.regret_matching import match_sampled, observe_sampled
 from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
 from accord.treeplex.form import SequenceForm
@@ -149,8 +149,7 @@ def _play_iterations(
                     draw = rng.random()
                     i = player[node]
                     if i == CHANCE:
-                        while draw >= cumulative[edge]:
-                            edge += 1
+                        edge = draw_edge(edge, first_edge[node + 1], draw, cumulative)
                     else:
                         x = first_infoset[i] + node_infoset[node]
                         if infosets[x].stamp != t and decides(x, t, infosets, nodes, behavior):

@@ -54,3 +54,21 @@ def _accumulate(player: Any, first_edge: Any, cumulative: Any) -> None:
                 total += cumulative[edge]
                 cumulative[edge] = total
             cumulative[first_edge[node + 1] - 1] = 1.0
+
+
+FEW = 8
+"""Outcomes of chance that are looked at one after the other."""
+
+
+@jit
+def draw_edge(edge: int, end: int, draw: float, cumulative: Any) -> int:
+    """The first of the edges ``edge .. end - 1`` of chance with ``draw`` below its running sum."""
+    while end - edge > FEW:
+        middle = (edge + end - 1) // 2
+        if draw < cumulative[middle]:
+            end = middle + 1
+        else:
+            edge = middle + 1
+    while draw >= cumulative[edge]:
+        edge += 1
+    return edge

@@ -71,7 +71,11 @@ def json_in_html(data: Any) -> str:
 
 def table(header: list[str], rows: list[list[str]], own: int | None = None) -> str:
     """A table; cells are HTML already. ``own`` is the row to be stressed."""
-    left = ["left" in cell and "class" in cell for cell in rows[0]] if rows else []
+    left = (
+        [cell.startswith(('<td class="left"', "<td class=left")) for cell in rows[0]]
+        if rows
+        else []
+    )
     head = "".join(
         f'<th scope="col"{" class=left" if rank < len(left) and left[rank] else ""}>{cell}</th>'
         for rank, cell in enumerate(header)

@@ -11,7 +11,7 @@ import io
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from accord.report.summary import bound_at
 from accord.report.words import number, shortened, visible
@@ -79,7 +80,7 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
     xs = [point["iteration"] * per for point in drawn]
     gaps = [point["gap"] for point in drawn]
     with _drawing():
-        figure, axes = _figure(NARROW if narrow else WIDE, 0.85 if narrow else 1.1)
+        figure, axes = _figure(NARROW if narrow else WIDE, _margin(map(_name, summary["players"])))
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels = []
@@ -116,7 +117,7 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
     if not values:
         return None
     with _drawing():
-        figure, axes = _figure(NARROW if narrow else HALF, 0.8 if narrow else 1.0)
+        figure, axes = _figure(NARROW if narrow else HALF, _margin(map(_name, summary["players"])))
         axes.set_yscale("log")
         places = np.arange(len(gaps))
         players = summary["players"]
@@ -181,7 +182,10 @@ def overlay(
         return None
     with _drawing():
         below = narrow or len(curves) > 10
-        figure, axes = _figure(NARROW if narrow else WIDE, 0.15 if below else 2.9)
+        margin = 0.15 if below else _margin(f"{label} (9 seeds)" for _, label, _ in curves)
+        room = 0.2 * len(curves) if below else 0.0
+        width, height = NARROW if narrow else WIDE
+        figure, axes = _figure((width, height + room), margin, room)
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels, handles = [], []
@@ -207,7 +211,9 @@ def overlay(
         axes.set_title(f"exact gap, {unit}", loc="left", fontsize=10, color=MUTED)
         if below:
             axes.legend(
-                handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(-0.02, -0.16),
+                handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(0.0, 0.0),
+                bbox_transform=axes.transAxes
+                + ScaledTranslation(-0.1, -0.45, figure.dpi_scale_trans),
                 fontsize=8.5,
             )  # fmt: skip
         else:
@@ -220,7 +226,7 @@ def to_png(figure: Figure) -> bytes:
     with _drawing():
         file = io.BytesIO()
         FigureCanvasAgg(figure)
-        figure.savefig(file, format="png", dpi=160, bbox_inches="tight", pad_inches=0.12)
+        figure.savefig(file, format="png", dpi=160)
         return file.getvalue()
 
 
@@ -228,10 +234,7 @@ def to_svg(figure: Figure) -> str:
     """A figure as an SVG file, with its text as text."""
     with _drawing():
         file = io.StringIO()
-        figure.savefig(
-            file, format="svg", bbox_inches="tight", pad_inches=0.08,
-            metadata={"Date": None, "Creator": "Accord"},
-        )  # fmt: skip
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": "Accord"})
         return file.getvalue()
 
 
@@ -257,12 +260,18 @@ def _drawing() -> Iterator[None]:
         yield
 
 
-def _figure(size: tuple[float, float], margin: float) -> tuple[Figure, Any]:
-    """An empty chart with ``margin`` inches right of it."""
+def _margin(labels: Iterable[str]) -> float:
+    """Inches that labels at the end of curves need."""
+    return 0.3 + 0.078 * max(map(len, labels), default=0)
+
+
+def _figure(size: tuple[float, float], margin: float, below: float = 0.0) -> tuple[Figure, Any]:
+    """An empty chart with ``margin`` inches right of it, and room ``below`` for a legend."""
     width, height = size
     figure = Figure(figsize=size)
+    bottom = 0.55 + below
     axes = figure.add_axes(
-        (0.6 / width, 0.55 / height, 1 - (0.6 + margin) / width, 1 - 0.95 / height)
+        (0.6 / width, bottom / height, 1 - (0.6 + margin) / width, 1 - (0.4 + bottom) / height)
     )
     axes.tick_params(which="both", length=0, pad=5)
     return figure, axes
@@ -282,7 +291,8 @@ def _draw_bound(
             color=MUTED, lw=1.3, ls=(0, (6, 2.5)),
         )  # fmt: skip
         axes.annotate(
-            "paper's bound", (xs[-1], at_end), xytext=(-3, 9), textcoords="offset points",
+            "paper's bound", (xs[-1], _begin_of_label(bound, xs, per, narrow)), xytext=(-3, 2),
+            textcoords="offset points",
             ha="right", va="bottom", color=MUTED, fontsize=9,
         )  # fmt: skip
         return max(high, at_end * 6)
@@ -291,6 +301,13 @@ def _draw_bound(
         (0.99, 0.985), xycoords="axes fraction", ha="right", va="top", color=MUTED, fontsize=9,
     )  # fmt: skip
     return high
+
+
+def _begin_of_label(bound: dict[str, Any], xs: list[float], per: float, narrow: bool) -> float:
+    """The bound where its label begins: from there on the line is below it."""
+    share = 0.5 if narrow else 0.15
+    x = xs[-1] ** (1 - share) * min(xs[0], xs[-1] / 10) ** share
+    return bound_at(bound, max(1.0, x / per))
 
 
 def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:

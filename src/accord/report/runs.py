@@ -121,8 +121,9 @@ def too_much(policy: CorrelatedPolicy, k: float) -> str | None:
     """Why the gap at ``k`` is not worth computing for a report, if it is not."""
     if work(policy, k) <= LARGEST_WORK:
         return None
+    count = policy.n_components
     return (
-        f"{work(policy, k) / policy.n_components:.3g} entries for each of {policy.n_components:,} components are more than a "
+        f"{work(policy, k) / count:.3g} entries for each of {count:,} components are more than a "
         "report adds up; accord certify does"
     )
 

@@ -1,0 +1,612 @@
+"""Black boxes: games that can only be played."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.files import load_policy, save_policy
+from accord.equilibrium.mixture import Mixture
+from accord.errors import (
+    ArgumentError,
+    BudgetError,
+    GameError,
+    ImperfectRecallError,
+    MismatchError,
+    MissingDependencyError,
+)
+from accord.game.library import kuhn, library_game, matrix_game
+from accord.game.tree import CHANCE, TERMINAL, Game
+from accord.interop.load import load_game
+from accord.interop.openspiel import load_openspiel
+from accord.interop.openspiel_env import OpenSpielEnvironment
+from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
+from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
+from accord.learning.black_box import EnvironmentSelfPlay, estimated_values
+from accord.learning.environment import (
+    Environment,
+    Table,
+    discover,
+    is_environment,
+    treeplex_from_parents,
+)
+from accord.learning.learn import Learned, LearnedByPlay, learn
+from accord.learning.self_play import BanditSelfPlay
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
+from environments import Hidden, NoisyChicken, Open
+from policies import all_games, grown_game
+
+GAMES = [
+    pytest.param(grown_game(0, 2, 60), id="two players"),
+    pytest.param(grown_game(1, 3, 60), id="three players"),
+    pytest.param(kuhn(), id="kuhn"),
+]
+
+
+def as_labels(plex: Treeplex) -> dict[str, Any]:
+    """What a treeplex says, without its numbers."""
+    names = plex.infoset_labels
+    return {
+        names[x]: (
+            tuple(plex.action_labels[x]),
+            [(names[y], plex.action_labels[y][a]) for y, a in plex.history(x)],
+        )
+        for x in range(plex.n_infosets)
+    }
+
+
+# --- finding the trees ----------------------------------------------------------------------------
+
+
+@given(all_games())
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_traversal_finds_every_infoset(game: Game) -> None:
+    found = discover(Open(game))
+    wanted = sequence_form(game).plexes
+    assert [as_labels(plex) for plex in found] == [as_labels(plex) for plex in wanted]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_playing_finds_the_same(game: Game) -> None:
+    whole = discover(Open(game))
+    for env in (Hidden(game), Open(game)):
+        played = discover(env, max_nodes=0, patience=500)
+        for one, other in zip(whole, played, strict=True):
+            assert list(one.infoset_labels) == list(other.infoset_labels)
+            assert list(one.action_labels) == list(other.action_labels)
+            assert (one.parent_seq == other.parent_seq).all()
+
+
+def test_playing_tries_what_was_not_tried() -> None:
+    """Uniform plays would get to the end of this corridor once in 2^13."""
+    game = library_game("unbalanced:horizon=14,actions=2")
+    found = discover(Hidden(game), patience=200)
+    assert found[0].n_infosets == sequence_form(game).plexes[0].n_infosets
+
+
+def test_impatience_misses_something_and_learning_says_so() -> None:
+    game = library_game("kuhn:players=3")
+    plexes = discover(Hidden(game), patience=1)
+    assert any(
+        some.n_infosets < all_.n_infosets
+        for some, all_ in zip(plexes, sequence_form(game).plexes, strict=True)
+    )
+    with pytest.raises(
+        MismatchError, match=r"player \d was shown '.*', which is no infoset of her"
+    ):
+        learn(Hidden(game), 1, episodes=2000, plexes=plexes)
+
+
+def test_trees_from_labels() -> None:
+    parent = {"c": ("a", 1), "b": None, "a": None, "d": ("a", 0), "e": ("c", 0)}
+    actions = {"a": ["l", "r"], "b": ["x"], "c": ["u"], "d": ["v", "w"], "e": ["y"]}
+    plex = treeplex_from_parents(parent, actions)
+    assert list(plex.infoset_labels) == ["a", "b", "d", "c", "e"]
+    assert plex.depth.tolist() == [0, 0, 1, 1, 2]
+    assert plex.history(4) == [(0, 1), (3, 0)]
+    with pytest.raises(GameError, match="infoset 'z' must follow an own move"):
+        treeplex_from_parents({**parent, "z": ("a", 2)}, {**actions, "z": ["."]})
+    with pytest.raises(GameError, match="infoset 'z' must follow"):
+        treeplex_from_parents({**parent, "z": ("z", 0)}, {**actions, "z": ["."]})
+
+
+@pytest.mark.parametrize(("max_nodes", "patience"), [(-1, 1), (1, 0)])
+def test_bad_arguments_of_discover(max_nodes: int, patience: int) -> None:
+    with pytest.raises(ArgumentError, match="discover"):
+        discover(Hidden(kuhn()), max_nodes=max_nodes, patience=patience)
+
+
+# --- learning -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [SWRHEDGE, SAMPLED_RM])
+@pytest.mark.parametrize("game", GAMES)
+def test_an_environment_is_learned_as_its_game(game: Game, method: int) -> None:
+    """The same draws, the same bits as compiled self-play."""
+    form = sequence_form(game)
+    options: dict[str, Any] = {"method": method, "learning_rate_scale": 2.0}
+    blind = EnvironmentSelfPlay(
+        Open(game), form.plexes, 1, 5000, np.random.default_rng(4), **options
+    )
+    seeing = BanditSelfPlay(form, 1, 5000, np.random.default_rng(4), **options)
+    assert blind.episodes_per_iteration == seeing.episodes_per_iteration
+    assert blind.n_sequences == seeing.n_sequences
+    kept = np.empty((2, 30, form.n_sequences))
+    assert blind.advance(30, kept[0]) == seeing.advance(30, kept[1]) == 30
+    np.testing.assert_allclose(kept[0], kept[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["swrhedge", "rm"])
+def test_a_hidden_game_with_its_certificate(method: str) -> None:
+    """If the game is given the gap is exact; nobody learned from it."""
+    game = kuhn()
+    learned = learn(Hidden(game), 1, episodes=8000, method=method, game=game, components=100)
+    assert isinstance(learned, Learned)
+    assert learned.gap == certify(game, learned.policy, 1)[1].gap
+    assert learned.gap < (0.35 if method == "swrhedge" else 0.06)
+    assert learned.episodes == 8000
+    assert learned.episodes_per_iteration == 4
+
+
+def test_a_hidden_game_without() -> None:
+    game = kuhn()
+    learned = learn(Hidden(game), 1, episodes=4000, method="rm", value_plays=4000, components=50)
+    assert isinstance(learned, LearnedByPlay)
+    assert isinstance(learned.policy, Mixture)
+    assert not hasattr(learned, "gap")
+    content = learned.to_json()
+    assert content["gap"] is content["players"] is None
+    assert content["values"] == list(learned.values)
+    assert content["margins"] == list(learned.margins)
+    json.dumps(content, allow_nan=False)
+    assert learned.value_plays == 4000
+    assert learned.policy.n_components == 50
+
+
+def test_same_arguments_same_bits() -> None:
+    one, again, other = (
+        learn(Hidden(kuhn()), 1, episodes=400, seed=seed, value_plays=100) for seed in (1, 1, 2)
+    )
+    assert one.policy.behavior.tobytes() == again.policy.behavior.tobytes()
+    assert one.values == again.values
+    assert one.policy.behavior.tobytes() != other.policy.behavior.tobytes()
+
+
+def test_files_are_those_of_policies(tmp_path: Path) -> None:
+    """What was learned blindly is read, once the game is known, as a policy of it."""
+    game = kuhn()
+    learned = learn(Hidden(game), 1, episodes=4000, method="rm", value_plays=10, components=20)
+    by_label = {}
+    for suffix in ("json", "npz"):
+        path = tmp_path / f"policy.{suffix}"
+        save_policy(learned.policy, path)
+        policy = load_policy(path, game)
+        np.testing.assert_array_equal(policy.weights, learned.policy.weights)
+        assert certify(game, policy, 1)[1].gap < 0.1
+        by_label[suffix] = policy.behavior
+    np.testing.assert_array_equal(by_label["json"], by_label["npz"])
+    content = json.loads((tmp_path / "policy.json").read_text())
+    assert "digest" not in content
+    assert content["game"] == "kuhn"
+    first = content["components"][0]["policy"][0]
+    plex = learned.policy.plexes[0]
+    part = learned.policy.split(learned.policy.behavior)[0][0]
+    for x, label in enumerate(plex.infoset_labels):
+        assert first[label] == part[plex.first_seq[x] : plex.first_seq[x + 1]].tolist()
+    with pytest.raises(MismatchError, match="is for 2 players"):
+        load_policy(tmp_path / "policy.json", library_game("kuhn:players=3"))
+
+
+def test_values_and_their_margins() -> None:
+    """The exact value lies within three margins; a margin is 1.96 standard errors."""
+    game = kuhn()
+    plexes = sequence_form(game).plexes
+    learned = learn(Hidden(game), 1, episodes=400, game=game, components=10)
+    mixture = Mixture(
+        "kuhn", game.player_labels, plexes, learned.policy.weights, learned.policy.behavior
+    )
+    values, margins = estimated_values(Hidden(game), mixture, 5000, np.random.default_rng(0))
+    assert np.abs(np.array(values) - learned.values).max() < 1.5 * max(margins)
+    assert 0.5 * 1.96 / math.sqrt(5000) < max(margins) < 2 * 1.96 / math.sqrt(5000)
+    _, once = estimated_values(Hidden(game), mixture, 1, np.random.default_rng(0))
+    assert all(map(math.isnan, once))
+
+
+# --- somebody's own class -------------------------------------------------------------------------
+
+
+def chicken_with(means: Any) -> Game:
+    row = [[means[a][b][0] for b in range(2)] for a in range(2)]
+    column = [[means[a][b][1] for b in range(2)] for a in range(2)]
+    return matrix_game("chicken", row, column)
+
+
+def test_stochastic_rewards() -> None:
+    """Payoffs are 0 or 7; what is learned is an equilibrium of their means."""
+    learned = learn(NoisyChicken(), 1, episodes=20_000, method="rm", value_plays=2000)
+    assert learned.name == "noisy chicken"
+    weights, behavior = learned.policy.weights, learned.policy.behavior
+    means = np.array(NoisyChicken.means)
+    law = np.einsum("c,ca,cb->ab", weights, behavior[:, 1:3], behavior[:, 4:6])
+    values = np.einsum("ab,abi->i", law, means)
+    assert np.abs(values - learned.values).max() < 1.5 * max(learned.margins)
+    for i, one in enumerate((law, law.T)):
+        paid = means[:, :, i] if i == 0 else means[:, :, i].T
+        gain = sum(max(0.0, float((one[r] * (paid - paid[r])).sum(axis=1).max())) for r in range(2))
+        assert gain < 0.15  # of a payoff range of 7
+
+
+class Broken(NoisyChicken):
+    """Goes wrong in the way that a test wants, after a while."""
+
+    def __init__(self, **wrong: Any) -> None:
+        self.wrong, self.plays = wrong, 0
+        for name in ("payoff_bounds", "players"):
+            if name in wrong:
+                setattr(self, name, wrong[name])
+
+    def reset(self, rng: np.random.Generator) -> None:
+        super().reset(rng)
+        self.plays += 1
+
+    @property
+    def now(self) -> bool:
+        return self.plays > 30
+
+    def infoset(self) -> str:
+        return str(self.wrong["infoset"]) if "infoset" in self.wrong and self.now else "the road"
+
+    def actions(self) -> Sequence[str]:
+        if "actions" in self.wrong and self.plays >= self.wrong.get("since", 0):
+            return tuple(self.wrong["actions"])
+        return super().actions()
+
+    def payoffs(self) -> Sequence[float]:
+        return self.wrong["payoffs"] if "payoffs" in self.wrong and self.now else super().payoffs()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (
+            {"payoffs": (0.0, 7.5)},
+            GameError,
+            r"bob was paid 7.5, outside .*\(0, 7\).* widen",
+        ),
+        ({"payoffs": (-0.1, 7.0)}, GameError, "player ann was paid -0.1"),
+        ({"payoffs": (math.nan, 0.0)}, GameError, "player ann was paid nan"),
+        ({"infoset": "the ditch"}, MismatchError, "player ann was shown 'the ditch'.*patience"),
+        ({"payoff_bounds": ((0, 7),)}, GameError, "payoff_bounds must be finite"),
+        ({"payoff_bounds": ((0, math.inf),) * 2}, GameError, "payoff_bounds must be finite"),
+        ({"payoff_bounds": ((7, 0),) * 2}, GameError, "the worst payoff must not exceed the best"),
+        ({"players": ("ann",)}, MismatchError, "has 1 players; got 2 treeplexes"),
+        ({"actions": ("dare", "yield")}, MismatchError, "'the road'.*has the actions"),
+    ],
+)
+def test_environments_that_go_wrong(
+    wrong: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    plexes = discover(NoisyChicken(), patience=10)
+    with pytest.raises(error, match=message):
+        learn(Broken(**wrong), 1, episodes=1000, plexes=plexes)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"actions": ()}, "with one or more distinct actions"),
+        ({"actions": ("a", "a")}, "with one or more distinct actions"),
+        ({"actions": ("a", "b"), "since": 20}, "the actions must always be the same"),
+    ],
+)
+def test_discovery_notices(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        discover(Broken(**wrong), patience=100)
+
+
+class Forgetful:
+    """One player who moves twice and does not remember what she did."""
+
+    name, players, payoff_bounds = "forgetful", ("me",), ((0.0, 1.0),)
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.done: list[int] = []
+
+    def turn(self) -> int:
+        return 0 if len(self.done) < 2 else TERMINAL
+
+    def infoset(self) -> str:
+        return f"move {len(self.done)}"
+
+    def actions(self) -> Sequence[str]:
+        return ("left", "right")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> Sequence[float]:
+        return [float(self.done[0] == self.done[1])]
+
+
+class ForgetfulClone(Forgetful):
+    def clone(self) -> ForgetfulClone:
+        other = ForgetfulClone()
+        other.done = list(self.done)
+        return other
+
+
+@pytest.mark.parametrize("env", [Forgetful(), ForgetfulClone()])
+def test_forgetting_is_noticed(env: Any) -> None:
+    with pytest.raises(ImperfectRecallError, match="player me forgets at infoset 'move 1'") as info:
+        discover(env, patience=50)
+    moves = {history[0][1] for history in info.value.histories}
+    assert moves == {"left", "right"}
+    plex = Treeplex.from_parents(
+        [2, 2], [-1, 0], [0, 0], ["move 0", "move 1"], [("left", "right")] * 2
+    )
+    with pytest.raises(ImperfectRecallError, match="player me forgets"):
+        learn(env, 1, episodes=100, plexes=[plex])
+
+
+class Lottery:
+    """Nobody decides anything."""
+
+    name, players, payoff_bounds = "lottery", ("me",), ((0.0, 1.0),)
+    over = False
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.over = False
+
+    def turn(self) -> int:
+        return TERMINAL if self.over else CHANCE
+
+    def infoset(self) -> str:
+        raise AssertionError
+
+    def actions(self) -> Sequence[str]:
+        return ("win", "lose")
+
+    def probabilities(self) -> Sequence[float]:
+        return (0.5, 0.4)
+
+    def step(self, action: int) -> None:
+        self.over = True
+
+    def payoffs(self) -> Sequence[float]:
+        return [1.0]
+
+
+def test_nothing_to_learn() -> None:
+    empty = Treeplex.from_parents([], [], [], [], [])
+    with pytest.raises(ArgumentError, match="there must be a decision to learn"):
+        learn(Lottery(), 1, episodes=10, plexes=[empty])
+
+
+def test_chance_that_does_not_sum_to_one() -> None:
+    empty = Treeplex.from_parents([], [], [], [], [])
+    with pytest.raises(GameError, match=r"must sum to one; they sum to 0\.9"):
+        Table(Lottery(), [empty]).play(np.random.default_rng(0), None)
+
+
+def test_what_is_an_environment() -> None:
+    assert is_environment(NoisyChicken())
+    assert isinstance(Hidden(kuhn()), Environment)
+    assert not is_environment(NoisyChicken)
+    for thing in (kuhn(), "kuhn", None, object()):
+        assert not is_environment(thing)
+    with pytest.raises(ArgumentError, match="needs a game or an environment; got None"):
+        learn(None, episodes=100)  # type: ignore[call-overload]
+
+
+def test_arguments_that_do_not_go_together() -> None:
+    game = kuhn()
+    plexes = sequence_form(game).plexes
+    with pytest.raises(ArgumentError, match="for environments"):
+        learn(game, episodes=100, plexes=plexes)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="for environments"):
+        learn(game, episodes=100, game=game)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="game or plexes, not both"):
+        learn(Hidden(game), episodes=100, game=game, plexes=plexes)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="value_plays must be a whole number"):
+        learn(Hidden(game), episodes=100, value_plays=0)
+    with pytest.raises(MismatchError, match="has 3 players; got 2 treeplexes"):
+        learn(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
+
+
+# --- OpenSpiel ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "matrix_rps", "goofspiel(num_cards=3)"])
+def test_openspiel_states_are_the_loaded_game(name: str) -> None:
+    env, game = OpenSpielEnvironment(name), load_game(name)
+    assert is_environment(env)
+    wanted = [as_labels(plex) for plex in sequence_form(game).plexes]
+    assert [as_labels(plex) for plex in discover(env)] == wanted
+    played = discover(env, max_nodes=0, patience=300)
+    assert [as_labels(plex) for plex in played] == wanted
+    assert env.players == game.player_labels
+
+
+def test_kuhn_poker_through_its_states() -> None:
+    game = load_game("kuhn_poker")
+    for method, bound in (("swrhedge", 0.35), ("rm", 0.08)):
+        blind = learn(
+            OpenSpielEnvironment("kuhn_poker"), 1, episodes=8000, method=method, game=game
+        )
+        seeing = learn(game, 1, episodes=8000, method=method)
+        assert blind.gap < bound
+        assert seeing.gap < bound
+        assert np.abs(np.subtract(blind.values, seeing.values)).max() < 0.1
+
+
+def test_a_game_too_large_to_load() -> None:
+    """Eight million deals and bids; eight infosets of each bidder."""
+    name = "first_sealed_auction(max_value=8,players=5)"
+    with pytest.raises(BudgetError):
+        load_openspiel(name)
+    env = OpenSpielEnvironment(name)
+    plexes = discover(env, max_nodes=1000, patience=300)
+    assert [plex.n_infosets for plex in plexes] == [8] * 5
+    assert [plex.horizon for plex in plexes] == [1] * 5
+    learned = learn(
+        env, 1, episodes=5000, method="rm", plexes=plexes, value_plays=500, components=100
+    )
+    assert learned.episodes_per_iteration == 5
+    assert all(0 <= value <= 8 for value in learned.values)
+    by_value = learned.policy.split(learned.policy.behavior)[0].mean(axis=0)
+    plex = plexes[0]
+    x = list(plex.infoset_labels).index("p0 val 8")
+    bids = by_value[plex.first_seq[x] : plex.first_seq[x + 1]]
+    assert bids.argmax() in (4, 5, 6)  # less than it is worth, more than it takes to lose
+    assert bids.max() > 0.2
+
+
+def test_openspiel_chance_is_drawn_by_the_caller() -> None:
+    env = OpenSpielEnvironment("kuhn_poker")
+    env.reset(np.random.default_rng(0))
+    assert env.turn() == CHANCE
+    assert list(env.probabilities()) == pytest.approx([1 / 3] * 3)
+    assert len(env.actions()) == 3
+    copy = env.clone()
+    copy.step(2)
+    copy.step(0)
+    assert (copy.turn(), copy.infoset(), list(copy.actions())) == (0, "2", ["Pass", "Bet"])
+    assert env.turn() == CHANCE
+    for action in (1, 0):
+        copy.step(action)
+    assert copy.turn() == TERMINAL
+    assert copy.payoffs() == [1.0, -1.0]
+    assert env.payoff_bounds == ((-2.0, 2.0),) * 2
+
+
+def test_openspiel_chance_that_is_sampled_cannot_be_traversed() -> None:
+    env = OpenSpielEnvironment("bridge_uncontested_bidding")
+    assert env.clone is None
+    env.reset(np.random.default_rng(0))
+    for _ in range(100):
+        if (i := env.turn()) == TERMINAL:
+            break
+        if i != CHANCE:
+            assert env.infoset()
+        env.step(0 if i != CHANCE else int(np.argmax(env.probabilities())))
+    assert len(env.payoffs()) == 2
+
+
+@pytest.mark.parametrize(
+    ("game", "error", "message"),
+    [
+        ("no_such_game", ArgumentError, "no_such_game"),
+        (7, ArgumentError, "by name or as a pyspiel.Game; got 7"),
+        ("mfg_crowd_modelling", GameError, "mean field"),
+        ("pathfinding", GameError, "information state string"),
+    ],
+)
+def test_openspiel_games_that_cannot_be_played(
+    game: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        OpenSpielEnvironment(game)
+
+
+# --- PettingZoo -----------------------------------------------------------------------------------
+
+
+def test_pettingzoo_aec() -> None:
+    from zoo import Pennies
+
+    env = PettingZooEnvironment(Pennies(), (-1.0, 1.0))
+    assert is_environment(env)
+    assert env.name == "pennies"
+    assert env.players == ("even", "odd")
+    plexes = discover(env, patience=200)
+    assert [plex.n_infosets for plex in plexes] == [
+        2,
+        2,
+    ]  # heads and tails
+    sizes = sorted(len(actions) for actions in plexes[0].action_labels)
+    assert sizes == [2, 3]  # the mask forbids an action after one of the coins
+    learned = learn(env, 1, episodes=4000, method="rm", plexes=plexes, value_plays=2000)
+    assert np.abs(learned.values).max() < 0.15
+    assert sum(learned.values) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_pettingzoo_remembers() -> None:
+    """Observations that forget make no infosets that forget."""
+    from zoo import Repeated
+
+    plexes = discover(PettingZooEnvironment(Repeated(), (0.0, 2.0)), patience=100)
+    assert [plex.horizon for plex in plexes] == [2, 2]
+    assert [plex.n_infosets for plex in plexes] == [1 + 4, 1 + 4]  # own action, other's action
+    assert plexes[0].history(1)[0][0] == 0
+    with pytest.raises(ImperfectRecallError):
+        env = PettingZooEnvironment(
+            Repeated(), (0.0, 2.0), label=lambda agent, seen: observation_label(seen)
+        )
+        discover(env, patience=100)
+
+
+def test_pettingzoo_rewards_are_summed() -> None:
+    from zoo import Repeated
+
+    env = PettingZooEnvironment(Repeated(), [(0.0, 2.0), (0.0, 2.0)])
+    env.reset(np.random.default_rng(0))
+    for action in (0, 0, 1, 0):
+        assert env.turn() != TERMINAL
+        env.step(action)
+    assert env.turn() == TERMINAL
+    assert env.payoffs() == [1.0, 1.0]  # they met once in two rounds
+
+
+def test_pettingzoo_parallel() -> None:
+    from zoo import together
+
+    env = PettingZooEnvironment(together(), (0.0, 1.0))
+    plexes = discover(env, patience=50)
+    assert [plex.n_infosets for plex in plexes] == [1, 1]
+    learned = learn(env, 1, episodes=2000, method="rm", plexes=plexes, value_plays=500)
+    assert min(learned.values) > 0.9  # they learn to meet
+
+
+def test_pettingzoo_same_seed_same_bits() -> None:
+    from zoo import Pennies
+
+    runs = [
+        learn(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, value_plays=50)
+        for _ in range(2)
+    ]
+    assert runs[0].policy.behavior.tobytes() == runs[1].policy.behavior.tobytes()
+    assert runs[0].values == runs[1].values
+
+
+def test_observations_as_labels() -> None:
+    assert observation_label(np.array([[1, 2], [3, 4]])) == "1 2 3 4"
+    assert observation_label(3) == "3"
+    assert observation_label({"observation": np.zeros(2), "action_mask": np.ones(3)}) == "0.0 0.0"
+    assert observation_label({"b": 1, "a": (2, None)}) == "a: (2, None), b: 1"
+    large = np.zeros((10, 10), np.int8)
+    assert len(observation_label(large)) == 32
+    assert observation_label(large) != observation_label(large.astype(np.int16))
+    assert observation_label(large) != observation_label(large.reshape(4, 25))
+
+
+def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from zoo import Continuous, Pennies
+
+    with pytest.raises(ArgumentError, match=r"must be a pettingzoo.AECEnv .*; got 'pennies'"):
+        PettingZooEnvironment("pennies", (0, 1))
+    with pytest.raises(ArgumentError, match="actions must be discrete"):
+        PettingZooEnvironment(Continuous(), (0, 1))
+    with pytest.raises(GameError, match="must have a legal action; her mask is 0"):
+        discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))
+    monkeypatch.setitem(__import__("sys").modules, "pettingzoo", None)
+    with pytest.raises(MissingDependencyError, match=r"accord\[pettingzoo\]"):
+        PettingZooEnvironment(None, (0, 1))
