@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import accord
 from accord.cli.main import app
 
 ROOT = Path(__file__).parents[1]
@@ -123,6 +124,32 @@ def test_links_lead_somewhere() -> None:
     for path in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_no_block_escapes() -> None:
+    for path in DOCUMENTS:
+        text = path.read_text()
+        fences = re.findall(r"^\s*(?:>\s*)?(?:```|~~~)", text, re.M)
+        assert len(fences) == 2 * len(blocks(text)), f"{path.name} has a block that is not run"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = "".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    names = {name for name in accord.__all__ if not issubclass(_class(name), accord.AccordError)}
+    missing = {name for name in names - {"__version__"} if f"::: accord.{name}\n" not in pages}
+    assert not missing, f"not in docs/reference: {sorted(missing)}"
+    assert "::: accord.errors" in pages
+
+
+def _class(name: str) -> type:
+    thing = getattr(accord, name)
+    return thing if isinstance(thing, type) else object
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
 
 
 @pytest.mark.parametrize(

