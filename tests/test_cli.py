@@ -27,7 +27,7 @@ from accord.equilibrium.files import save_policy
 from accord.game.library import LIBRARY, library_device
 from accord.learning.run import METHODS, Checkpoint
 
-COMMANDS = ("games", "info", "solve", "certify", "convert")
+COMMANDS = ("games", "info", "solve", "learn", "certify", "play", "report", "convert")
 SOLVE_KEYS = [
     "game",
     "k",

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from accord._jit import jit
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import add_deviation_loss, choose_actions
+from accord.equilibrium.gap import add_deviation_loss, choose_actions, sum_chosen
 from accord.report.words import k_key
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Floats, Ints, Treeplex
@@ -64,7 +63,7 @@ class Deviator:
                 loss[plex.first_seq[x] : plex.first_seq[x + 1]] = cells.diagonal()
             compute_cf_loss(plex.arrays, np.ones(plex.n_sequences), loss, self.told)
         choose_actions(plex.arrays, tree.arrays, tree.first_row, self.loss, self.choice)
-        _sum_chosen(plex.arrays, tree.arrays, tree.first_row, self.choice, self.mass)
+        sum_chosen(plex.arrays, tree.arrays, tree.first_row, self.choice, self.mass)
 
     def cells(self, x: int, of: Floats) -> Floats:
         """``[told, played]`` at ``x`` for a player who has obeyed; ``[1, played]`` for K = 0."""
@@ -314,15 +313,3 @@ def _rounded(values: Any) -> list[float | None]:
 def _round(value: float) -> float:
     """Seven digits: what people read, in few bytes."""
     return float(f"{value:.7g}") if math.isfinite(value) else 0.0
-
-
-@jit
-def _sum_chosen(plex: Any, tree: Any, first_row: Any, choice: Any, total: Any) -> None:
-    """Sweep bottom-up: add what follows each cell of ``total`` when phi is ``choice``."""
-    for x in range(len(plex.parent_seq) - 1, -1, -1):
-        n = plex.first_seq[x + 1] - plex.first_seq[x]
-        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
-            value = 0.0
-            for r in range(n if node < tree.first_external[x] else 1):
-                value += total[tree.first_cell[node] + r * n + choice[first_row[node] + r]]
-            total[tree.parent_cell[node]] += value
