@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, parse_whole, written_k
-from accord.cli.folder import claim_folder, write_run
 from accord.cli.progress import SECONDS_PER_LINE, duration
 from accord.cli.terminal import (
     announced_compilation,
@@ -97,14 +97,22 @@ def learn(
         accord learn kuhn_poker -k 1 --episodes 100000
         accord learn kuhn_poker --episodes 100000 --method rm --seed 7 --out runs/learned
     """
-    if out is not None:
-        claim_folder(out)
-
     from accord.interop.load import load_game
+    from accord.learning.folder import RunFolder
     from accord.learning.learn import learn as learn_game
 
     with announced_compilation():
         loaded = load_game(game)
+        asked = {
+            "game": game,
+            "k": written_k(k),
+            "episodes": episodes,
+            "method": method.value,
+            "learning_rate_scale": learning_rate_scale,
+            "seed": seed,
+            "components": components,
+        }
+        files = None if out is None else RunFolder.create(out, "learn", loaded, asked)
         with _shown_progress(episodes) as show:
             learned = learn_game(
                 loaded,
@@ -117,17 +125,9 @@ def learn(
                 progress=show,
             )
         certificate = None if as_json and out is None else _certified(learned)
-    if out is not None and certificate is not None:
-        asked = {
-            "game": game,
-            "k": written_k(k),
-            "episodes": episodes,
-            "method": method.value,
-            "learning_rate_scale": learning_rate_scale,
-            "seed": seed,
-            "components": components,
-        }
-        write_run(out, "learn", asked, learned, certificate)
+    if files is not None and certificate is not None:
+        files.write_record(asdict(point) for point in learned.record)
+        files.finish(learned.to_json(), learned.policy, certificate)
     if as_json:
         print_json(learned.to_json())
     elif certificate is not None:

@@ -127,9 +127,13 @@ class RunFolder:
         if start < self._next_save and not now:
             return
         write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
-        self._write_lines("progress.jsonl", record)
+        self.write_record(record)
         end = time.monotonic()
         self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
+
+    def write_record(self, record: Iterable[dict[str, Any]]) -> None:
+        """Write one line per checkpoint."""
+        self._write_lines("progress.jsonl", record)
 
     def load(self) -> dict[str, Any] | None:
         """The last checkpoint, or ``None`` if the run did not get to one."""
