@@ -100,7 +100,7 @@ def test_people_read_the_same() -> None:
 def test_a_run_is_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "learned"
     text = run("kuhn", "--episodes", 8000, "--components", 25, "--out", folder).stdout
-    names = {"certificate.json", "policy.npz", "progress.jsonl", "run.json"}
+    names = {"certificate.json", "checkpoint.npz", "policy.npz", "progress.jsonl", "run.json"}
     assert {path.name for path in folder.iterdir()} == names
     assert f"Written to {folder}: " in text
     record = json.loads((folder / "run.json").read_text())
@@ -109,6 +109,7 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         "game": "kuhn",
         "k": 1,
         "episodes": 8000,
+        "failure_prob": 0.05,
         "method": "swrhedge",
         "learning_rate_scale": 1.0,
         "seed": 0,
@@ -129,7 +130,7 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("kuhn",), "Missing option '--episodes'"),
+        (("kuhn",), "give --episodes: how many to play"),
         (("kuhn", "--episodes", "many"), "must be a whole number; got 'many'"),
         (("kuhn", "--episodes", 0), "episodes must be a whole number, 1 or more; got 0"),
         (("kuhn", "--episodes", 3), "one iteration takes 4 episodes"),
@@ -154,7 +155,7 @@ def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     text = run("--help").stdout
     examples = re.findall(r"^ +accord learn (.*)$", text, re.M)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         run(*shlex.split(example))
     assert (tmp_path / "runs" / "learned" / "policy.npz").is_file()

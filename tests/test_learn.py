@@ -72,7 +72,7 @@ def test_blocks_do_not_matter(method: str, monkeypatch: pytest.MonkeyPatch) -> N
     """However the clock cuts a run into calls, the result is the same."""
     game, seen = kuhn(), []
     whole = learn(game, 1, episodes=3000, seed=1, method=method, components=30)
-    monkeypatch.setattr("accord.learning.learn.BLOCK_SECONDS", 0.0)  # one iteration at a time
+    monkeypatch.setattr("accord.learning.run.BLOCK_SECONDS", 0.0)  # one iteration at a time
     split = learn(
         game, 1, episodes=3000, seed=1, method=method, components=30, progress=seen.append
     )
@@ -213,7 +213,7 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"episodes": 1e4}, "episodes must be a whole number, 1 or more; got 10000.0"),
         ({"episodes": True}, "episodes must be a whole number"),
         ({"episodes": "many"}, "episodes must be a whole number"),
-        ({"episodes": 3}, "one iteration takes 4 episodes at k = 1; got 3"),
+        ({"episodes": 3}, "one iteration takes 4 episodes; got 3; play more"),
         ({"seed": -1}, "seed must be a whole number, 0 or more; got -1"),
         ({"seed": 0.5}, "seed must be a whole number"),
         ({"seed": None}, "seed must be a whole number"),

@@ -16,6 +16,7 @@ from accord.equilibrium.files import load_policy
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game
 from accord.learning import folder as folders
+from accord.learning.learn import learn, resume_learn
 from accord.learning.run import next_checkpoint, resume_solve, solve
 
 GAME = "kuhn:players=3"
@@ -208,3 +209,32 @@ def test_checkpoints_do_not_depend_on_where_a_run_stopped():
         schedule.append(next_checkpoint(schedule[-1]))
     for iteration in range(1, 10_000, 7):
         assert next_checkpoint(iteration) == next(t for t in schedule if t > iteration)
+
+
+@pytest.mark.parametrize("method", ["swrhedge", "rm"])
+def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
+    game = library_game("kuhn:players=2")
+    asked = {"episodes": 60_000, "method": method, "seed": 11, "components": 30}
+    whole = learn(game, 1, **asked, folder=tmp_path / "whole")
+
+    def interrupt(played):
+        if played > 5_000 and not interrupt.sent:
+            interrupt.sent = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+    interrupt.sent = False
+    part = learn(game, 1, **asked, folder=tmp_path / "part", progress=interrupt)
+    assert part.interrupted
+    assert 5_000 < part.episodes < whole.episodes
+    every_file_is_whole(tmp_path / "part")
+    rest = resume_learn(game, tmp_path / "part")
+    assert not rest.interrupted
+    assert (rest.episodes, rest.gap) == (whole.episodes, whole.gap)
+    names = ("whole", "part")
+    one, other = ((tmp_path / name / "policy.npz").read_bytes() for name in names)
+    assert one == other
+    assert json.loads((tmp_path / "part" / "run.json").read_text())["result"]["gap"] == whole.gap
+    longer = resume_learn(game, tmp_path / "part", episodes=90_000)
+    assert longer.episodes == 90_000
+    with pytest.raises(MismatchError, match="not of 'solve'"):
+        resume_solve(game, tmp_path / "part")

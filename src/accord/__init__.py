@@ -52,9 +52,11 @@ if TYPE_CHECKING:
     from accord.learning.learn import Learned as Learned
     from accord.learning.learn import LearnedByPlay as LearnedByPlay
     from accord.learning.learn import learn as learn
+    from accord.learning.learn import resume_learn as resume_learn
     from accord.learning.plan import Plan as Plan
     from accord.learning.plan import plan as plan
     from accord.learning.run import Solution as Solution
+    from accord.learning.run import resume_solve as resume_solve
     from accord.learning.run import solve as solve
     from accord.regret.regret_matching import RegretMatching as RegretMatching
     from accord.regret.wrhedge import WRHedge as WRHedge
@@ -97,8 +99,8 @@ _HOME = {
     "accord.learning.kefr": ("KEFR",),
     "accord.learning.balanced_kefr": ("BalancedKEFR",),
     "accord.learning.environment": ("Environment", "discover"),
-    "accord.learning.learn": ("Learned", "LearnedByPlay", "learn"),
-    "accord.learning.run": ("Solution", "solve"),
+    "accord.learning.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
+    "accord.learning.run": ("Solution", "resume_solve", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),
     "accord.equilibrium.files": ("load_policy", "save_policy"),

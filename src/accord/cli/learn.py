@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, parse_whole, written_k
+from accord.cli.arguments import (
+    AsJson,
+    OptionalGameName,
+    parse_k,
+    parse_number,
+    parse_whole,
+    refuse_with_resume,
+    written_k,
+)
 from accord.cli.progress import SECONDS_PER_LINE, duration
 from accord.cli.terminal import (
     announced_compilation,
@@ -22,10 +30,14 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
+from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate
     from accord.learning.learn import Learned
+
+
+INTERRUPTED = 130
 
 
 class BanditMethod(StrEnum):
@@ -36,16 +48,17 @@ class BanditMethod(StrEnum):
 
 
 def learn(
-    game: GameName,
+    context: typer.Context,
+    game: OptionalGameName = None,
     episodes: Annotated[
-        int,
+        int | None,
         typer.Option(
             parser=parse_whole,
             metavar="N",
             help="Play at most N episodes, in whole iterations.",
             show_default=False,
         ),
-    ],
+    ] = None,
     k: Annotated[
         float,
         typer.Option(
@@ -83,7 +96,14 @@ def learn(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write policy, certificate and record to a new folder."),
+        typer.Option(metavar="DIR", help="Keep the run in a new folder; it can be resumed."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Go on with the run in this folder; more --episodes may be given, nothing else.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,44 +116,55 @@ def learn(
     Examples:
         accord learn kuhn_poker -k 1 --episodes 100000
         accord learn kuhn_poker --episodes 100000 --method rm --seed 7 --out runs/learned
+        accord learn --resume runs/learned --episodes 200000
     """
+    if (game is None) == (resume is None):
+        raise ArgumentError("give either a GAME to learn or --resume DIR to go on with a run")
+    if resume is not None:
+        options = ("k", "method", "learning_rate_scale", "seed", "components", "out")
+        refuse_with_resume(context, *options)
+    elif episodes is None:
+        raise ArgumentError("give --episodes: how many to play")
+
     from accord.interop.load import load_game
     from accord.learning.folder import RunFolder
     from accord.learning.learn import learn as learn_game
+    from accord.learning.learn import resume_learn
 
     with announced_compilation():
-        loaded = load_game(game)
-        asked = {
-            "game": game,
-            "k": written_k(k),
-            "episodes": episodes,
-            "method": method.value,
-            "learning_rate_scale": learning_rate_scale,
-            "seed": seed,
-            "components": components,
-        }
-        files = None if out is None else RunFolder.create(out, "learn", loaded, asked)
-        with _shown_progress(episodes) as show:
-            learned = learn_game(
-                loaded,
-                k,
-                episodes=episodes,
-                seed=seed,
-                components=components,
-                method=method.value,
-                learning_rate_scale=learning_rate_scale,
-                progress=show,
-            )
-        certificate = None if as_json and out is None else _certified(learned)
-    if files is not None and certificate is not None:
-        files.write_record(asdict(point) for point in learned.record)
-        files.finish(learned.to_json(), learned.policy, certificate)
+        if game is not None and episodes is not None:
+            loaded = load_game(game)
+            with _shown_progress(episodes) as show:
+                learned = learn_game(
+                    loaded,
+                    k,
+                    episodes=episodes,
+                    seed=seed,
+                    components=components,
+                    method=method.value,
+                    learning_rate_scale=learning_rate_scale,
+                    folder=out,
+                    progress=show,
+                )
+        elif resume is not None:
+            asked = RunFolder.open(resume).asked
+            with _shown_progress(episodes or asked["episodes"]) as show:
+                learned = resume_learn(
+                    load_game(asked["game"]), resume, episodes=episodes, progress=show
+                )
+        certificate = None if as_json else _certified(learned)
+    folder = out or resume
     if as_json:
         print_json(learned.to_json())
     elif certificate is not None:
         _print(learned, certificate)
-        if out is not None:
-            print_text(f"\nWritten to {out}: {', '.join(sorted(p.name for p in out.iterdir()))}.")
+        if folder is not None:
+            names = ", ".join(sorted(path.name for path in folder.iterdir()))
+            print_text(f"\nWritten to {folder}: {names}.")
+    if learned.interrupted:
+        if folder is not None:
+            say(f"saved; go on with: accord learn --resume {shlex.quote(str(folder))}")
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
@@ -141,16 +172,21 @@ def _shown_progress(total: int) -> Iterator[Callable[[int], None]]:
     """Yield what is to be called with the number of episodes played so far."""
     from rich.console import Console
 
-    start = time.perf_counter()
+    begun: list[float] = []  # when the first step was done, which may have compiled kernels
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
     def state(played: int) -> str:
-        rate = played / max(time.perf_counter() - start, 1e-9)
-        left = f", {duration((total - played) / rate)} left" if rate > 0 else ""
-        return f"{played:,} episodes, {rate:,.0f} per second{left}"
+        now = time.perf_counter()
+        if not begun:
+            begun.extend((now, played))
+        rate = (played - begun[1]) / max(now - begun[0], 1e-9)
+        if not rate:
+            return f"{played:,} episodes"
+        left = duration((total - played) / rate)
+        return f"{played:,} episodes, {rate:,.0f} per second, {left} left"
 
     if not console.is_terminal:
-        said = start
+        said = time.perf_counter()
 
         def line(played: int) -> None:
             nonlocal said

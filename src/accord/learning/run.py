@@ -221,7 +221,7 @@ class _SolveRun:
                 before = time.perf_counter()
                 self.iterates.count += play.advance(size, self.iterates.room, self.iterates.stride)
                 now = time.perf_counter()
-                block = _next_block(block, now - before)
+                block = next_block(block, now - before)
                 late = self.seconds is not None and now - begun >= self.seconds
                 stop = late or interruption.requested
                 if play.iteration == checkpoint or stop:
@@ -261,9 +261,9 @@ class _SolveRun:
         files.save(state, (asdict(point) for point in self.record), now=now)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.play.restore(_part(state, "play_"))
-        self.iterates.restore(_part(state, "iterates_"))
-        record = _part(state, "record_")
+        self.play.restore(part_of(state, "play_"))
+        self.iterates.restore(part_of(state, "iterates_"))
+        record = part_of(state, "record_")
         self.record = [
             Checkpoint(int(t), float(max(players)), tuple(players), tuple(values), float(seconds))
             for t, players, values, seconds in zip(
@@ -303,14 +303,15 @@ def next_checkpoint(iteration: int) -> int:
     return checkpoint
 
 
-def _next_block(block: int, seconds: float) -> int:
+def next_block(block: int, seconds: float) -> int:
     """How many iterations to run at once, if ``block`` of them took ``seconds``."""
     if seconds < BLOCK_SECONDS / 2:
         return block * 2
     return max(1, block // 2) if seconds > 2 * BLOCK_SECONDS else block
 
 
-def _part(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The entries whose names begin with ``prefix``, without it."""
     return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -26,6 +27,9 @@ from accord.regret.regret_matching import match_sampled, observe_sampled
 from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Floats, Treeplex
+
+SAVED = ("infosets", "nodes", "behavior", "regret", "baseline")
+"""The arrays of learners that outlive an iteration."""
 
 
 class BanditSelfPlay:
@@ -72,6 +76,21 @@ class BanditSelfPlay:
     def episodes_per_iteration(self) -> int:
         """Of all players together."""
         return int(self._first_episode[-1])
+
+    def state(self) -> dict[str, Any]:
+        """All that going on needs, by name; arrays are views."""
+        return {
+            "iteration": np.array(self.iteration),
+            "rng": np.array(json.dumps(self.rng.bit_generator.state)),
+            **{name: getattr(self.joint, name) for name in SAVED},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved :meth:`state`."""
+        self.iteration = int(state["iteration"])
+        self.rng.bit_generator.state = json.loads(str(state["rng"]))
+        for name in SAVED:
+            getattr(self.joint, name)[:] = state[name]
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
         """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
