@@ -311,7 +311,7 @@ def test_any_split_gives_the_same_bits_on_random_games(game, k, minimizer, sizes
 def test_a_large_game_runs_on_threads_and_a_small_one_does_not():
     small = SelfPlay(sequence_form(kuhn()))
     assert small._pool is None
-    form = sequence_form(balanced(infosets=20_000, ratio=4.0))
+    form = sequence_form(balanced(infosets=60_000, ratio=4.0))
     large, single = SelfPlay(form), SelfPlay(form, threads=1)
     assert large._pool is not None and single._pool is None
     for play in (large, single):
