@@ -97,6 +97,7 @@ class Tokens:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Where ``offset`` is in ``text``, both counted from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
