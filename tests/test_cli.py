@@ -25,7 +25,8 @@ from accord.cli.main import app
 from accord.cli.solve import Method
 from accord.equilibrium.files import save_policy
 from accord.game.library import LIBRARY, library_device
-from accord.learning.run import METHODS, Checkpoint
+from accord.learning.run import Checkpoint
+from accord.learning.solve import METHODS
 
 COMMANDS = ("games", "info", "solve", "learn", "certify", "play", "report", "convert")
 SOLVE_KEYS = [

@@ -119,11 +119,12 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
     game = kuhn()
     policy = accord.load_policy(folder / "policy.npz", game)
     assert policy.n_components == 25
-    assert certify(game, policy, 1)[1].gap == record["result"]["gap"]
+    assert record["result"]["gap"] == pytest.approx(certify(game, policy, 1)[1].gap, rel=1e-12)
     lines = (folder / "progress.jsonl").read_text().splitlines()
     played = [json.loads(line) for line in lines]
-    assert list(played[0]) == ["iteration", "episodes", "seconds"]
+    assert list(played[0]) == ["iteration", "gap", "players", "values", "seconds", "episodes"]
     assert all(line["episodes"] == 4 * line["iteration"] for line in played)
+    assert played[-1]["gap"] == record["result"]["gap"]
     assert refused("kuhn", "--episodes", 8000, "--out", folder).startswith(str(folder))
 
 
@@ -162,11 +163,12 @@ def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_progress_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accord.cli.learn.SECONDS_PER_LINE", 0.0)
+    monkeypatch.setattr("accord.cli.progress.SECONDS_PER_LINE", 0.0)
     result = run("kuhn", "--episodes", 4000, "--json")
     said = [line for line in result.stderr.splitlines() if "episodes" in line]
     assert said
-    assert re.fullmatch(r"4,000 episodes, [\d,]+ per second, 0 s left", said[-1])
+    gap = f"{json.loads(result.stdout)['gap']:.3g}"
+    assert re.fullmatch(rf"4,000 episodes, [\d,]+ per second, gap {gap}, 0 s left", said[-1])
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

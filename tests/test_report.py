@@ -312,7 +312,7 @@ def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> No
     assert last.gap == pytest.approx(loaded.result["gap"], rel=1e-9)
     assert (last.iteration, last.episodes) == (loaded.result["iterations"], 2000)
     half = loaded.record[len(loaded.record) // 2]
-    count = round(half.iteration / loaded.result["iterations"] * loaded.policy.n_components)
+    count = half.iteration * loaded.policy.n_components // loaded.result["iterations"]
     part = accord.CorrelatedPolicy(
         loaded.game, np.full(count, 1 / count), loaded.policy.behavior[:count]
     )

@@ -21,7 +21,7 @@ from accord.game.library import (
 )
 from accord.game.tree import TERMINAL, Game
 from accord.learning.kefr import KEFR, SelfPlay
-from accord.learning.run import METHODS, solve
+from accord.learning.solve import METHODS, solve
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex

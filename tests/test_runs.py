@@ -17,7 +17,8 @@ from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game
 from accord.learning import folder as folders
 from accord.learning.learn import learn, resume_learn
-from accord.learning.run import next_checkpoint, resume_solve, solve
+from accord.learning.run import next_checkpoint
+from accord.learning.solve import resume_solve, solve
 
 GAME = "kuhn:players=3"
 ITERATIONS = 12_000
@@ -26,18 +27,26 @@ ITERATIONS = 12_000
 DRIVER = """
 import sys, time
 import accord.learning.folder as folders, accord.learning.run as run
+from accord.learning.learn import learn, resume_learn
+from accord.learning.solve import resume_solve, solve
 from accord.game.library import library_game
 folders.SAVE_SECONDS = 0.0
 run.BLOCK_SECONDS = 1e-4
-folder, iterations = sys.argv[1], int(sys.argv[2])
+command, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 game = library_game("{game}")
 print("ready", flush=True)
 try:
-    run.resume_solve(game, folder)
+    (resume_solve if command == "solve" else resume_learn)(game, folder)
 except folders.ParseError:
-    run.solve(game, 1, iterations=iterations, components=40, folder=folder)
+    if command == "solve":
+        solve(game, 1, iterations=count, components=40, folder=folder)
+    else:
+        learn(game, 1, episodes=count, method=command, components=40, folder=folder)
 print("done", flush=True)
 """.replace("{game}", GAME)
+
+
+EPISODES = 400_000
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +70,15 @@ def every_file_is_whole(folder: Path) -> None:
             assert file.suffix == ".tmp"
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight):
+@pytest.mark.parametrize(
+    ("command", "count"), [("solve", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES)]
+)
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight, command, count):
     folder, rng = tmp_path / "killed", np.random.default_rng(5)
     kills = 0
     while True:
         process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(folder), str(ITERATIONS)],
+            [sys.executable, "-c", DRIVER, command, str(folder), str(count)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -85,6 +97,10 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight
         kills += 1
     assert kills
     whole, solution = straight
+    if command != "solve":
+        whole = tmp_path / "whole"
+        game = library_game(GAME)
+        solution = learn(game, 1, episodes=count, method=command, components=40, folder=whole)
     assert (folder / "policy.npz").read_bytes() == (whole / "policy.npz").read_bytes()
     result = json.loads((folder / "run.json").read_text())["result"]
     assert result["gap"] == solution.gap
@@ -217,8 +233,8 @@ def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
     asked = {"episodes": 60_000, "method": method, "seed": 11, "components": 30}
     whole = learn(game, 1, **asked, folder=tmp_path / "whole")
 
-    def interrupt(played):
-        if played > 5_000 and not interrupt.sent:
+    def interrupt(point):
+        if point.episodes > 5_000 and not interrupt.sent:
             interrupt.sent = True
             os.kill(os.getpid(), signal.SIGINT)
 

@@ -18,7 +18,8 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import balanced, chicken, kuhn, shapley, signalling
 from accord.learning.kefr import SelfPlay
-from accord.learning.run import METHODS, next_checkpoint, solve
+from accord.learning.run import next_checkpoint
+from accord.learning.solve import METHODS, solve
 from accord.regret.regret_matching import DECAY, RegretMatching
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from accord.learning.learn import resume_learn as resume_learn
     from accord.learning.plan import Plan as Plan
     from accord.learning.plan import plan as plan
-    from accord.learning.run import Solution as Solution
-    from accord.learning.run import resume_solve as resume_solve
-    from accord.learning.run import solve as solve
+    from accord.learning.solve import Solution as Solution
+    from accord.learning.solve import resume_solve as resume_solve
+    from accord.learning.solve import solve as solve
     from accord.regret.regret_matching import RegretMatching as RegretMatching
     from accord.regret.wrhedge import WRHedge as WRHedge
     from accord.treeplex.form import SequenceForm as SequenceForm
@@ -100,7 +100,7 @@ _HOME = {
     "accord.learning.balanced_kefr": ("BalancedKEFR",),
     "accord.learning.environment": ("Environment", "discover"),
     "accord.learning.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
-    "accord.learning.run": ("Solution", "resume_solve", "solve"),
+    "accord.learning.solve": ("Solution", "resume_solve", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),
     "accord.equilibrium.files": ("load_policy", "save_policy"),

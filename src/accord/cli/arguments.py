@@ -87,6 +87,34 @@ PolicyName = Annotated[
         show_default=False,
     ),
 ]
+K = Annotated[
+    float,
+    typer.Option(
+        "-k",
+        parser=parse_k,
+        metavar="K",
+        help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf.",
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        parser=parse_whole,
+        metavar="N",
+        help="Save N evenly spaced iterates; by default 1000.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Keep the run in a new folder; it can be resumed."),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Go on with the run in this folder; new limits may be given, nothing else.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

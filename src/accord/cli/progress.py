@@ -22,12 +22,17 @@ COMPILING = 2
 
 @contextmanager
 def shown_progress(
-    iterations: int | None, seconds: float | None
+    total: int | None, seconds: float | None
 ) -> Iterator[Callable[[Checkpoint], None]]:
-    """Yield what is to be called with every checkpoint of a run with these limits."""
+    """Yield what is to be called with every checkpoint of a run with these limits.
+
+    Args:
+        total: Iterations, or episodes if the run plays any.
+        seconds: Wall-clock time.
+    """
     from rich.console import Console
 
-    pace = _Pace(iterations, seconds)
+    pace = _Pace(total, seconds)
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         yield _lines(pace)
@@ -56,13 +61,13 @@ def shown_progress(
         console=console,
         transient=True,
     ) as bar:
-        task = bar.add_task("starting", total=iterations, end=math.inf)
+        task = bar.add_task("starting", total=total, end=math.inf)
 
         def show(now: Checkpoint) -> None:
             left = pace.seconds_left(now)
             bar.update(
                 task,
-                completed=now.iteration,
+                completed=_done(now),
                 description=pace.state(now),
                 end=time.perf_counter() + left,
             )
@@ -87,15 +92,15 @@ def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
 class _Pace:
     """How fast a run is, and when it will end."""
 
-    def __init__(self, iterations: int | None, seconds: float | None) -> None:
-        self.iterations, self.seconds = iterations, seconds
+    def __init__(self, total: int | None, seconds: float | None) -> None:
+        self.total, self.seconds = total, seconds
         self.first: Checkpoint | None = None  # where counting starts
 
     def rate(self, now: Checkpoint) -> float:
-        """Iterations per second, or 0 before that can be known."""
+        """Iterations or episodes per second, or 0 before that can be known."""
         if self.first is None or now.iteration <= COMPILING:
             self.first = now
-        done, took = now.iteration - self.first.iteration, now.seconds - self.first.seconds
+        done, took = _done(now) - _done(self.first), now.seconds - self.first.seconds
         return done / took if took > 0 else 0.0
 
     @property
@@ -108,14 +113,21 @@ class _Pace:
         rate = self.rate(now)
         by_clock = math.inf if self.seconds is None else self.seconds - now.seconds
         by_count = math.inf
-        if self.iterations is not None and rate > 0:
-            by_count = (self.iterations - now.iteration) / rate
+        if self.total is not None and rate > 0:
+            by_count = (self.total - _done(now)) / rate
         return max(0.0, min(by_clock, by_count))
 
     def state(self, now: Checkpoint) -> str:
         rate = self.rate(now)
+        what = "iterations" if now.episodes is None else "episodes"
         speed = f", {rate:,.0f} per second" if rate >= 10 else f", {rate:.2g} per second"
-        return f"{now.iteration:,} iterations{speed if rate else ''}, gap {now.gap:.3g}"
+        gap = "" if math.isnan(now.gap) else f", gap {now.gap:.3g}"
+        return f"{_done(now):,} {what}{speed if rate else ''}{gap}"
+
+
+def _done(now: Checkpoint) -> int:
+    """What the run counts: episodes if it plays any, else iterations."""
+    return now.iteration if now.episodes is None else now.episodes
 
 
 def duration(seconds: float) -> str:

@@ -19,6 +19,7 @@ Memory does not grow with the number of policies: each is added and forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -27,7 +28,7 @@ from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Floats, Treeplex
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
 
@@ -67,18 +68,44 @@ class RegretMeter:
         return self.own_loss - least, phi
 
 
+class MixtureMeter:
+    """The K-EFCE gaps of a mixture of joint policies that is fed one component at a time."""
+
+    def __init__(
+        self, form: SequenceForm, k: SupportsIndex | float, budget: int | None = None
+    ) -> None:
+        self.form = form
+        self.meters = [RegretMeter(plex, k, budget) for plex in form.plexes]
+
+    def observe(self, behaviors: Sequence[Floats], weight: float = 1.0) -> None:
+        """Add one component, the behaviors of all players."""
+        reach = joint_reach(self.form.plexes, behaviors)
+        for i, meter in enumerate(self.meters):
+            meter.observe(behaviors[i], immediate_loss(self.form.leaves, i, reach), weight)
+
+    def gaps(self) -> Floats:
+        """``[n_players]`` gaps of the mixture so far, in payoff units."""
+        return self.regrets() / self.meters[0].total_weight
+
+    def regrets(self) -> Floats:
+        """``[n_players]`` regrets so far, in payoff units: the gaps if the weights sum to one."""
+        regrets = np.array([meter.regret() for meter in self.meters])
+        return np.asarray(regrets * self.form.leaves.payoff_range)
+
+    def values(self) -> Floats:
+        """``[n_players]`` expected payoffs of the mixture so far when everybody obeys."""
+        losses = np.array([meter.own_loss for meter in self.meters])
+        return self.form.payoffs(losses / self.meters[0].total_weight)
+
+
 def efce_gaps(
     policy: CorrelatedPolicy, k: SupportsIndex | float, budget: int | None = None
 ) -> Floats:
     """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, and nothing else."""
-    form = sequence_form(policy.game)
-    meters = [RegretMeter(plex, k, budget) for plex in form.plexes]
+    meter = MixtureMeter(sequence_form(policy.game), k, budget)
     for weight, behaviors in policy.components():
-        reach = joint_reach(form.plexes, behaviors)
-        for i, meter in enumerate(meters):
-            meter.observe(behaviors[i], immediate_loss(form.leaves, i, reach), weight)
-    regrets = np.array([meter.regret() for meter in meters])
-    return np.asarray(regrets * form.leaves.payoff_range)
+        meter.observe(behaviors, weight)
+    return meter.regrets()
 
 
 def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:

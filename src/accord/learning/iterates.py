@@ -66,6 +66,7 @@ class Iterates:
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""
-        wanted = min(self.components, self.count)
-        index = np.round(np.linspace(self.count - 1, 0, wanted)).astype(int)[::-1]
+        if self.count <= self.components:
+            return np.arange(1, self.count + 1) * self.stride, self.kept[: self.count]
+        index = np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
         return (index + 1) * self.stride, self.kept[index]

@@ -1,9 +1,9 @@
-"""Learning: the one loop around Balanced K-EFR.
+"""Learning: Balanced K-EFR in self-play, from episodes only.
 
-On a loaded game, iterations of the round-robin protocol run in compiled blocks on a simulator; an
-environment is played move by move. The output is the mixture of evenly spaced iterates, each
-evaluated in full once. Where the game is known its certificate is exact; else what it pays is
-estimated from fresh plays, and nothing is said about its gap.
+A loaded game is played on a compiled simulator, an environment move by move. The output is the
+mixture of evenly spaced iterates. Where the game is known, the gap of those kept so far is computed
+on the way, which no learner sees; else what they pay is estimated from fresh plays at the end, and
+nothing is said about the gap.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import operator
 import os
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from accord.deviations.counting import checked_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import Game
@@ -28,27 +29,14 @@ from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
 from accord.learning.black_box import EnvironmentSelfPlay, estimated_values
 from accord.learning.environment import Environment, discover, is_environment
 from accord.learning.folder import RunFolder
-from accord.learning.interrupt import heeding_interrupts
 from accord.learning.iterates import Iterates
-from accord.learning.run import next_block, part_of
+from accord.learning.run import Checkpoint, Run
 from accord.learning.self_play import BanditSelfPlay
 from accord.regret.wrhedge import LARGEST_RATE
-from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import Floats, Treeplex
 
 BANDIT_METHODS = {"swrhedge": SWRHEDGE, "rm": SAMPLED_RM}
-
-RECORD_SPACING = 1.1
-"""Factor of episodes between entries of the record."""
-
-
-@dataclass(frozen=True)
-class Played:
-    """How far a run had come."""
-
-    iteration: int
-    episodes: int
-    seconds: float  # since the start
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +53,14 @@ class Learned:
     players: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    record: tuple[Played, ...]
+    record: tuple[Checkpoint, ...]  # gaps of the mixtures of what was kept so far
     seconds: float
     interrupted: bool = False  # by Ctrl-C
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """Of the saved mixture, computed when first asked for."""
+        return certify(self.game, self.policy, self.k)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
@@ -99,7 +92,6 @@ class LearnedByPlay:
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
     value_plays: int  # how many fresh plays
     policy: Mixture  # the saved mixture: evenly spaced iterates
-    record: tuple[Played, ...]
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -132,7 +124,7 @@ def learn(
     method: str = "swrhedge",
     learning_rate_scale: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[Checkpoint], object] | None = None,
 ) -> Learned: ...
 
 
@@ -147,7 +139,7 @@ def learn(
     failure_prob: float = 0.05,
     method: str = "swrhedge",
     learning_rate_scale: float = 1.0,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[Checkpoint], object] | None = None,
     game: Game,
 ) -> Learned: ...
 
@@ -163,7 +155,7 @@ def learn(
     failure_prob: float = 0.05,
     method: str = "swrhedge",
     learning_rate_scale: float = 1.0,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[Checkpoint], object] | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
 ) -> LearnedByPlay: ...
@@ -180,7 +172,7 @@ def learn(
     method: str = "swrhedge",
     learning_rate_scale: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[Checkpoint], object] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
@@ -205,7 +197,7 @@ def learn(
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         folder: A new or empty folder to keep the run in (``learning/folder.py``), on a loaded game;
             it can be resumed with :func:`resume_learn`.
-        progress: Called now and then with the number of episodes played.
+        progress: Called with every checkpoint, and now and then in between.
         game: The game that an environment plays, if it is known. Infosets and actions must have
             the same labels. Nobody learns from it; it gives the treeplexes and the exact gap.
         plexes: The players' treeplexes in an environment; by default they are discovered.
@@ -246,18 +238,17 @@ def learn(
             "method": method,
             "learning_rate_scale": learning_rate_scale,
         }
-        play = _planned_play(game_or_env, plan)
+        learning = _planned(game_or_env, plan)  # refuses before there is a folder
         files = None if folder is None else RunFolder.create(folder, "learn", game_or_env, plan)
-        return _learn_game(game_or_env, plan, play, files, episodes, progress)
+        return learning.learn(episodes, files, progress)
     if not is_environment(game_or_env):
         raise ArgumentError(f"learn() needs a game or an environment; got {game_or_env!r}")
     if folder is not None:
         raise ArgumentError("only a run on a loaded game can be kept in a folder and resumed")
-    start = time.perf_counter()
+    if game is not None and plexes is not None:
+        raise ArgumentError("give game or plexes, not both: the game has its own")
     rng = np.random.default_rng(seed)
     if game is not None:
-        if plexes is not None:
-            raise ArgumentError("give game or plexes, not both: the game has its own")
         plexes = sequence_form(game).plexes
     elif plexes is None:
         plexes = discover(game_or_env, seed=seed)
@@ -267,14 +258,10 @@ def learn(
         learning_rate_scale=learning_rate_scale,
         failure_prob=failure_prob,
     )  # fmt: skip
-    run = _Run(table, episodes, components)
-    run.go(episodes, start, progress)
-    facts = {"k": asked, "method": method, **run.facts()}
-    behaviors = run.iterates.selected()[1]
-    weights = np.full(len(behaviors), 1.0 / len(behaviors))
+    learning = _Learning(table, game, asked, method, episodes, components)
     if game is not None:
-        policy = CorrelatedPolicy(game, weights, behaviors)
-        return _certified(policy, certify(game, policy, asked), start, facts)
+        return learning.learn(episodes, None, progress)
+    weights, behaviors = learning.play(episodes, None, progress)
     mixture = Mixture(
         game_or_env.name, tuple(map(str, game_or_env.players)), tuple(plexes), weights, behaviors
     )
@@ -285,8 +272,7 @@ def learn(
         margins=margins,
         value_plays=value_plays,
         policy=mixture,
-        seconds=time.perf_counter() - start,
-        **facts,
+        **learning.facts(),
     )
 
 
@@ -295,7 +281,7 @@ def resume_learn(
     folder: str | os.PathLike[str],
     *,
     episodes: SupportsIndex | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[Checkpoint], object] | None = None,
 ) -> Learned:
     """Go on with a run of :func:`learn` from its folder.
 
@@ -307,7 +293,7 @@ def resume_learn(
         folder: Where the run is.
         episodes: How many to play in all, if not as asked before. The paper's learning rate stays
             that of the number asked for first.
-        progress: Called now and then with the number of episodes played.
+        progress: Called with every checkpoint, and now and then in between.
 
     Raises:
         ParseError: If the folder holds no run.
@@ -317,141 +303,138 @@ def resume_learn(
     files.check("learn", game)
     plan = files.asked
     until = plan["episodes"] if episodes is None else _whole("episodes", episodes, 1)
-    return _learn_game(game, plan, _planned_play(game, plan), files, until, progress)
+    return _planned(game, plan).learn(until, files, progress)
 
 
-def _planned_play(game: Game, plan: dict[str, Any]) -> BanditSelfPlay:
-    return BanditSelfPlay(
+def _planned(game: Game, plan: dict[str, Any]) -> _Learning:
+    k = checked_k(math.inf if plan["k"] == "inf" else plan["k"])
+    play = BanditSelfPlay(
         sequence_form(game),
-        math.inf if plan["k"] == "inf" else plan["k"],
+        k,
         plan["episodes"],
         np.random.default_rng(plan["seed"]),
         method=BANDIT_METHODS[plan["method"]],
         learning_rate_scale=plan["learning_rate_scale"],
         failure_prob=plan["failure_prob"],
     )
+    return _Learning(play, game, k, plan["method"], plan["episodes"], plan["components"])
 
 
-def _learn_game(
-    game: Game,
-    plan: dict[str, Any],
-    play: BanditSelfPlay,
-    files: RunFolder | None,
-    episodes: int,
-    progress: Callable[[int], object] | None,
-) -> Learned:
-    """Run on a loaded game until ``episodes`` are played, from a checkpoint if there is one."""
-    start = time.perf_counter()
-    run = _Run(play, plan["episodes"], plan["components"])
-    if files is not None and (state := files.load()) is not None:
-        run.restore(state)
-        start -= float(state["elapsed"])
-    run.go(episodes, start, progress, files)
-    behaviors = run.iterates.selected()[1]
-    weights = np.full(len(behaviors), 1.0 / len(behaviors))
-    policy = CorrelatedPolicy(game, weights, behaviors)
-    k = checked_k(math.inf if plan["k"] == "inf" else plan["k"])
-    facts = {"k": k, "method": plan["method"], **run.facts()}
-    del run, play, behaviors  # their memory is wanted for the certificate
-    certificate = certify(game, policy, k)
-    learned = _certified(policy, certificate, start, facts)
-    if files is not None:
-        files.finish(learned.to_json(), policy, certificate)
-    return learned
-
-
-def _certified(
-    policy: CorrelatedPolicy, certificate: Certificate, start: float, facts: dict[str, Any]
-) -> Learned:
-    return Learned(
-        game=policy.game,
-        gap=certificate[facts["k"]].gap,
-        players=certificate[facts["k"]].players,
-        values=certificate.values,
-        policy=policy,
-        seconds=time.perf_counter() - start,
-        **facts,
-    )
-
-
-class _Run:
-    """Iterations in blocks, the iterates to save, and how it went."""
+class _Learning:
+    """Learners, the iterates to save, and what is known about them."""
 
     def __init__(
         self,
         play: BanditSelfPlay | EnvironmentSelfPlay,
+        game: Game | None,
+        k: float,
+        method: str,
         episodes: int,
         components: int | None,
     ) -> None:
-        self.play = play
-        per_iteration = play.episodes_per_iteration
-        if not 1 <= per_iteration <= episodes:
+        each = play.episodes_per_iteration
+        if not 1 <= each <= episodes:
             raise ArgumentError(
-                f"one iteration takes {per_iteration} episodes; got {episodes}; play more, or try "
-                "a smaller k"
-                if per_iteration
+                f"one iteration takes {each} episodes; got {episodes}; play more, or try a smaller "
+                "k"
+                if each
                 else "there must be a decision to learn; nobody has one"
             )
+        self.game, self.k, self.method, self.each = game, k, method, each
         self.iterates = Iterates(play.n_sequences, components)
-        self.iterates.stride = max(1, episodes // per_iteration // self.iterates.components)
-        self.record: list[Played] = []
-        self.interrupted = False
+        self.iterates.stride = max(1, episodes // each // self.iterates.components)
+        self.meter = None if game is None else _KeptMeter(sequence_form(game), k, self.iterates)
+        self.run = Run(play, self.iterates, self._measure, each)
 
-    def go(
+    def _measure(self) -> tuple[Floats, Floats] | None:
+        return None if self.meter is None else self.meter.measure()
+
+    def play(
         self,
         episodes: int,
-        start: float,
-        progress: Callable[[int], object] | None,
-        files: RunFolder | None = None,
-    ) -> None:
-        """Run until another iteration would exceed ``episodes``, or the user interrupts."""
-        play, iterates, block = self.play, self.iterates, 1
-        iterations = episodes // play.episodes_per_iteration
-        with heeding_interrupts() as interruption:
-            while play.iteration < iterations and not interruption.requested:
-                size = min(block, iterations - play.iteration, iterates.until_full(play.iteration))
-                before = time.perf_counter()
-                iterates.count += play.advance(size, iterates.room, iterates.stride)
-                now = time.perf_counter()
-                block = next_block(block, now - before)
-                played = play.iteration * play.episodes_per_iteration
-                if not self.record or played >= RECORD_SPACING * self.record[-1].episodes:
-                    self.record.append(Played(play.iteration, played, now - start))
-                if progress is not None:
-                    progress(played)
-                if files is not None:
-                    self.save(files, now - start)
-        self.interrupted = interruption.requested
+        files: RunFolder | None,
+        progress: Callable[[Checkpoint], object] | None,
+    ) -> tuple[Floats, Floats]:
+        """Play until another iteration would exceed ``episodes``: the saved weights, behaviors."""
+        run, iterates = self.run, self.iterates
+        run.go(episodes // self.each, files=files, progress=progress)
+        if iterates.count == 0:  # interrupted before the first was kept: take the next
+            iterates.count = run.play.advance(1, iterates.room, 1)
+        _, behaviors = iterates.selected()
+        return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
+
+    def learn(
+        self,
+        episodes: int,
+        files: RunFolder | None,
+        progress: Callable[[Checkpoint], object] | None,
+    ) -> Learned:
+        """The same in a known game, with the gap of what is saved."""
+        assert self.game is not None
+        assert self.meter is not None
+        policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
+        facts, record = self.facts(), tuple(self.run.record)
+        del self.run  # its memory is wanted for the certificate
+        gaps, values = self.meter.measure_selected()
+        learned = Learned(
+            game=self.game,
+            gap=float(gaps.max()),
+            players=tuple(gaps.tolist()),
+            values=tuple(values.tolist()),
+            policy=policy,
+            record=record,
+            **facts,
+        )
+        del self.meter
         if files is not None:
-            self.save(files, time.perf_counter() - start, now=True)
+            files.finish(learned.to_json(), policy, learned.certificate)
+        return learned
 
     def facts(self) -> dict[str, Any]:
-        """What the result says of the run."""
+        """What every result says of its run."""
         return {
-            "episodes": self.play.iteration * self.play.episodes_per_iteration,
-            "iterations": self.play.iteration,
-            "episodes_per_iteration": self.play.episodes_per_iteration,
-            "record": tuple(self.record),
-            "interrupted": self.interrupted,
+            "k": self.k,
+            "method": self.method,
+            "episodes": self.run.play.iteration * self.each,
+            "iterations": self.run.play.iteration,
+            "episodes_per_iteration": self.each,
+            "seconds": self.run.elapsed,
+            "interrupted": self.run.interrupted,
         }
 
-    def save(self, files: RunFolder, elapsed: float, *, now: bool = False) -> None:
-        """Write a checkpoint, if it is time for one or ``now``."""
-        assert isinstance(self.play, BanditSelfPlay)
-        state = {
-            "elapsed": np.array(elapsed),
-            "record": np.array([tuple(vars(point).values()) for point in self.record], float),
-        }
-        state |= {f"play_{name}": value for name, value in self.play.state().items()}
-        state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
-        files.save(state, (asdict(point) for point in self.record), now=now)
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved checkpoint."""
-        assert isinstance(self.play, BanditSelfPlay)
-        self.play.restore(part_of(state, "play_"))
-        self.iterates.restore(part_of(state, "iterates_"))
-        self.record = [Played(int(t), int(n), float(s)) for t, n, s in state["record"]]
+class _KeptMeter:
+    """The gaps and values of the uniform mixture of the iterates kept so far.
+
+    Each iterate is measured once, unless they have been thinned in between.
+    """
+
+    def __init__(self, form: SequenceForm, k: float, iterates: Iterates) -> None:
+        self.form, self.k, self.iterates = form, k, iterates
+        self.meter = MixtureMeter(form, k)
+        self.measured, self.stride = 0, iterates.stride
+
+    def measure(self) -> tuple[Floats, Floats] | None:
+        """``(gaps, values)`` of all players, or ``None`` if nothing has been kept."""
+        iterates = self.iterates
+        if iterates.stride != self.stride:
+            self.meter = MixtureMeter(self.form, self.k)
+            self.measured, self.stride = 0, iterates.stride
+        for joint in iterates.kept[self.measured : iterates.count]:
+            self.meter.observe(self.form.split(joint))
+        self.measured = iterates.count
+        return (self.meter.gaps(), self.meter.values()) if self.measured else None
+
+    def measure_selected(self) -> tuple[Floats, Floats]:
+        """The same of those that are saved."""
+        _, behaviors = self.iterates.selected()
+        if len(behaviors) < self.iterates.count:
+            self.meter = MixtureMeter(self.form, self.k)
+            for joint in behaviors:
+                self.meter.observe(self.form.split(joint))
+        else:
+            self.measure()
+        return self.meter.gaps(), self.meter.values()
 
 
 def _whole(name: str, value: SupportsIndex, least: int) -> int:

@@ -1,9 +1,7 @@
 """A finished run, read back from its folder.
 
 What a report needs is in three files: ``run.json`` (what was asked, of which game), ``policy.npz``
-(the saved mixture) and ``progress.jsonl`` (the gap on the way). A run that learned from episodes
-has no gaps on the way; the saved iterates are evenly spaced, so the mixture of the first n of them
-is what an earlier end would have saved, and its gap is computed here.
+(the saved mixture) and ``progress.jsonl`` (the gap on the way).
 """
 
 from __future__ import annotations
@@ -14,20 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from accord.deviations.counting import count_rechistories
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy
-from accord.equilibrium.gap import RegretMeter
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.treeplex.form import sequence_form
-from accord.treeplex.values import immediate_loss, joint_reach
-
-POINTS = 30
-"""How many prefixes of a mixture are measured when a run has recorded no gaps."""
 
 LARGEST_WORK = 1e10
 """Cells times components that a report may add up for one K: well under a minute."""
@@ -98,11 +89,7 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
     policy = load_policy(path, loaded)
     k = math.inf if asked["k"] == "inf" else int(asked["k"])
     lines = _read_progress(folder / "progress.jsonl")
-    record = tuple(
-        _point(folder, line, loaded.n_players) for line in lines if line.get("players") is not None
-    )
-    if not record:
-        record = _measured(policy, k, result, lines)
+    record = tuple(_point(folder, line, loaded.n_players) for line in lines)
     return Run(
         folder=folder,
         command=content["command"],
@@ -224,44 +211,6 @@ def _point(folder: Path, line: dict[str, Any], n_players: int) -> Point:
             f"got {line!r}",
         )  # fmt: skip
     return point
-
-
-def _measured(
-    policy: CorrelatedPolicy, k: float, result: dict[str, Any], lines: list[dict[str, Any]]
-) -> tuple[Point, ...]:
-    """The gaps of mixtures of the first components: what shorter runs would have saved."""
-    count = policy.n_components
-    if too_much(policy, k) is not None:
-        return ()
-    form = sequence_form(policy.game)
-    try:
-        meters = [RegretMeter(plex, k) for plex in form.plexes]
-    except BudgetError:
-        return ()
-    when = set(np.unique(np.geomspace(1, count, POINTS).round().astype(int)).tolist())
-    iterations = int(result.get("iterations") or count)
-    per_iteration = result.get("episodes_per_iteration")
-    clock = [line for line in lines if "iteration" in line and "seconds" in line]
-    times = [float(line["iteration"]) for line in clock]
-    seconds = [float(line["seconds"]) for line in clock]
-    points = []
-    for c, (weight, behaviors) in enumerate(policy.components(), 1):
-        reach = joint_reach(form.plexes, behaviors)
-        for i, meter in enumerate(meters):
-            meter.observe(behaviors[i], immediate_loss(form.leaves, i, reach), weight)
-        if c not in when:
-            continue
-        spans = form.leaves.payoff_range / meters[0].total_weight
-        at = max(1, round(iterations * c / count))
-        points.append(
-            Point(
-                at,
-                None if per_iteration is None else at * int(per_iteration),
-                tuple(m.regret() * float(s) for m, s in zip(meters, spans, strict=True)),
-                float(np.interp(at, times, seconds)) if clock else None,
-            )
-        )
-    return tuple(points)
 
 
 def _is_k(value: Any) -> bool:

@@ -1,0 +1,48 @@
+"""How ``solve`` and ``learn`` end: what they print, and what they exit with."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from accord.cli.terminal import number, print_table, print_text, say
+
+if TYPE_CHECKING:
+    from accord.learning.learn import Learned
+    from accord.learning.solve import Solution
+
+INTERRUPTED = 130
+
+
+def print_outcome(
+    outcome: Solution | Learned, title: str, of_what: str, folder: Path | None
+) -> None:
+    """A table of the players, the gap ``of_what``, the best deviation, and where the files are."""
+    from accord.treeplex.form import sequence_form
+
+    scale = sequence_form(outcome.game).leaves.loss_scale
+    relative = [gap * float(unit) for gap, unit in zip(outcome.players, scale, strict=True)]
+    print_text(f"{title} in {outcome.seconds:.3g} s\n")
+    columns = (outcome.game.player_labels, outcome.players, relative, outcome.values)
+    print_table(
+        ("player", "gap", "relative", "value"),
+        [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)],
+    )
+    print_text(f"\ngap {number(outcome.gap)}, {number(max(relative))} of the payoff range{of_what}")
+    best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
+    print_text(f"best deviation from it: {best}")
+    if folder is not None:
+        names = ", ".join(sorted(path.name for path in folder.iterdir()))
+        print_text(f"\nWritten to {folder}: {names}.")
+
+
+def exit_if_interrupted(outcome: Solution | Learned, command: str, folder: Path | None) -> None:
+    """Say how to go on, if Ctrl-C ended the run and there is a folder."""
+    if not outcome.interrupted:
+        return
+    if folder is not None:
+        say(f"saved; go on with: accord {command} --resume {shlex.quote(str(folder))}")
+    raise typer.Exit(INTERRUPTED)
