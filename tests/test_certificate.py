@@ -34,12 +34,9 @@ from accord.game.library import (
     signalling,
 )
 from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
-from accord.interop.openspiel import (
-    components_to_device,
-    device_to_components,
-    load_openspiel,
-    openspiel_game,
-)
+from accord.interop.openspiel import load_openspiel
+from accord.interop.openspiel_games import openspiel_game
+from accord.interop.openspiel_policies import components_to_device, device_to_components
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import (
     pure_behavior,

@@ -28,13 +28,12 @@ from accord.errors import (
     PolicyError,
 )
 from accord.game.tree import Game
-from accord.interop.openspiel import (
+from accord.interop.openspiel import load_openspiel
+from accord.interop.openspiel_games import openspiel_game, openspiel_names
+from accord.interop.openspiel_policies import (
     components_to_device,
     device_to_components,
     from_openspiel,
-    load_openspiel,
-    openspiel_game,
-    openspiel_names,
     to_openspiel,
 )
 from accord.treeplex.form import sequence_form

@@ -66,7 +66,7 @@ def load_game(name: str | os.PathLike[str]) -> Game:
 def game_names() -> list[str]:
     """Plain names of all library games and of the OpenSpiel games that may be loaded."""
     from accord.game.library import LIBRARY
-    from accord.interop.openspiel import openspiel_names
+    from accord.interop.openspiel_games import openspiel_names
 
     return [*LIBRARY, *(name for name in openspiel_names() if name not in LIBRARY)]
 

@@ -12,9 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from accord.errors import ArgumentError, GameError
 from accord.game.tree import CHANCE, TERMINAL
-from accord.interop.openspiel import SpielGame, _chance_outcomes, _labels, _load, _moves, _pyspiel
+from accord.interop.openspiel_games import (
+    SpielGame,
+    game_name,
+    is_sampled,
+    load_by_name,
+    openspiel_game,
+)
+from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
 
 
 class OpenSpielEnvironment:
@@ -39,33 +45,17 @@ class OpenSpielEnvironment:
         *,
         payoff_bounds: Sequence[tuple[float, float]] | None = None,
     ) -> None:
-        pyspiel = _pyspiel()
-        if isinstance(game, str):
-            game = _load_even_sampled(game)
-        if not isinstance(game, pyspiel.Game):
-            raise ArgumentError(
-                f"an OpenSpiel game must be given by name or as a pyspiel.Game; got {game!r}"
-            )
-        self.name = str(game)
-        kind, kinds = game.get_type(), pyspiel.GameType
-        if kind.dynamics == kinds.Dynamics.MEAN_FIELD:
-            raise GameError(f"{self.name} cannot be played: a mean field game has no players")
-        if not kind.provides_information_state_string:
-            raise GameError(
-                f"{self.name} cannot be played: OpenSpiel gives no information state string for "
-                "it, so its infosets are unknown"
-            )
-        if kind.dynamics == kinds.Dynamics.SIMULTANEOUS:
-            game = pyspiel.convert_to_turn_based(game)
-        if kind.chance_mode == kinds.ChanceMode.SAMPLED_STOCHASTIC:
+        original = load_by_name(game, sampled=True) if isinstance(game, str) else game
+        self.game = openspiel_game(original, sampled=True)
+        self.name = game_name(original)
+        if is_sampled(original.get_type()):
             self.clone = None  # type: ignore[method-assign, assignment]
-        self.game = game
-        self.players = tuple(map(str, range(game.num_players())))
-        bounds = (float(game.min_utility()), float(game.max_utility()))
+        self.players = tuple(map(str, range(self.game.num_players())))
+        bounds = (float(self.game.min_utility()), float(self.game.max_utility()))
         self.payoff_bounds = tuple(payoff_bounds or [bounds] * len(self.players))
         self._legal_moves: list[int] | None = None  # in the order of actions, once asked for
         self._chances: list[float] = []
-        self._enter(game.new_initial_state())
+        self._enter(self.game.new_initial_state())
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play."""
@@ -83,7 +73,7 @@ class OpenSpielEnvironment:
 
     def actions(self) -> Sequence[str]:
         """What OpenSpiel calls the moves."""
-        return _labels(self.state, self.state.current_player(), self._legal())
+        return move_labels(self.state, self.state.current_player(), self._legal())
 
     def probabilities(self) -> Sequence[float]:
         """Of chance's moves."""
@@ -113,19 +103,8 @@ class OpenSpielEnvironment:
     def _legal(self) -> list[int]:
         if self._legal_moves is None:
             if self.state.is_chance_node():
-                outcomes = _chance_outcomes(self.state)
+                outcomes = chance_outcomes(self.state)
                 self._legal_moves, self._chances = list(outcomes), list(outcomes.values())
             else:
-                self._legal_moves = _moves(self.state)
+                self._legal_moves = legal_moves(self.state)
         return self._legal_moves
-
-
-def _load_even_sampled(text: str) -> SpielGame:
-    """The game called ``text``; those with sampled chance can be played, though not loaded."""
-    pyspiel = _pyspiel(python_games="python_" in text)
-    base = text.strip().partition("(")[0]
-    sampled = pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC
-    for kind in pyspiel.registered_games():
-        if kind.short_name == base and kind.chance_mode == sampled and kind.default_loadable:
-            return pyspiel.load_game(text)
-    return _load(text)

@@ -1,0 +1,196 @@
+"""OpenSpiel games by name, and which of them are games for Accord.
+
+A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based
+version of a game has exactly that tree, and its strings differ from those of the original only by a
+line that says who moves. :func:`openspiel_game` returns the game that is really enumerated or
+played; policies and correlation devices that go to OpenSpiel, or come from it, are those of that
+game.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    BudgetError,
+    GameError,
+    MissingDependencyError,
+)
+
+SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
+
+
+def openspiel_game(game: str | SpielGame, *, sampled: bool = False) -> SpielGame:
+    """The ``pyspiel.Game`` that is enumerated or played: turn-based in any case.
+
+    Args:
+        game: A name with parameters as OpenSpiel writes them, or a ``pyspiel.Game``.
+        sampled: Whether its chance may be sampled: such a game can be played, but has no tree.
+
+    Raises:
+        ArgumentError: If there is no such game, or it does not take these parameters.
+        GameError: If its states do not say enough.
+    """
+    pyspiel = import_pyspiel()
+    if isinstance(game, str):
+        game = load_by_name(game, sampled=sampled)
+    if not isinstance(game, pyspiel.Game):
+        raise ArgumentError(
+            f"an OpenSpiel game must be given by name or as a pyspiel.Game; got {game!r}"
+        )
+    kind = game.get_type()
+    if (why := refusal(kind, sampled=sampled)) is not None:
+        raise GameError(f"{game_name(game)} cannot be loaded: {why}")
+    if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        return pyspiel.convert_to_turn_based(game)
+    return game
+
+
+def openspiel_names() -> list[str]:
+    """Names of the OpenSpiel games, with or without parameters, that may be loaded.
+
+    Some are too large with their default parameters, and some are transformations of other games,
+    such as ``misere(game=kuhn_poker())``; for those only the game that results can say more.
+    """
+    pyspiel = import_pyspiel(python_games=True)
+    return [
+        kind.short_name
+        for kind in pyspiel.registered_games()
+        if refusal(kind) is None or not kind.default_loadable
+    ]
+
+
+def import_pyspiel(*, python_games: bool = False) -> Any:
+    """The module ``pyspiel``; with ``python_games`` those written in Python are registered too."""
+    try:
+        import pyspiel
+
+        if python_games:
+            import open_spiel.python.games  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("open_spiel") from error
+    return pyspiel
+
+
+def load_by_name(text: str, *, sampled: bool = False) -> SpielGame:
+    """``pyspiel.load_game``, with messages a user can act on."""
+    text = text.strip()
+    base, bracket, _ = text.partition("(")
+    pyspiel = import_pyspiel(python_games="python_" in text)
+    if base not in pyspiel.registered_names():
+        pyspiel = import_pyspiel(python_games=True)
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if base not in kinds:
+        close = difflib.get_close_matches(base, openspiel_names(), n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "openspiel_names() lists them"
+        raise ArgumentError(f"OpenSpiel has no game called {base!r}; {hint}")
+    kind = kinds[base]
+    takes = parameters(kind)
+    if text.count("(") != text.count(")") or (bracket and not text.endswith(")")):
+        raise ArgumentError(f"brackets do not match in {text!r}; {takes}")
+    if kind.default_loadable and (why := refusal(kind, sampled=sampled)) is not None:
+        raise GameError(f"{text} cannot be loaded: {why}")
+    if not kind.default_loadable and not bracket:
+        raise ArgumentError(f"{base} cannot be loaded without parameters; {takes}")
+    try:
+        given = pyspiel.game_parameters_from_string(text)
+        for key, value in given.items():
+            if key not in ("name", *kind.parameter_specification):
+                raise ArgumentError(f"{base} has no parameter {key!r}; {takes}")
+            if key.endswith(("filename", "_file")) and value and not Path(value).is_file():
+                raise ArgumentError(f"{base} needs a file, but there is no {value!r}")
+        if len(given) > 1:
+            _try_apart(text, takes)
+        return pyspiel.load_game(text)
+    except AccordError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"OpenSpiel cannot load {text}: {reason(error)}; {takes}") from error
+
+
+_TRIAL = """
+import sys, pyspiel
+try:
+    game = pyspiel.load_game(sys.argv[1])
+except Exception as error:
+    print(error)
+    sys.exit(3)
+for side in (0, -1):
+    state = game.new_initial_state()
+    for _ in range(1000):
+        if state.is_terminal():
+            break
+        state = state.child(state.legal_actions()[side])
+"""
+
+
+def _try_apart(text: str, takes: str) -> None:
+    """Load a game and play a little in another process.
+
+    Given parameters that make no sense, OpenSpiel may end the process (``universal_poker``,
+    ``go_fish``) or never come back (``blotto`` with many fields). Games that this process has
+    registered itself are unknown to the other one; they are not tried.
+    """
+    command = [sys.executable, "-P", "-c", _TRIAL, text]
+    try:
+        trial = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BudgetError(
+            f"OpenSpiel must load {text} within 60 seconds; choose smaller parameters ({takes})",
+            required=61,
+            available=60,
+        ) from None
+    if trial.returncode == 3 and not trial.stdout.startswith("Unknown game"):
+        raise ArgumentError(f"OpenSpiel cannot load {text}: {reason(trial.stdout)}; {takes}")
+    if trial.returncode not in (0, 1, 3):  # 1: an error that will show in this process too
+        raise ArgumentError(f"OpenSpiel crashes on {text}; {takes}")
+
+
+def parameters(kind: Any) -> str:
+    """What games of this ``pyspiel.GameType`` take, with defaults."""
+    spec = kind.parameter_specification
+    if not spec:
+        return f"{kind.short_name} takes no parameters"
+    defaults = (f"{key}={value}" if value is not None else key for key, value in spec.items())
+    return f"{kind.short_name} takes {', '.join(defaults)}"
+
+
+def refusal(kind: Any, *, sampled: bool = False) -> str | None:
+    """Why games of this ``pyspiel.GameType`` are none for Accord, or None."""
+    spiel_type = import_pyspiel().GameType
+    if kind.dynamics == spiel_type.Dynamics.MEAN_FIELD:
+        return "a mean field game has no game tree"
+    if is_sampled(kind) and not sampled:
+        return "its chance moves are sampled, and OpenSpiel does not tell their probabilities"
+    if not kind.provides_information_state_string:
+        return (
+            "OpenSpiel gives no information state string for it, so its infosets are unknown; an "
+            "observation is not enough, since it may forget"
+        )
+    return None
+
+
+def is_sampled(kind: Any) -> bool:
+    """Whether chance is sampled: its moves have no outcomes to go through."""
+    return bool(kind.chance_mode == import_pyspiel().GameType.ChanceMode.SAMPLED_STOCHASTIC)
+
+
+def game_name(game: SpielGame) -> str:
+    """The name with parameters, without empty brackets."""
+    return str(game).removesuffix("()")
+
+
+def reason(error: object) -> str:
+    """The message of an OpenSpiel error in one line, without the place in OpenSpiel's source."""
+    text = re.sub(r"^/\S+:\d+ | Available games are:.*", "", str(error), flags=re.DOTALL).strip()
+    text = text or type(error).__name__
+    return re.sub(r"\s*\n\s*", ", ", text)
