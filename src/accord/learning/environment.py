@@ -9,7 +9,7 @@ the treeplexes,
   chance is explicit, and it is not too large: then nothing is missed;
 * else by playing, in ways that explore, until many plays in a row have shown nothing new. Then what
   is rare may be missed. Learning stops with an error that says so when it sees an infoset that is
-  not in the tree.
+  not in the tree. A tree that grows too large is refused.
 
 What a player is told when she is to move must hold everything that she has seen and done before
 (perfect recall); this is checked. Infosets are numbered layer by layer, those that follow the same
@@ -24,12 +24,21 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from accord.errors import ArgumentError, GameError, ImperfectRecallError, MismatchError
+from accord.errors import (
+    ArgumentError,
+    BudgetError,
+    GameError,
+    ImperfectRecallError,
+    MismatchError,
+)
 from accord.game.tree import CHANCE, TERMINAL
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, NO_INFOSET, Treeplex
 
 MAX_NODES = 200_000
 """Moves that :func:`discover` goes through before it plays instead."""
+
+MAX_INFOSETS = 100_000
+"""Infosets, of all players together, at which :func:`discover` stops playing and gives up."""
 
 PATIENCE = 10_000
 """Plays in a row that must show nothing new before :func:`discover` believes to know the trees."""
@@ -90,12 +99,12 @@ class OwnTree:
             ImperfectRecallError: If it was seen after another move.
         """
         here = tuple(actions)
+        if not isinstance(infoset, str) or not here or len(set(here)) < len(here):
+            raise GameError(
+                f"player {self.player}: an infoset must be a string with one or more distinct "
+                f"actions; got {infoset!r} with {here}"
+            )
         if infoset not in self.parent:
-            if not isinstance(infoset, str) or not here or len(set(here)) < len(here):
-                raise GameError(
-                    f"player {self.player}: an infoset must be a string with one or more distinct "
-                    f"actions; got {infoset!r} with {here}"
-                )
             self.parent[infoset], self.actions[infoset] = before, here
             return True
         if self.parent[infoset] != before:
@@ -158,29 +167,36 @@ def treeplex_from_parents(
 
 
 def discover(
-    env: Environment, *, max_nodes: int = MAX_NODES, patience: int = PATIENCE, seed: int = 0
+    env: Environment,
+    *,
+    max_nodes: int = MAX_NODES,
+    max_infosets: int = MAX_INFOSETS,
+    patience: int = PATIENCE,
+    seed: int = 0,
 ) -> tuple[Treeplex, ...]:
     """The treeplex of each player of ``env``.
 
     Args:
         env: The environment; its present play is lost.
         max_nodes: How many moves to go through, if it can be cloned, before giving up and playing.
+        max_infosets: How many infosets, of all players together, plays may show.
         patience: How many plays in a row must show nothing new.
         seed: Of those plays.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        BudgetError: If plays show more than ``max_infosets`` infosets.
         GameError: If the environment is no game with perfect recall.
     """
-    if max_nodes < 0 or patience < 1:
+    if max_nodes < 0 or max_infosets < 1 or patience < 1:
         raise ArgumentError(
-            "discover(): max_nodes must be 0 or more and patience 1 or more; "
-            f"got {max_nodes} and {patience}"
+            "discover(): max_nodes must be 0 or more, max_infosets and patience 1 or more; "
+            f"got {max_nodes}, {max_infosets} and {patience}"
         )
     rng = np.random.default_rng(seed)
     trees = _traversed(env, max_nodes, rng) if getattr(env, "clone", None) else None
     if trees is None:
-        trees = _played(env, patience, rng)
+        trees = _played(env, max_infosets, patience, rng)
     return tuple(tree.treeplex() for tree in trees)
 
 
@@ -193,11 +209,11 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
     seen = 0
     while rest:
         state, moves = rest.pop()
-        i = state.turn()
+        i = whose_turn(state)
         if i == TERMINAL:
             continue
         if i == CHANCE:
-            possible = [a for a, prob in enumerate(state.probabilities()) if prob > 0]
+            possible = [a for a, prob in enumerate(chance_law(state)) if prob > 0]
         else:
             label, actions = state.infoset(), state.actions()
             trees[i].see(label, actions, moves[i])
@@ -213,7 +229,7 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
     return trees
 
 
-def _played(env: Any, patience: int, rng: np.random.Generator) -> list[OwnTree]:
+def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator) -> list[OwnTree]:
     """What plays show in which every player explores.
 
     At each infoset she takes an action in proportion to one more than the infosets known below it,
@@ -222,33 +238,78 @@ def _played(env: Any, patience: int, rng: np.random.Generator) -> list[OwnTree]:
     trees = [OwnTree(str(name)) for name in env.players]
     tried: list[dict[str, np.ndarray]] = [{} for _ in trees]
     known: list[dict[str, np.ndarray]] = [{} for _ in trees]
-    quiet = 0
+    quiet = found = 0
     while quiet < patience:
         quiet += 1
         env.reset(rng)
         moves: list[list[tuple[str, int]]] = [[] for _ in trees]
-        while (i := env.turn()) != TERMINAL:
+        fresh: list[list[bool]] = [[] for _ in trees]
+        while (i := whose_turn(env)) != TERMINAL:
             if i == CHANCE:
                 env.step(draw_chance(env, rng))
                 continue
             label, actions = env.infoset(), env.actions()
-            if trees[i].see(label, actions, moves[i][-1] if moves[i] else None):
+            fresh[i].append(trees[i].see(label, actions, moves[i][-1] if moves[i] else None))
+            if fresh[i][-1]:
                 tried[i][label] = np.zeros(len(actions))
                 known[i][label] = np.ones(len(actions))
-                for above, move in moves[i]:
-                    known[i][above][move] += 1
                 quiet = 0
+                found += 1
+                if found > max_infosets:
+                    raise BudgetError(
+                        f"{env.name} must have at most max_infosets = {max_infosets:,} infosets, "
+                        "of all players together, but plays show more and more; call "
+                        "discover(env, max_infosets=...) with more and give learn() its plexes, or "
+                        "choose a smaller environment",
+                        found,
+                        max_infosets,
+                    )
             share = tried[i][label] / known[i][label]
             action = int(rng.choice(np.flatnonzero(share == share.min())))
             tried[i][label][action] += 1
             moves[i].append((label, action))
             env.step(action)
+        for i in range(len(trees)):
+            below = 0
+            for (label, action), new in zip(reversed(moves[i]), reversed(fresh[i]), strict=True):
+                known[i][label][action] += below
+                below += new
     return trees
+
+
+def whose_turn(env: Any) -> int:
+    """``env.turn()``, refused if it is nobody's.
+
+    Raises:
+        GameError: If it is no player, nor ``CHANCE``, nor ``TERMINAL``.
+    """
+    i = env.turn()
+    if i not in range(TERMINAL, len(env.players)):
+        raise GameError(
+            f"{env.name}: turn() must be a player, 0 to {len(env.players) - 1}, CHANCE ({CHANCE}) "
+            f"or TERMINAL ({TERMINAL}); got {i!r}"
+        )
+    return int(i)
+
+
+def chance_law(env: Any) -> Sequence[float]:
+    """The probabilities of chance's moves.
+
+    Raises:
+        GameError: If the environment does not tell.
+    """
+    if not hasattr(env, "probabilities"):
+        raise GameError(
+            f"{env.name}: an environment whose turn() is CHANCE ({CHANCE}) must have "
+            f"probabilities(); for the end of a play return TERMINAL ({TERMINAL})"
+        )
+    law: Sequence[float] = env.probabilities()
+    return law
 
 
 def draw_chance(env: Any, rng: np.random.Generator) -> int:
     """What chance does where ``env`` leaves it to its caller."""
-    law = np.cumsum(env.probabilities())
+    law = np.cumsum(chance_law(env))
     if not abs(law[-1] - 1.0) < 1e-6:
         raise GameError(
             f"{env.name}: the probabilities of chance must sum to one; they sum to {law[-1]}"
@@ -292,7 +353,7 @@ class Table:
         env = self.env
         env.reset(rng)
         last = [EMPTY_SEQUENCE] * len(self.plexes)
-        while (i := env.turn()) != TERMINAL:
+        while (i := whose_turn(env)) != TERMINAL:
             if i == CHANCE:
                 env.step(draw_chance(env, rng))
                 continue
@@ -309,8 +370,13 @@ class Table:
         """Payoffs of a play as losses in [0, 1].
 
         Raises:
-            GameError: If one is outside its bounds.
+            GameError: If one is outside its bounds, or there is not one per player.
         """
+        if np.shape(payoffs) != (len(self.players),):
+            raise GameError(
+                f"{self.env.name}: payoffs() must be one number per player, "
+                f"{len(self.players)}; got {payoffs!r}"
+            )
         losses = []
         for i, (u, worst, best) in enumerate(zip(payoffs, self.worst, self.best, strict=True)):
             span = best - worst
