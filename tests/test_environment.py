@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from accord.errors import (
     MismatchError,
     MissingDependencyError,
 )
+from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, library_game, matrix_game
 from accord.game.tree import CHANCE, TERMINAL, Game
 from accord.interop.load import load_game
@@ -119,10 +121,18 @@ def test_trees_from_labels() -> None:
         treeplex_from_parents({**parent, "z": ("z", 0)}, {**actions, "z": ["."]})
 
 
-@pytest.mark.parametrize(("max_nodes", "patience"), [(-1, 1), (1, 0)])
-def test_bad_arguments_of_discover(max_nodes: int, patience: int) -> None:
+@pytest.mark.parametrize("wrong", [{"max_nodes": -1}, {"patience": 0}, {"max_infosets": 0}])
+def test_bad_arguments_of_discover(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match="discover"):
-        discover(Hidden(kuhn()), max_nodes=max_nodes, patience=patience)
+        discover(Hidden(kuhn()), **wrong)
+
+
+def test_playing_gives_up() -> None:
+    """As many infosets as there are may be found, and no more."""
+    assert [plex.n_infosets for plex in discover(Hidden(kuhn()), max_infosets=12)] == [6, 6]
+    with pytest.raises(BudgetError, match="kuhn must have at most max_infosets = 11 ") as refusal:
+        discover(Hidden(kuhn()), max_infosets=11)
+    assert (refusal.value.required, refusal.value.available) == (12, 11)
 
 
 # --- learning -------------------------------------------------------------------------------------
@@ -262,8 +272,11 @@ class Broken(NoisyChicken):
     def now(self) -> bool:
         return self.plays > 30
 
+    def turn(self) -> int:
+        return self.wrong["turn"] if "turn" in self.wrong and self.now else super().turn()
+
     def infoset(self) -> str:
-        return str(self.wrong["infoset"]) if "infoset" in self.wrong and self.now else "the road"
+        return self.wrong["infoset"] if "infoset" in self.wrong and self.now else "the road"
 
     def actions(self) -> Sequence[str]:
         if "actions" in self.wrong and self.plays >= self.wrong.get("since", 0):
@@ -284,6 +297,9 @@ class Broken(NoisyChicken):
         ),
         ({"payoffs": (-0.1, 7.0)}, GameError, "player ann was paid -0.1"),
         ({"payoffs": (math.nan, 0.0)}, GameError, "player ann was paid nan"),
+        ({"payoffs": (1.0,)}, GameError, r"payoffs\(\) must be one number per player, 2; got"),
+        ({"payoffs": 1.0}, GameError, r"payoffs\(\) must be one number per player, 2; got 1.0"),
+        ({"turn": 2}, GameError, r"turn\(\) must be a player, 0 to 1"),
         ({"infoset": "the ditch"}, MismatchError, "player ann was shown 'the ditch'.*patience"),
         ({"payoff_bounds": ((0, 7),)}, GameError, "payoff_bounds must be finite"),
         ({"payoff_bounds": ((0, math.inf),) * 2}, GameError, "payoff_bounds must be finite"),
@@ -306,6 +322,11 @@ def test_environments_that_go_wrong(
         ({"actions": ()}, "with one or more distinct actions"),
         ({"actions": ("a", "a")}, "with one or more distinct actions"),
         ({"actions": ("a", "b"), "since": 20}, "the actions must always be the same"),
+        ({"infoset": ["the", "ditch"]}, r"an infoset must be a string .*; got \['the', 'ditch'\]"),
+        ({"turn": 2}, r"turn\(\) must be a player, 0 to 1, CHANCE .*; got 2"),
+        ({"turn": -3}, r"turn\(\) must be a player, .*; got -3"),
+        ({"turn": None}, r"turn\(\) must be a player, .*; got None"),
+        ({"turn": CHANCE}, r"must have probabilities\(\); for the end of a play return TERMINAL"),
     ],
 )
 def test_discovery_notices(wrong: dict[str, Any], message: str) -> None:
@@ -520,6 +541,7 @@ def test_openspiel_chance_that_is_sampled_cannot_be_traversed() -> None:
         (7, ArgumentError, "by name or as a pyspiel.Game; got 7"),
         ("mfg_crowd_modelling", GameError, "mean field"),
         ("pathfinding", GameError, "information state string"),
+        ("bridge_uncontested_bidding(nonsense=1)", ArgumentError, "has no parameter 'nonsense'"),
     ],
 )
 def test_openspiel_games_that_cannot_be_played(
@@ -588,6 +610,131 @@ def test_pettingzoo_parallel() -> None:
     assert min(learned.values) > 0.9  # they learn to meet
 
 
+ROCK_PAPER_SCISSORS = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+
+
+@pytest.mark.parametrize("kind", ["env", "raw_env", "parallel_env"])
+def test_rock_paper_scissors_of_pettingzoo(kind: str) -> None:
+    """Two rounds: who moves second has not seen the first move, then both have seen both."""
+    from pettingzoo.classic.rps import rps
+
+    env = PettingZooEnvironment(getattr(rps, kind)(max_cycles=2), (-2, 2))
+    assert env.name == "rps_v2"
+    plexes = discover(env, patience=300)
+    for plex in plexes:
+        seen = {"3": [], **{f"3 / action {own} / {other}": [("3", str(own))]
+                            for own in range(3) for other in range(3)}}  # fmt: skip
+        assert as_labels(plex) == {label: (("0", "1", "2"), seen[label]) for label in seen}
+    table = Table(env, plexes)
+    for moves in itertools.product(range(3), repeat=4):
+        rest = iter(moves)
+        paid = table.play(np.random.default_rng(0), lambda i, x, rest=rest: next(rest))
+        won = ROCK_PAPER_SCISSORS[moves[0], moves[1]] + ROCK_PAPER_SCISSORS[moves[2], moves[3]]
+        assert list(paid) == [won, -won]
+
+
+def test_rock_paper_scissors_is_learned() -> None:
+    from pettingzoo.classic.rps.rps import env
+
+    b = GameBuilder("rps", players=["player_0", "player_1"])
+    b.move("", player="player_0", infoset="3", actions="0 1 2")
+    b.move("0", "1", "2", player="player_1", infoset="3", actions="0 1 2")
+    for row, column in itertools.product(range(3), repeat=2):
+        won = float(ROCK_PAPER_SCISSORS[row, column])
+        b.payoff(f"{row} {column}", won, -won)
+    zoo = PettingZooEnvironment(env(max_cycles=1), (-1, 1))
+    learned = learn(zoo, 1, episodes=4000, method="rm", game=b.build())
+    assert learned.gap < 0.1
+    assert np.abs(learned.values).max() < 0.05
+
+
+def test_tictactoe_and_connect_four_of_pettingzoo() -> None:
+    """Masks, the wrappers that punish illegal moves, the steps of the dead; trees too large."""
+    from pettingzoo.classic.connect_four import connect_four
+    from pettingzoo.classic.tictactoe import tictactoe
+
+    for module, moves, legal in (
+        (tictactoe, (0, 3, 1, 4, 2), (9, 8, 7, 6, 5)),  # the first column of three
+        (connect_four, (0, 1, 0, 1, 0, 1, 0), (7,) * 7),  # four on top of each other
+    ):
+        env = PettingZooEnvironment(module.env(), (-1, 1))
+        for _ in range(2):
+            env.reset(np.random.default_rng(0))
+            for n, move in enumerate(moves):
+                assert env.turn() == n % 2
+                assert len(env.actions()) == legal[n]
+                env.step(list(env.actions()).index(str(move)))
+            assert env.turn() == TERMINAL
+            assert env.payoffs() == [1.0, -1.0]
+        with pytest.raises(BudgetError, match=r"max_infosets = 300 .* plays show more and more"):
+            discover(env, max_infosets=300)
+
+
+def test_pettingzoo_that_never_ends() -> None:
+    """Labels of long histories stay short, and the tree is refused."""
+    from pettingzoo.classic.rps.rps import env
+
+    zoo = PettingZooEnvironment(env(max_cycles=10**9), (-1, 1))
+    with pytest.raises(BudgetError, match="rps_v2 must have at most"):
+        discover(zoo, max_infosets=1000)
+    zoo.reset(np.random.default_rng(0))
+    labels = []
+    while len(labels) < 1000:
+        labels.append((zoo.turn(), zoo.infoset()))
+        zoo.step(0)
+    assert len(set(labels)) == 1000
+    assert max(len(label) for _, label in labels) < 1100
+
+
+def test_pettingzoo_agents_that_leave() -> None:
+    from zoo import Leaving
+
+    env = PettingZooEnvironment(Leaving(), (0.0, 5.0))
+    plexes = discover(env, patience=200)
+    # at the start, and having stayed with nobody, one or two others
+    assert [plex.n_infosets for plex in plexes] == [4, 4, 4]
+    table = Table(env, plexes)
+    for first, second, paid in (
+        ((0, 0, 0), (), [1, 1, 1]),
+        ((0, 1, 1), (1, 0), [1, 5, 1]),
+        ((1, 0, 0), (1,), [5, 1, 1]),
+        ((1, 1, 1), (1, 0, 1), [5, 1, 5]),
+    ):
+        rest = iter(first + second)
+        got = table.play(np.random.default_rng(0), lambda i, x, rest=rest: next(rest))
+        assert list(got) == paid
+
+
+def test_a_mask_is_seen() -> None:
+    """Where only the mask, in the info, tells what happened, infosets differ by it."""
+    from zoo import Told
+
+    plexes = discover(PettingZooEnvironment(Told(), (-1, 1)), patience=100)
+    for plex in plexes:
+        assert as_labels(plex) == {
+            "0": (("0", "1", "2"), []),
+            "0 (legal 0 1)": (("0", "1"), []),
+        }
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("twice", "last.. must tell agent odd the sum of her rewards since her last step"),
+        ("vanish", "agent even got a reward of 1 at the end and was removed before last"),
+        ("stays", r"step\(None\) must remove agent even, who is done"),
+        ("agents", "agent third must be one of its possible_agents even, odd"),
+        ("mask", r"one entry for each of her 3 actions; its shape is \(2,\)"),
+        ("observation", "must be made of numbers and strings, .*; got object; give a label"),
+    ],
+)
+def test_pettingzoo_rules_that_are_broken(rule: str, message: str) -> None:
+    from zoo import Wrong
+
+    with pytest.raises(GameError, match=message):
+        discover(PettingZooEnvironment(Wrong(rule), (-1, 1)), patience=50)
+
+
 def test_pettingzoo_same_seed_same_bits() -> None:
     from zoo import Pennies
 
@@ -611,12 +758,19 @@ def test_observations_as_labels() -> None:
 
 
 def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from zoo import Continuous, Pennies
+    from zoo import Continuous, Pennies, Wrong
 
     with pytest.raises(ArgumentError, match=r"must be a pettingzoo.AECEnv .*; got 'pennies'"):
         PettingZooEnvironment("pennies", (0, 1))
     with pytest.raises(ArgumentError, match="actions must be discrete"):
         PettingZooEnvironment(Continuous(), (0, 1))
+    with pytest.raises(ArgumentError, match=r"actions must be discrete; .*MultiBinary"):
+        PettingZooEnvironment(Wrong("space"), (0, 1))
+    with pytest.raises(ArgumentError, match="must have possible_agents"):
+        PettingZooEnvironment(Wrong("nobody"), (0, 1))
+    for bounds in (1, (0, 1, 2), ((0, 1),) * 3, ((0, 1), (0,)), "ab"):
+        with pytest.raises(ArgumentError, match=r"payoff_bounds must be \(worst, best\), or one"):
+            PettingZooEnvironment(Pennies(), bounds)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="must have a legal action; her mask is 0"):
         discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))
     monkeypatch.setitem(__import__("sys").modules, "pettingzoo", None)

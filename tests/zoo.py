@@ -134,5 +134,80 @@ class _Together(ParallelEnv):
         )
 
 
+class Leaving(ParallelEnv):
+    """Whoever leaves is paid 1 and is out; who stays twice is paid 5 for each who stayed alone."""
+
+    metadata = {"name": "leaving"}  # noqa: RUF012
+    render_mode = None
+
+    def __init__(self) -> None:
+        self.possible_agents = ["a", "b", "c"]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(4)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents, self.round = list(self.possible_agents), 1
+        return dict.fromkeys(self.agents, 3), {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        agents = self.agents
+        gone = {agent: self.round == 2 or actions[agent] == 0 for agent in agents}
+        paid = {agent: 1.0 if actions[agent] == 0 else 5.0 * (self.round - 1) for agent in agents}
+        self.agents = [agent for agent in agents if not gone[agent]]
+        self.round += 1
+        seen = dict.fromkeys(agents, len(self.agents))
+        return seen, paid, gone, dict.fromkeys(agents, False), {agent: {} for agent in agents}
+
+
+class Wrong(Pennies):
+    """Pennies that break a rule of PettingZoo."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__()
+        self.rule = rule
+        if rule == "nobody":
+            del self.possible_agents
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        if self.rule == "agents":
+            self.rewards["third"] = 0.0
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.MultiBinary(3) if self.rule == "space" else spaces.Discrete(3)
+
+    def observe(self, agent: str) -> Any:
+        if self.rule == "mask":
+            return {"observation": 0, "action_mask": np.ones(2)}
+        return object() if self.rule == "observation" else super().observe(agent)
+
+    def step(self, action: int | None) -> None:
+        if action is None and self.rule == "stays":
+            return
+        told = self._cumulative_rewards[self.agent_selection]
+        super().step(action)
+        if self.rule == "twice" and action is not None:
+            self._cumulative_rewards["odd"] += told + 1.0
+        if self.rule == "vanish" and len(self.moves) == 2:
+            self.rewards = {"even": 1.0, "odd": -1.0}
+            self.agents = []
+
+
+class Told(Pennies):
+    """Only the mask, in the info, tells how the coin fell."""
+
+    def observe(self, agent: str) -> Any:
+        return 0
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        mask = np.array([1, 1, self.coin], np.int8)
+        self.infos = {agent: {"action_mask": mask} for agent in self.agents}
+
+
 def together() -> ParallelEnv[str, int, int]:
     return _Together()
