@@ -521,6 +521,25 @@ def test_openspiel_chance_is_drawn_by_the_caller() -> None:
     assert env.payoff_bounds == ((-2.0, 2.0),) * 2
 
 
+def test_openspiel_games_that_only_have_observations() -> None:
+    """The prisoners' dilemma twice: OpenSpiel shows the last round, a player remembers hers."""
+    name = "repeated_game(num_repetitions=2,stage_game=matrix_pd())"
+    with pytest.raises(GameError, match="no information state string"):
+        load_openspiel(name)
+    env = OpenSpielEnvironment(name)
+    plexes = discover(env)
+    for plex in plexes:
+        assert (plex.n_infosets, plex.horizon) == (5, 2)
+        assert sorted(plex.parent_seq.tolist()) == [0, 1, 1, 2, 2]
+    played = discover(env, max_nodes=0, patience=200)
+    assert [as_labels(plex) for plex in played] == [as_labels(plex) for plex in plexes]
+    learned = learn(
+        OpenSpielEnvironment("catch(columns=3,rows=4)"), 1, episodes=2000, method="rm",
+        value_plays=1000,
+    )  # fmt: skip
+    assert learned.values[0] > 0.85  # the ball can always be caught, for 1
+
+
 def test_openspiel_chance_that_is_sampled_cannot_be_traversed() -> None:
     env = OpenSpielEnvironment("bridge_uncontested_bidding")
     assert env.clone is None
@@ -540,7 +559,7 @@ def test_openspiel_chance_that_is_sampled_cannot_be_traversed() -> None:
         ("no_such_game", ArgumentError, "no_such_game"),
         (7, ArgumentError, "by name or as a pyspiel.Game; got 7"),
         ("mfg_crowd_modelling", GameError, "mean field"),
-        ("pathfinding", GameError, "information state string"),
+        ("python_iterated_prisoners_dilemma", GameError, "information state string"),
         ("bridge_uncontested_bidding(nonsense=1)", ArgumentError, "has no parameter 'nonsense'"),
     ],
 )

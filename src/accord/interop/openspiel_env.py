@@ -3,6 +3,8 @@
 For games too large for :func:`load_openspiel`, as long as each player's own tree can be discovered.
 Infosets and actions have the labels that :func:`load_openspiel` gives them, so what is learned here
 can be certified wherever the game can be loaded. A simultaneous move is a sequence of hidden moves.
+Games that have observations but no information states cannot be loaded, but played: there an
+infoset is the history of a player's own observations and actions.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from accord.interop.openspiel_games import (
     openspiel_game,
 )
 from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
+from accord.interop.own_history import history_after
 
 
 class OpenSpielEnvironment:
@@ -45,20 +48,27 @@ class OpenSpielEnvironment:
         *,
         payoff_bounds: Sequence[tuple[float, float]] | None = None,
     ) -> None:
-        original = load_by_name(game, sampled=True) if isinstance(game, str) else game
-        self.game = openspiel_game(original, sampled=True)
+        original = load_by_name(game, played=True) if isinstance(game, str) else game
+        self.game = openspiel_game(original, played=True)
         self.name = game_name(original)
-        if is_sampled(original.get_type()):
+        kind = original.get_type()
+        if is_sampled(kind):
             self.clone = None  # type: ignore[method-assign, assignment]
         self.players = tuple(map(str, range(self.game.num_players())))
         bounds = (float(self.game.min_utility()), float(self.game.max_utility()))
         self.payoff_bounds = tuple(payoff_bounds or [bounds] * len(self.players))
         self._legal_moves: list[int] | None = None  # in the order of actions, once asked for
         self._chances: list[float] = []
+        # what each has seen and done, if OpenSpiel does not remember it
+        self._before: tuple[str, ...] | None = (
+            None if kind.provides_information_state_string else ("",) * len(self.players)
+        )
         self._enter(self.game.new_initial_state())
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play."""
+        if self._before is not None:
+            self._before = ("",) * len(self.players)
         self._enter(self.game.new_initial_state())
 
     def turn(self) -> int:
@@ -68,8 +78,11 @@ class OpenSpielEnvironment:
         return CHANCE if self.state.is_chance_node() else int(self.state.current_player())
 
     def infoset(self) -> str:
-        """The information state string."""
-        return str(self.state.information_state_string())
+        """The information state string, or the own observations and actions so far."""
+        if self._before is None:
+            return str(self.state.information_state_string())
+        i = self.state.current_player()
+        return f"{self._before[i]}{self.state.observation_string(i)}"
 
     def actions(self) -> Sequence[str]:
         """What OpenSpiel calls the moves."""
@@ -82,6 +95,10 @@ class OpenSpielEnvironment:
 
     def step(self, action: int) -> None:
         """Make a move."""
+        i = self.turn()
+        if self._before is not None and i != CHANCE:
+            history = history_after(self.infoset(), self.actions()[action])
+            self._before = (*self._before[:i], history, *self._before[i + 1 :])
         self.state.apply_action(self._legal()[action])
         self._legal_moves = None
 

@@ -27,12 +27,13 @@ from accord.errors import (
 SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
 
 
-def openspiel_game(game: str | SpielGame, *, sampled: bool = False) -> SpielGame:
+def openspiel_game(game: str | SpielGame, *, played: bool = False) -> SpielGame:
     """The ``pyspiel.Game`` that is enumerated or played: turn-based in any case.
 
     Args:
         game: A name with parameters as OpenSpiel writes them, or a ``pyspiel.Game``.
-        sampled: Whether its chance may be sampled: such a game can be played, but has no tree.
+        played: Whether it is only played: then chance may be sampled, and observations do where
+            there are no information states.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
@@ -40,13 +41,13 @@ def openspiel_game(game: str | SpielGame, *, sampled: bool = False) -> SpielGame
     """
     pyspiel = import_pyspiel()
     if isinstance(game, str):
-        game = load_by_name(game, sampled=sampled)
+        game = load_by_name(game, played=played)
     if not isinstance(game, pyspiel.Game):
         raise ArgumentError(
             f"an OpenSpiel game must be given by name or as a pyspiel.Game; got {game!r}"
         )
     kind = game.get_type()
-    if (why := refusal(kind, sampled=sampled)) is not None:
+    if (why := refusal(kind, played=played)) is not None:
         raise GameError(f"{game_name(game)} cannot be loaded: {why}")
     if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return pyspiel.convert_to_turn_based(game)
@@ -79,7 +80,7 @@ def import_pyspiel(*, python_games: bool = False) -> Any:
     return pyspiel
 
 
-def load_by_name(text: str, *, sampled: bool = False) -> SpielGame:
+def load_by_name(text: str, *, played: bool = False) -> SpielGame:
     """``pyspiel.load_game``, with messages a user can act on."""
     text = text.strip()
     base, bracket, _ = text.partition("(")
@@ -95,7 +96,7 @@ def load_by_name(text: str, *, sampled: bool = False) -> SpielGame:
     takes = parameters(kind)
     if text.count("(") != text.count(")") or (bracket and not text.endswith(")")):
         raise ArgumentError(f"brackets do not match in {text!r}; {takes}")
-    if kind.default_loadable and (why := refusal(kind, sampled=sampled)) is not None:
+    if kind.default_loadable and (why := refusal(kind, played=played)) is not None:
         raise GameError(f"{text} cannot be loaded: {why}")
     if not kind.default_loadable and not bracket:
         raise ArgumentError(f"{base} cannot be loaded without parameters; {takes}")
@@ -164,13 +165,15 @@ def parameters(kind: Any) -> str:
     return f"{kind.short_name} takes {', '.join(defaults)}"
 
 
-def refusal(kind: Any, *, sampled: bool = False) -> str | None:
+def refusal(kind: Any, *, played: bool = False) -> str | None:
     """Why games of this ``pyspiel.GameType`` are none for Accord, or None."""
     spiel_type = import_pyspiel().GameType
     if kind.dynamics == spiel_type.Dynamics.MEAN_FIELD:
         return "a mean field game has no game tree"
-    if is_sampled(kind) and not sampled:
+    if is_sampled(kind) and not played:
         return "its chance moves are sampled, and OpenSpiel does not tell their probabilities"
+    if played and kind.provides_observation_string:
+        return None
     if not kind.provides_information_state_string:
         return (
             "OpenSpiel gives no information state string for it, so its infosets are unknown; an "

@@ -15,19 +15,16 @@ must come from the seed that PettingZoo's ``reset`` takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.game.tree import TERMINAL
+from accord.interop.own_history import digest, history_after
 
 LONGEST_OBSERVATION = 64
 """Numbers of an observation that are written out in a label; longer ones are hashed."""
-
-LONGEST_HISTORY = 1000
-"""Characters of a history that are written out in a label; longer ones are hashed."""
 
 
 class PettingZooEnvironment:
@@ -118,10 +115,7 @@ class PettingZooEnvironment:
         """Make a move."""
         move = self._legal[action]
         if self._label is None:
-            history = f"{self._infoset} / action {move} / "
-            if len(history) > LONGEST_HISTORY:
-                history = f"{_digest(history.encode())} / "
-            self._before[self._agent] = history
+            self._before[self._agent] = history_after(self._infoset, str(move))
         self.env.step(move)
         self._advance()
 
@@ -220,9 +214,5 @@ def observation_label(observation: Any) -> str:
         )
     if array.size > LONGEST_OBSERVATION:
         kind = f"{array.dtype.str} {array.shape} ".encode()
-        return _digest(kind + np.ascontiguousarray(array).tobytes())
+        return digest(kind + np.ascontiguousarray(array).tobytes())
     return " ".join(str(value) for value in array.reshape(-1).tolist())
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()[:32]
