@@ -358,7 +358,7 @@ class Table:
                 env.step(draw_chance(env, rng))
                 continue
             label = env.infoset()
-            x = self._number[i].get(label, NO_INFOSET)
+            x = self._number[i].get(label, NO_INFOSET) if isinstance(label, str) else NO_INFOSET
             if x == NO_INFOSET or self._parent_seq[i][x] != last[i] or not self._checked[i][x]:
                 self._check(i, x, label, last[i])
             action = act(i, x)

@@ -205,7 +205,8 @@ def learn(
 
     Raises:
         ArgumentError: If an argument is out of range.
-        BudgetError: If the rechistories do not fit into memory.
+        BudgetError: If the rechistories do not fit into memory, or an environment shows too many
+            infosets.
         MismatchError: If an environment shows an infoset that is not in its player's treeplex.
         GameError: If an environment is no game, or pays what it says cannot be.
     """
