@@ -27,7 +27,7 @@ from accord.learning.balanced_kefr import (
     sample,
 )
 from accord.learning.self_play import BanditSelfPlay
-from accord.learning.simulator import draw_edge, simulator
+from accord.learning.simulator import NODE, OUTCOME, draw_outcome, prepare_draws, simulator
 from accord.regret.wrhedge import LARGEST_RATE
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
@@ -211,17 +211,22 @@ def test_the_simulator_plays_the_game() -> None:
     game = grown_game(1, 3, 60)
     leaves = sequence_form(game).leaves
     arrays = simulator(game, leaves.best, leaves.loss_scale)
-    children = naive.node_children(game)
-    for node, below in enumerate(children):
-        edges = slice(arrays.first_edge[node], arrays.first_edge[node + 1])
-        assert arrays.child[edges].tolist() == list(below)
-        if game.player[node] == naive.CHANCE:
-            law = np.diff([0.0, *arrays.cumulative[edges]])
+    number = {0: 0}  # of the game's nodes in the simulator
+    for node, below in enumerate(naive.node_children(game)):
+        player, place, first_child, n_children = arrays.nodes[number[node]]
+        assert (player, n_children) == (game.player[node], len(below))
+        number |= {child: first_child + a for a, child in enumerate(below)}
+        if player == naive.CHANCE:
+            cumulative = arrays.outcomes["cumulative"][place : place + n_children]
+            law = np.diff([0.0, *cumulative])
             np.testing.assert_allclose(law, game.chance_prob[list(below)], rtol=0, atol=1e-15)
-            assert arrays.cumulative[edges][-1] == 1.0
+            assert cumulative[-1] == 1.0
+        elif player != naive.TERMINAL:
+            assert place == game.infoset[node]
+    assert sorted(number.values()) == list(range(game.n_nodes))
     for end in naive.terminals(game):
         for i, payoff in enumerate(end.payoffs):
-            loss = arrays.loss[arrays.infoset[end.node], i]
+            loss = arrays.loss[arrays.nodes[number[end.node]]["place"], i]
             assert loss == pytest.approx(naive.normalized_loss(game, i, payoff), abs=1e-12)
 
 
@@ -236,7 +241,7 @@ def test_the_last_outcome_of_chance_takes_the_rounding() -> None:
     game = builder.build()
     arrays = simulator(game, np.array([9.0]), np.array([1 / 9]))
     assert sum([0.1] * 10) < 1.0
-    assert arrays.cumulative[:10].max() == arrays.cumulative[9] == 1.0
+    assert arrays.outcomes["cumulative"].max() == arrays.outcomes["cumulative"][9] == 1.0
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 10, 100, 1000])
@@ -245,14 +250,24 @@ def test_draws_of_chance(size: int) -> None:
     rng = np.random.default_rng(size)
     law = rng.random(size) * (rng.random(size) < 0.7)
     law[rng.integers(size)] = 1.0
-    ends = np.cumsum(law / law.sum())
-    ends[-1] = 1.0
-    padded = np.concatenate([[0.5, 1.0], ends, [0.3, 1.0]])  # edges of other nodes around it
-    draws = np.concatenate([[0.0, 1.0 - 2**-53], rng.random(300), ends[:-1]])
-    for draw in draws[draws < 1.0]:
-        edge = draw_edge(2, 2 + size, draw, padded) - 2
-        assert edge == np.searchsorted(ends, draw, side="right")
-        assert np.diff([0.0, *ends])[edge] > 0.0
+    outcomes = np.zeros(2 + size + 2, OUTCOME)  # those of other nodes around them
+    outcomes["cumulative"] = np.concatenate([[0.5, 0.5], law / law.sum(), [0.3, 0.7]])
+    nodes = np.array(
+        [(naive.CHANCE, at, 1, n) for at, n in ((0, 2), (2, size), (2 + size, 2))], NODE
+    )
+    prepare_draws(nodes, outcomes)
+    ends = outcomes["cumulative"][2:-2]
+    assert ends[-1] == 1.0
+    draws = np.concatenate([[0.0], rng.random(300), ends[:-1], np.arange(size) / size, [1.0]])
+    draws = np.concatenate([draws, np.nextafter(draws, -1.0), np.nextafter(draws, 2.0)])
+    for draw in draws[(draws >= 0.0) & (draws < 1.0)]:
+        outcome = draw_outcome(draw, 2, size, outcomes)
+        assert outcome == np.searchsorted(ends, draw, side="right")
+        assert np.diff([0.0, *ends])[outcome] > 0.0
+    guessed = outcomes["guess"][2:-2].repeat(10)
+    drawn = np.searchsorted(ends, (np.arange(10 * size) + 0.5) / (10 * size), side="right")
+    assert (guessed <= drawn).all()
+    assert (drawn - guessed).mean() <= 1.0
 
 
 # --- nobody sees more than she may ----------------------------------------------------------------
@@ -313,6 +328,7 @@ def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
         size = np.diff(learner.tree.arrays.first_cell)
         assert within(nodes["first_cell"], own["cells"])
         assert within(nodes["first_cell"] + size - 1, own["cells"])
+        assert (infosets["first_cell"] == joint.nodes["first_cell"][infosets["first_node"]]).all()
         if len(part.episode_layer):
             assert within(nodes["episode"], own["episodes"])
         horizon = part.explores.shape[1]
@@ -362,7 +378,7 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: int) -> None:
                     method, 0.3,
                 )  # fmt: skip
                 a, factor = explore(
-                    y, draw, joint.infosets, joint.behavior, joint.descendants,
+                    y, length, draw, joint.infosets, joint.behavior, joint.descendants,
                     joint.episode_layer[episode], joint.explores[episode],
                 )  # fmt: skip
                 assert alone.act(x, as_rng([draw])) == a

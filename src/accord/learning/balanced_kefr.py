@@ -27,6 +27,7 @@ from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
 from accord.learning.estimators import SamplingPlan, sampling_plan
+from accord.learning.layout import aligned_concatenate
 from accord.regret.regret_matching import match_sampled, observe_sampled
 from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
@@ -44,15 +45,15 @@ INFOSET = np.dtype(
     [
         ("first_seq", np.int32),
         ("n_actions", np.int32),
-        ("depth", np.int32),
         ("first_node", np.int32),  # SWAP rechistories from here,
         ("first_external", np.int32),  # EXTERNAL ones from here,
         ("end_node", np.int32),  # to before here
+        ("first_cell", np.int32),  # of its first rechistory, to be loaded at the same time as that
         ("stamp", np.int64),  # the iteration that policy and rec_reach are of
     ],
     align=True,
 )
-"""What a learner knows of an infoset, in one cache line."""
+"""What a learner knows of an infoset, in half a cache line."""
 
 NODE = np.dtype(
     [
@@ -174,7 +175,7 @@ class BalancedKEFR:
             action = sample(x, draw, own.infosets, own.behavior)
         else:
             action, followed = explore(
-                x, draw, own.infosets, own.behavior, own.descendants,
+                x, self._layer, draw, own.infosets, own.behavior, own.descendants,
                 int(own.episode_layer[self._episode]), own.explores[self._episode],
             )  # fmt: skip
             self._followed *= followed
@@ -240,10 +241,10 @@ def _arrays(tree: RechistoryTree, plan: SamplingPlan) -> BanditArrays:
     infosets = np.zeros(plex.n_infosets, INFOSET)
     infosets["first_seq"] = plex.first_seq[:-1]
     infosets["n_actions"] = plex.n_actions
-    infosets["depth"] = plex.depth
     infosets["first_node"] = tree.arrays.first_node[:-1]
     infosets["first_external"] = tree.arrays.first_external
     infosets["end_node"] = tree.arrays.first_node[1:]
+    infosets["first_cell"] = tree.arrays.first_cell[tree.arrays.first_node[:-1]]
     infosets["stamp"] = -1
     nodes = np.zeros(tree.n_nodes, NODE)
     nodes["rec_reach"][0] = 1.0
@@ -280,6 +281,7 @@ def join(parts: Sequence[BanditArrays]) -> BanditArrays:
         infosets.append(part.infosets.copy())
         nodes.append(part.nodes.copy())
         infosets[-1]["first_seq"] += seq
+        infosets[-1]["first_cell"] += cell
         for name in ("first_node", "first_external", "end_node"):
             infosets[-1][name] += node
         nodes[-1]["parent"] += node
@@ -295,11 +297,11 @@ def join(parts: Sequence[BanditArrays]) -> BanditArrays:
         return np.concatenate([np.pad(a, ((0, 0), (0, horizon - a.shape[1]))) for a in arrays])
 
     return BanditArrays(
-        infosets=np.concatenate(infosets),
-        nodes=np.concatenate(nodes),
-        behavior=np.concatenate([part.behavior for part in parts]),
-        regret=np.concatenate([part.regret for part in parts]),
-        baseline=np.concatenate([part.baseline for part in parts]),
+        infosets=aligned_concatenate(infosets),
+        nodes=aligned_concatenate(nodes),
+        behavior=aligned_concatenate([part.behavior for part in parts]),
+        regret=aligned_concatenate([part.regret for part in parts]),
+        baseline=aligned_concatenate([part.baseline for part in parts]),
         descendants=padded([part.descendants for part in parts]),
         episode_layer=np.concatenate([part.episode_layer for part in parts]),
         explores=padded([part.explores for part in parts]),
@@ -375,10 +377,17 @@ def sample(x: int, draw: float, infosets: Any, behavior: Any) -> int:
 
 @jit
 def explore(
-    x: int, draw: float, infosets: Any, behavior: Any, descendants: Any, target: int, explores: Any
+    x: int,
+    layer: int,
+    draw: float,
+    infosets: Any,
+    behavior: Any,
+    descendants: Any,
+    target: int,
+    explores: Any,
 ) -> Any:
     """An action of the sampling policy at ``x``, and pi^t(a | x) if it was pi^t's, on the way."""
-    first, n, layer = infosets[x].first_seq, infosets[x].n_actions, infosets[x].depth
+    first, n = infosets[x].first_seq, infosets[x].n_actions
     if layer > target or not explores[layer]:
         a = sample(x, draw, infosets, behavior)
         return a, behavior[first + a] if layer < target else 1.0

@@ -19,7 +19,7 @@ from accord._jit import jit
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import CHANCE, TERMINAL
-from accord.learning.simulator import simulator
+from accord.learning.simulator import draw_outcome, simulator
 from accord.treeplex.form import sequence_form
 from accord.treeplex.leaves import total_rewards
 from accord.treeplex.treeplex import Floats
@@ -108,26 +108,20 @@ def _play(
     """Add to ``counts`` the terminals that ``plays`` plays ended at."""
     for _ in range(plays):
         component = min(np.searchsorted(weights, rng.random(), side="right"), len(weights) - 1)
-        node = 0
-        while game.player[node] != TERMINAL:
+        node = game.nodes[0]
+        while node.player != TERMINAL:
             draw = rng.random()
-            edge = game.first_edge[node]
-            i = game.player[node]
+            i = node.player
             if i == CHANCE:
-                while draw >= game.cumulative[edge]:
-                    edge += 1
+                a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
             else:
-                seq = first_seq[first_infoset[i] + game.infoset[node]]
-                last = game.first_edge[node + 1] - 1
-                possible = edge  # the last action of positive probability, should rounding matter
-                while edge <= last:
-                    if behavior[component, seq] > 0.0:
-                        possible = edge
-                        draw -= behavior[component, seq]
+                first = first_seq[first_infoset[i] + node.place]
+                a = 0  # the last action of positive probability, should rounding matter
+                for other in range(node.n_children):
+                    if behavior[component, first + other] > 0.0:
+                        a = other
+                        draw -= behavior[component, first + other]
                         if draw < 0.0:
                             break
-                    edge += 1
-                    seq += 1
-                edge = possible
-            node = game.child[edge]
-        counts[game.infoset[node]] += 1
+            node = game.nodes[node.first_child + a]
+        counts[node.place] += 1

@@ -22,14 +22,11 @@ from accord.learning.balanced_kefr import (
     sample,
 )
 from accord.learning.estimators import episodes_per_iteration
-from accord.learning.simulator import draw_edge, simulator
+from accord.learning.simulator import draw_outcome, simulator
 from accord.regret.regret_matching import match_sampled, observe_sampled
 from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Floats, Treeplex
-
-SAVED = ("infosets", "nodes", "behavior", "regret", "baseline")
-"""The arrays of learners that outlive an iteration."""
 
 
 class BanditSelfPlay:
@@ -82,15 +79,27 @@ class BanditSelfPlay:
         return {
             "iteration": np.array(self.iteration),
             "rng": np.array(json.dumps(self.rng.bit_generator.state)),
-            **{name: getattr(self.joint, name) for name in SAVED},
+            **self._changing(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a saved :meth:`state`."""
         self.iteration = int(state["iteration"])
         self.rng.bit_generator.state = json.loads(str(state["rng"]))
-        for name in SAVED:
-            getattr(self.joint, name)[:] = state[name]
+        for name, array in self._changing().items():
+            array[:] = state[name]
+
+    def _changing(self) -> dict[str, Any]:
+        """What episodes change, however it is laid out."""
+        joint = self.joint
+        return {
+            "stamp": joint.infosets["stamp"],
+            "rec_reach": joint.nodes["rec_reach"],
+            "credit": joint.nodes["credit"],
+            "behavior": joint.behavior,
+            "regret": joint.regret,
+            "baseline": joint.baseline,
+        }
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
         """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
@@ -147,8 +156,7 @@ def _play_iterations(
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
     descendants, baseline = joint.descendants, joint.baseline
     scratch, path = joint.scratch, joint.path
-    player, node_infoset, first_edge = game.player, game.infoset, game.first_edge
-    child, cumulative, loss = game.child, game.cumulative, game.loss
+    tree, outcomes, loss = game.nodes, game.outcomes, game.loss
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         if t % stride == 0:
@@ -162,15 +170,14 @@ def _play_iterations(
         for active in range(len(rates)):
             for episode in range(first_episode[active], first_episode[active + 1]):
                 target, explores = joint.episode_layer[episode], joint.explores[episode]
-                node, length, followed = 0, 0, 1.0
-                while player[node] != TERMINAL:
-                    edge = first_edge[node]
+                node, length, followed = tree[0], 0, 1.0
+                while node.player != TERMINAL:
                     draw = rng.random()
-                    i = player[node]
+                    i = node.player
                     if i == CHANCE:
-                        edge = draw_edge(edge, first_edge[node + 1], draw, cumulative)
+                        a = draw_outcome(draw, node.place, node.n_children, outcomes)
                     else:
-                        x = first_infoset[i] + node_infoset[node]
+                        x = first_infoset[i] + node.place
                         if infosets[x].stamp != t and decides(x, t, infosets, nodes, behavior):
                             if method == SWRHEDGE:
                                 hedge_sampled(
@@ -180,7 +187,7 @@ def _play_iterations(
                                 match_sampled(x, infosets, nodes, behavior, regret, scratch)
                         if i == active:
                             a, factor = explore(
-                                x, draw, infosets, behavior, descendants, target, explores
+                                x, length, draw, infosets, behavior, descendants, target, explores
                             )
                             followed *= factor
                             path[0, length] = x
@@ -188,11 +195,10 @@ def _play_iterations(
                             length += 1
                         else:
                             a = sample(x, draw, infosets, behavior)
-                        edge += a
-                    node = child[edge]
+                    node = tree[node.first_child + a]
                 if length <= target:
                     continue
-                cost = loss[node_infoset[node], active]
+                cost = loss[node.place, active]
                 x, a = path[0, target], path[1, target]
                 if method == SWRHEDGE:
                     learn_sampled(x, a, episode, cost / followed, infosets, nodes, behavior, regret)

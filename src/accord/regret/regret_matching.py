@@ -145,7 +145,7 @@ def match_sampled(
     external = n * n  # where it starts in scratch; rates come first
     for i in range(n * n + n):
         scratch[i] = 0.0
-    cell = nodes[at.first_node].first_cell
+    cell = at.first_cell
     for node in range(at.first_node, at.first_external):
         now = nodes[node].rec_reach / nodes[node].weight  # regrets were sampled as w_b times theirs
         for i in range(n * n):

@@ -202,7 +202,7 @@ def hedge_sampled(
     discount = math.exp(-learning_rate)  # exp(-eta Lbar), the loss bound being 1
 
     top = -math.inf
-    cell = nodes[at.first_node].first_cell
+    cell = at.first_cell
     for node in range(at.first_node, at.first_external):
         now = nodes[node].rec_reach * nodes[node].weight
         if now == 0.0:
