@@ -7,7 +7,8 @@ counters.
 
 *Confined.* The large game with nearly all probability on as few deals as the small game has types.
 Arrays and code are those of the large game, while what episodes visit fits into the caches again.
-What the confinement takes away is the cost of memory. What is left, over the time in the small
+What the confinement takes away is the cost of memory (at least: it also adds some exponentials,
+which minimizers that are rarely visited do not need). What is left, over the time in the small
 game, is what else grows with the size: ``ratio_beyond_memory`` should be about 1. A little memory
 is left in it: drawing the deal looks at one place among all deals.
 

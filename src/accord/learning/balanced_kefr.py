@@ -8,7 +8,8 @@ Nothing is computed that no episode sees. The policy pi^t(. | x) depends on the 
 on pi^t at x's ancestors, which an episode has passed before; it is computed when an episode first
 gets to x, and kept for the rest of the iteration. An estimate is zero but at the infoset and
 action that the episode played at its layer, and it concerns the rechistories that the episode
-informs. So an episode costs the same in a game of a million infosets as in a game of ten.
+informs. So an episode does as much in a game of a million infosets as in a game of ten; what it
+takes longer there is the time of the memory (``benchmarks/episode_cost.py``).
 
 A minimizer changes only after its policy of this iteration was computed, so updating at once is
 updating at the end of the iteration.
