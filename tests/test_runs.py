@@ -203,6 +203,18 @@ def test_a_broken_checkpoint_is_named(tmp_path, straight):
         resume_solve(game, tmp_path / "run", iterations=100)
 
 
+@pytest.mark.parametrize("lost", ["elapsed", "record", "play_iteration", "iterates_kept"])
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, lost):
+    game = library_game(GAME)
+    solve(game, 1, iterations=50, folder=tmp_path / "run")
+    file = tmp_path / "run" / "checkpoint.npz"
+    with np.load(file) as content:
+        rest = {name: content[name] for name in content.files if name != lost}
+    np.savez(file, **rest)
+    with pytest.raises(ParseError, match="is of another version of Accord"):
+        resume_solve(game, tmp_path / "run", iterations=100)
+
+
 def test_a_full_disk_ends_in_one_clear_error_and_loses_nothing(tmp_path, monkeypatch):
     game = library_game(GAME)
     solve(game, 1, iterations=50, folder=tmp_path / "run")

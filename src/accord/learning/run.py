@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from accord.errors import ParseError
 from accord.learning.folder import RunFolder
 from accord.learning.interrupt import heeding_interrupts
 from accord.learning.iterates import Iterates
@@ -111,8 +112,14 @@ class Run:
         """
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
-            self._restore(state)
-            start -= float(state["elapsed"])
+            try:
+                self._restore(state)
+                start -= float(state["elapsed"])
+            except (KeyError, TypeError, ValueError):
+                raise ParseError(
+                    str(files.path / "checkpoint.npz"), 0, 0,
+                    "is of another version of Accord; resume with that, or begin a new run",
+                ) from None  # fmt: skip
         begun = time.perf_counter()
         play, iterates, block = self.play, self.iterates, 1
         show_at = math.inf if progress is None else begun + SHOW_SECONDS
