@@ -28,7 +28,7 @@ from accord.game.library import LIBRARY, library_device
 from accord.learning.run import Checkpoint
 from accord.learning.solve import METHODS
 
-COMMANDS = ("games", "info", "solve", "learn", "certify", "play", "report", "convert")
+COMMANDS = ("games", "info", "solve", "learn", "sweep", "certify", "play", "report", "convert")
 SOLVE_KEYS = [
     "game",
     "k",

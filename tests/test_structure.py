@@ -33,7 +33,7 @@ ORDER = (
 """Packages as data flows. A module may import from its own and from earlier ones."""
 
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-HEAVY = ("numpy", "numba", "scipy", "matplotlib", "pyspiel", "open_spiel", "typer", "rich")
+HEAVY = ("numpy", "numba", "scipy", "matplotlib", "pyspiel", "open_spiel", "typer", "rich", "ray")
 
 
 def name_of(path: Path) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from accord.errors import NumericalError as NumericalError
     from accord.errors import ParseError as ParseError
     from accord.errors import PolicyError as PolicyError
+    from accord.errors import SweepError as SweepError
     from accord.game.builder import GameBuilder as GameBuilder
     from accord.game.pomg import POMG as POMG
     from accord.game.tree import Game as Game
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from accord.learning.solve import Solution as Solution
     from accord.learning.solve import resume_solve as resume_solve
     from accord.learning.solve import solve as solve
+    from accord.learning.sweep import sweep as sweep
     from accord.regret.regret_matching import RegretMatching as RegretMatching
     from accord.regret.wrhedge import WRHedge as WRHedge
     from accord.treeplex.form import SequenceForm as SequenceForm
@@ -80,6 +82,7 @@ _HOME = {
         "NumericalError",
         "ParseError",
         "PolicyError",
+        "SweepError",
     ),
     "accord.game.tree": ("Game",),
     "accord.game.builder": ("GameBuilder",),
@@ -102,6 +105,7 @@ _HOME = {
     "accord.learning.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
     "accord.learning.solve": ("Solution", "resume_solve", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
+    "accord.learning.sweep": ("sweep",),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),
     "accord.equilibrium.files": ("load_policy", "save_policy"),
     "accord.equilibrium.gap": ("RegretMeter",),

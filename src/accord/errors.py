@@ -80,6 +80,15 @@ class NumericalError(AccordError, ArithmeticError):
     """A computation that left the finite numbers."""
 
 
+class SweepError(AccordError, RuntimeError):
+    """Tasks of a sweep that failed; ``failed`` has their messages by name. The others are done."""
+
+    def __init__(self, failed: dict[str, str], total: int) -> None:
+        self.failed = failed
+        what = "; ".join(f"{name}: {message}" for name, message in failed.items())
+        super().__init__(f"{len(failed)} of {total} tasks failed, the others are done: {what}")
+
+
 class MissingDependencyError(AccordError, ImportError):
     """A dependency that is not installed; ``extra`` is the extra of Accord that brings it."""
 

@@ -21,6 +21,7 @@ from accord.cli.learn import learn
 from accord.cli.play import play
 from accord.cli.report import report
 from accord.cli.solve import solve
+from accord.cli.sweep import sweep
 from accord.cli.terminal import say
 from accord.errors import AccordError
 
@@ -103,6 +104,7 @@ app.command(short_help="List the games there are.")(games)
 app.command(short_help="Describe a game and what solving it takes.")(info)
 app.command(short_help="Compute a K-EFCE.")(solve)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
+app.command(short_help="Solve or learn many combinations.")(sweep)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
 app.command(short_help="Write a run as a page with plots and an inspector.")(report)

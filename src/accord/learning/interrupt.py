@@ -13,6 +13,12 @@ class Interruption:
     """Whether the user has asked to stop."""
 
     requested = False
+    noted = 0  # of all interruptions in this process
+
+
+def noted_interrupts() -> int:
+    """How many Ctrl-C were noted so far: if more after a call than before, it stopped early."""
+    return Interruption.noted
 
 
 @contextmanager
@@ -29,6 +35,7 @@ def heeding_interrupts() -> Iterator[Interruption]:
 
     def note(number: int, frame: Any) -> None:
         interruption.requested = True
+        Interruption.noted += 1
         signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, note)

@@ -1,0 +1,202 @@
+"""``accord sweep``: many runs, side by side in one folder."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.arguments import AsJson, complete_game, parse_k, parse_whole, written_k
+from accord.cli.terminal import (
+    announced_compilation,
+    count,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    say,
+)
+from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from accord.learning.learn import Learned, LearnedByPlay
+    from accord.learning.solve import Solution
+
+INTERRUPTED = 130
+
+
+def sweep(
+    games: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="GAME...",
+            help="Library names, OpenSpiel names or .efg files.",
+            autocompletion=complete_game,
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Where the runs are kept, one folder each.", show_default=False
+        ),
+    ],
+    ks: Annotated[
+        list[float] | None,
+        typer.Option(
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf; may be "
+            "given several times; by default 1.",
+            show_default=False,
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            metavar="M",
+            help="As in solve or learn; may be given several times; by default as there.",
+            show_default=False,
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(parser=parse_whole, metavar="N", help="Solve, with N iterations each."),
+    ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(parser=parse_whole, metavar="N", help="Learn, from N episodes each."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole, metavar="N", help="Learn with seeds 0 to N-1; by default only 0."
+        ),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run on the Ray cluster whose head is at HOST:PORT, or `local`: on all cores of "
+            "this machine. Needs accord[ray].",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve or learn every combination of games, K, methods and seeds.
+
+    Finished runs are skipped and unfinished ones resumed, so the same command goes on after it was
+    stopped or has failed; more combinations may be asked for in the same DIR.
+
+    \b
+    Examples:
+        accord sweep kuhn_poker separation:k=1 -k 0 -k 1 -k inf --iterations 200 --out runs/solved
+        accord sweep kuhn_poker -k 1 --method rm --seeds 3 --episodes 10000 --out runs/learned
+    """
+    tasks = _tasks(games, ks or [1.0], methods, iterations, episodes, seeds)
+
+    from accord.learning.sweep import sweep as sweep_tasks
+
+    done = 0
+
+    def show(name: str, result: dict[str, Any]) -> None:
+        nonlocal done
+        done += 1
+        say(f"{done} of {len(tasks)}: {name}, gap {number(result['gap'])}")
+
+    try:
+        with announced_compilation():
+            results = sweep_tasks(run_task, tasks, out, ray=ray, progress=show)
+    except KeyboardInterrupt:
+        say("what is done is kept; the same command goes on")
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json({"runs": [{"folder": str(out / name), **results[name]} for name in results]})
+        return
+    limit = "iterations" if episodes is None else "episodes"
+    print_table(
+        ("game", "K", "method", "seed", limit, "gap"),
+        [
+            (
+                task["game"],
+                task["k"],
+                task["method"],
+                task.get("seed", ""),
+                count(results[name][limit]),
+                number(results[name]["gap"]),
+            )
+            for name, task in tasks.items()
+        ],
+    )
+    print_text(f"\nCompare them: accord report {out}/*")
+
+
+def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
+    """Solve, or learn if ``limit`` is of episodes, in ``folder``; resume what is there."""
+    from accord.interop.load import load_game
+    from accord.learning.learn import learn, resume_learn
+    from accord.learning.solve import resume_solve, solve
+
+    loaded = load_game(game)
+    begun = (folder / "run.json").exists()
+    asked: dict[str, Any] = {"k": math.inf if k == "inf" else k, "method": method, **limit}
+    outcome: Solution | Learned | LearnedByPlay
+    if "episodes" in limit:
+        outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)
+    else:
+        outcome = resume_solve(loaded, folder) if begun else solve(loaded, folder=folder, **asked)
+    return outcome.to_json()
+
+
+def _tasks(
+    games: list[str],
+    ks: list[float],
+    methods: list[str] | None,
+    iterations: int | None,
+    episodes: int | None,
+    seeds: int | None,
+) -> dict[str, dict[str, Any]]:
+    """Every combination by its name."""
+    if (iterations is None) == (episodes is None):
+        raise ArgumentError("give either --iterations, to solve, or --episodes, to learn")
+    if seeds is not None and episodes is None:
+        raise ArgumentError("--seeds needs --episodes: solving has no randomness")
+    for option, value in (("iterations", iterations), ("episodes", episodes), ("seeds", seeds)):
+        if value is not None and value < 1:
+            raise ArgumentError(f"--{option} must be at least 1; got {value}")
+
+    from accord.learning.learn import BANDIT_METHODS
+    from accord.learning.solve import METHODS
+
+    known = METHODS if episodes is None else tuple(BANDIT_METHODS)
+    for method in methods or ():
+        if method not in known:
+            raise ArgumentError(f"--method must be one of {', '.join(known)}; got {method!r}")
+    limits: list[dict[str, Any]] = [{"iterations": iterations}]
+    if episodes is not None:
+        limits = [{"seed": seed, "episodes": episodes} for seed in range(seeds or 1)]
+    default = "prm+" if episodes is None else "swrhedge"
+    tasks: dict[str, dict[str, Any]] = {}
+    for game in games:
+        for k in ks:
+            for method in methods or [default]:
+                for limit in limits:
+                    task = {"game": game, "k": written_k(k), "method": method, **limit}
+                    name = _name(task)
+                    if tasks.setdefault(name, task) != task:
+                        raise ArgumentError(
+                            f"games must have different names; {tasks[name]['game']!r} and "
+                            f"{game!r} would both be kept in {name!r}"
+                        )
+    return tasks
+
+
+def _name(task: dict[str, Any]) -> str:
+    game = re.sub(r"[^\w.,=]+", "-", task["game"], flags=re.ASCII).strip("-._,=")
+    seed = f"-seed{task['seed']}" if "seed" in task else ""
+    return f"{game or 'game'}-k{task['k']}-{task['method']}{seed}"
