@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs paper paper-full clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -18,12 +18,18 @@ test: $(READY) lint docs
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache $(BIN)/python -m pytest -n 2 --dist loadfile -m kernels
 
 lint: $(READY)
-	$(BIN)/ruff check src tests tools
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools paper
+	$(BIN)/ruff format --check src tests tools paper
 	$(BIN)/mypy
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+paper: $(READY)
+	$(BIN)/python -m paper
+
+paper-full: $(READY)
+	$(BIN)/python -m paper --full
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -86,7 +86,8 @@ class SweepError(AccordError, RuntimeError):
     def __init__(self, failed: dict[str, str], total: int) -> None:
         self.failed = failed
         what = "; ".join(f"{name}: {message}" for name, message in failed.items())
-        super().__init__(f"{len(failed)} of {total} tasks failed, the others are done: {what}")
+        rest = ", the others are done" if len(failed) < total else ""
+        super().__init__(f"{len(failed)} of {total} tasks failed{rest}: {what}")
 
 
 class MissingDependencyError(AccordError, ImportError):

@@ -79,8 +79,8 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
     per = _per_iteration(points) if learned else 1.0
     xs = [point["iteration"] * per for point in drawn]
     gaps = [point["gap"] for point in drawn]
-    with _drawing():
-        figure, axes = _figure(NARROW if narrow else WIDE, _margin(map(_name, summary["players"])))
+    with drawing():
+        figure, axes = chart(NARROW if narrow else WIDE, margin(map(_name, summary["players"])))
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels = []
@@ -101,12 +101,12 @@ def convergence(summary: dict[str, Any], *, narrow: bool = False) -> Figure | No
         last = xs[-1]
         axes.set_xlim(min(xs[0], last / 10), last)
         axes.set_ylim(max(low, FLOOR), high)
-        _decades(axes)
+        decades(axes)
         axes.set_xlabel("episodes" if learned else "iterations")
         axes.set_title(
             f"{_k_text(summary)}-EFCE gap, payoff units", loc="left", fontsize=10, color=MUTED
         )
-        _end_labels(axes, labels)
+        end_labels(axes, labels)
         return figure
 
 
@@ -116,8 +116,8 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
     values = [value for gap in gaps for value in gap["players"] if value > FLOOR]
     if not values:
         return None
-    with _drawing():
-        figure, axes = _figure(NARROW if narrow else HALF, _margin(map(_name, summary["players"])))
+    with drawing():
+        figure, axes = chart(NARROW if narrow else HALF, margin(map(_name, summary["players"])))
         axes.set_yscale("log")
         places = np.arange(len(gaps))
         players = summary["players"]
@@ -143,13 +143,13 @@ def gaps_by_k(summary: dict[str, Any], *, narrow: bool = False) -> Figure | None
         axes.set_xlim(-0.5, len(gaps) - 0.5)
         axes.set_xticks(places, [f"K = {'∞' if g['k'] == 'inf' else g['k']}" for g in gaps])
         axes.grid(visible=False, axis="x")
-        _decades(axes, x=False)
+        decades(axes, x=False)
         axes.set_title(
             "gap by deviations allowed, payoff units", loc="left", fontsize=10, color=MUTED
         )
         if len(players) > 1:
             last = gaps[-1]["players"]
-            _end_labels(
+            end_labels(
                 axes,
                 [
                     (last[i] if last[i] > FLOOR else floor, _name(player), SERIES[i % len(SERIES)])
@@ -180,12 +180,12 @@ def overlay(
             curves.append((rank, group["label"], runs))
     if not curves:
         return None
-    with _drawing():
+    with drawing():
         below = narrow or len(curves) > 10
-        margin = 0.15 if below else _margin(f"{label} (9 seeds)" for _, label, _ in curves)
+        room_right = 0.15 if below else margin(f"{label} (9 seeds)" for _, label, _ in curves)
         room = 0.2 * len(curves) if below else 0.0
         width, height = NARROW if narrow else WIDE
-        figure, axes = _figure((width, height + room), margin, room)
+        figure, axes = chart((width, height + room), room_right, room)
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels, handles = [], []
@@ -205,7 +205,7 @@ def overlay(
         begin = min(point for _, _, runs in curves for run in runs for point, _ in run)
         axes.set_xlim(min(begin, end / 10), end)
         axes.set_ylim(max(min(every) / 2, FLOOR), max(every) * 2)
-        _decades(axes)
+        decades(axes)
         axes.set_xlabel({"iteration": "iterations"}.get(x, x))
         unit = "payoff units" if y == "gap" else "share of the payoff range"
         axes.set_title(f"exact gap, {unit}", loc="left", fontsize=10, color=MUTED)
@@ -217,13 +217,13 @@ def overlay(
                 fontsize=8.5,
             )  # fmt: skip
         else:
-            _end_labels(axes, labels)
+            end_labels(axes, labels)
         return figure
 
 
 def to_png(figure: Figure) -> bytes:
     """A figure as a PNG file."""
-    with _drawing():
+    with drawing():
         file = io.BytesIO()
         FigureCanvasAgg(figure)
         figure.savefig(file, format="png", dpi=160)
@@ -232,7 +232,7 @@ def to_png(figure: Figure) -> bytes:
 
 def to_svg(figure: Figure) -> str:
     """A figure as an SVG file, with its text as text."""
-    with _drawing():
+    with drawing():
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": "Accord"})
         return file.getvalue()
@@ -253,19 +253,19 @@ def to_inline(svg: str, name: str, label: str) -> str:
 
 
 @contextmanager
-def _drawing() -> Iterator[None]:
+def drawing() -> Iterator[None]:
     """The style; and labels in letters that the font lacks are no reason to complain."""
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
-def _margin(labels: Iterable[str]) -> float:
+def margin(labels: Iterable[str]) -> float:
     """Inches that labels at the end of curves need."""
     return 0.3 + 0.078 * max(map(len, labels), default=0)
 
 
-def _figure(size: tuple[float, float], margin: float, below: float = 0.0) -> tuple[Figure, Any]:
+def chart(size: tuple[float, float], margin: float, below: float = 0.0) -> tuple[Figure, Any]:
     """An empty chart with ``margin`` inches right of it, and room ``below`` for a legend."""
     width, height = size
     figure = Figure(figsize=size)
@@ -328,7 +328,7 @@ def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:
     )  # fmt: skip
 
 
-def _end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
+def end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
     """Names at the right end of curves, moved apart where they would overlap."""
     bottom, top = axes.get_window_extent().y0, axes.get_window_extent().y1
     gap = 12 * axes.figure.dpi / 72
@@ -351,7 +351,7 @@ def _end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
         )  # fmt: skip
 
 
-def _decades(axes: Any, *, x: bool = True) -> None:
+def decades(axes: Any, *, x: bool = True) -> None:
     """Ticks at powers of ten, few enough to be read."""
     for axis in (axes.xaxis, axes.yaxis) if x else (axes.yaxis,):
         low, high = axis.get_view_interval()

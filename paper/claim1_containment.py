@@ -1,0 +1,279 @@
+"""Trigger policies, the chain of K-EFCE and its ends: the propositions about definitions.
+
+Random games and random correlated policies try the inequalities, each side by its own means: gaps
+by Accord, trigger, coarse and normal-form gaps by brute force over all deviations
+(``tests/naive.py``). The paper's own games show that the chain is strict.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.normal_form import nfce_gaps
+from accord.game.library import LIBRARY, library_device, library_game
+from accord.game.tree import Game
+from accord.report.plots import (
+    HALF,
+    INK,
+    MUTED,
+    PAPER,
+    SERIES,
+    chart,
+    decades,
+    drawing,
+    end_labels,
+    margin,
+)
+from paper.frame import table, write_figure
+
+TITLE = "Triggers, containment and its ends"
+CLAIM = r"""
+*Proposition (equivalence of 1-EFCE and trigger definition).* For every correlated policy
+$\text{TriggerGap}\le\text{1-EFCEGap}\le\max_i X_iA_i\cdot\text{TriggerGap}$; so one is 0 exactly if
+the other is.
+
+*Proposition (containment).* For every correlated policy the $K$-EFCE gap does not decrease in $K$.
+For every $K$ there is a game with $H=K+1$ and a correlated policy whose $K$-EFCE gap is 0 and whose
+$(K+1)$-EFCE gap is at least 1/3.
+
+*Proposition (relationship with NFCE and NFCCE).* The $\infty$-EFCE gap is at most the NFCE gap;
+there is a game with $H=2$ and a policy whose $\infty$-EFCE gap is 0 and whose NFCE gap is more than 1/20.
+The 0-EFCE gap is the NFCCE gap.
+"""
+
+TASKS: dict[str, dict[str, Any]] = {
+    **{f"separation-k{k}": {"kind": "separation", "k": k} for k in range(5)},
+    "foresight": {"kind": "foresight"},
+    "devices": {"kind": "devices"},
+    **{
+        f"random-{first}": {"kind": "random", "first": first, "count": 100}
+        for first in range(0, 4000, 1000)
+    },
+}
+SMALL: dict[str, dict[str, Any]] = {
+    **{f"separation-k{k}": {"kind": "separation", "k": k} for k in range(2)},
+    "foresight": {"kind": "foresight"},
+    "devices": {"kind": "devices"},
+    "random-0": {"kind": "random", "first": 0, "count": 8},
+}
+
+ROUNDING = 1e-9
+"""What sums of payoffs of order 1 may be off by."""
+
+MOST_PLANS = 2_000
+"""Pure policies times sequences of a player: brute force over all trigger policies must end."""
+
+
+def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
+    """One kind of measurement."""
+    if kind == "separation":
+        name = f"separation:k={task['k']}"
+        gaps = [efce_gaps(_device(name), k).max() for k in range(task["k"] + 3)]
+        return {"gaps": list(map(float, gaps))}
+    if kind == "foresight":
+        policy = _device("foresight")
+        gap, nfce = efce_gaps(policy, math.inf).max(), nfce_gaps(policy).max()
+        return {"gap": float(gap), "nfce": float(nfce)}
+    if kind == "devices":
+        names = [entry.name for entry in LIBRARY.values() if entry.device is not None]
+        return {"cases": {name: _case(_device(name)) for name in names}}
+    from policies import random_policy
+
+    games = _games(task["first"], task["count"])
+    return {"cases": {str(seed): _case(random_policy(game, seed, components=6)) for seed, game in games}}
+
+
+def _games(first: int, count: int) -> list[tuple[int, Game]]:
+    """The first ``count`` random games from seed ``first`` on that brute force can deal with."""
+    import naive
+    from policies import grown_game
+
+    found: list[tuple[int, Game]] = []
+    seed = first
+    while len(found) < count:
+        game = grown_game(seed)
+        plans = (
+            math.prod(float(n) for n in game.n_actions[i]) * naive.n_sequences(game, i)
+            for i in range(game.n_players)
+        )
+        if max(plans) <= MOST_PLANS:
+            found.append((seed, game))
+        seed += 1
+    return found
+
+
+def _device(name: str) -> CorrelatedPolicy:
+    return CorrelatedPolicy.from_device(library_game(name), library_device(name))
+
+
+def _case(policy: CorrelatedPolicy) -> dict[str, Any]:
+    """Both sides of all inequalities for one correlated policy; ``naive_``: by brute force."""
+    import naive
+    from policies import as_naive
+
+    game, plain = policy.game, as_naive(policy)
+    players = range(game.n_players)
+    horizon = max(naive.horizon(game, i) for i in players)
+    found = certify(game, policy, [*range(horizon + 2), math.inf])
+    widths = [max(game.n_actions[i], default=0) for i in players]
+    return {
+        "gaps": [gap.gap for gap in found.gaps],  # K = 0, ..., H + 1, infinity
+        "sequences": int(max(len(game.n_actions[i]) * widths[i] for i in players)),  # X A
+        "naive_trigger": max(naive.trigger_gap(game, i, plain) for i in players),
+        "naive_nfcce": max(naive.nfcce_gap(game, i, plain) for i in players),
+        "naive_nfce": max(naive.nfce_gap(game, i, plain) for i in players),
+    }
+
+
+def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
+    """Two figures, three tables, one verdict."""
+    cases = [case for result in results.values() for case in result.get("cases", {}).values()]
+    chains = {
+        int(name.removeprefix("separation-k")): result["gaps"]
+        for name, result in results.items()
+        if name.startswith("separation")
+    }
+    write_figure(_draw_triggers(cases), out / "claim1-triggers.svg")
+    write_figure(_draw_chains(chains), out / "claim1-containment.svg")
+    checks = [*_trigger_checks(cases), *_chain_checks(cases, chains)]
+    checks += _end_checks(cases, results["foresight"])
+    rows = [(what, found, "yes" if holds else "**no**") for what, found, holds in checks]
+    devices = len(results["devices"]["cases"])
+    text = f"""
+{len(cases)} correlated policies: {len(cases) - devices} random ones of random games with up to
+three players, and {devices} devices of Accord's library. K-EFCE gaps are Accord's; trigger, NFCCE
+and NFCE gaps are maxima over *all* deviations, tried one by one.
+
+{table(("claim", "measured", "holds"), rows)}
+
+Numbers are equal here if they differ by at most {ROUNDING:g}; payoffs are of order 1.
+
+![1-EFCE gap against trigger gap, one point per policy, between both bounds](claim1-triggers.svg)
+
+For each K the paper's game and device, whose gap stays 0 up to K deviations and jumps at the next:
+
+![Gap of each device by the number of deviations](claim1-containment.svg)
+
+For K = 0 the paper's game itself does not do this: a constant action earns 3/4 in it. Accord's has
+three actions there, with the gaps that are claimed ([slips](../theory/slips.md)).
+"""
+    return text, all(holds for _, _, holds in checks)
+
+
+def _trigger_checks(cases: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
+    trigger = np.array([case["naive_trigger"] for case in cases])
+    gap = np.array([case["gaps"][1] for case in cases])
+    bound = np.array([case["sequences"] for case in cases])
+    positive = trigger > ROUNDING
+    ratio = (gap / np.where(positive, trigger, 1.0))[positive]
+    least, most = ratio.min(initial=math.inf), ratio.max(initial=0.0)
+    equal = int((positive == (gap > ROUNDING)).sum())
+    return [
+        (
+            "trigger gap at most 1-EFCE gap",
+            f"1-EFCE gap at least {least:.3f} times the trigger gap",
+            bool((trigger <= gap + ROUNDING).all()),
+        ),
+        (
+            "1-EFCE gap at most $X A$ times trigger gap",
+            f"at most {most:.3f} times; $XA$ is up to {bound.max()}",
+            bool((gap <= bound * trigger + ROUNDING).all()),
+        ),
+        (
+            "one is 0 exactly if the other is",
+            f"{equal} of {len(cases)}; {int((~positive).sum())} are 0",
+            equal == len(cases) and not positive.all() and bool(positive.any()),
+        ),
+    ]
+
+
+def _chain_checks(
+    cases: list[dict[str, Any]], chains: dict[int, list[float]]
+) -> list[tuple[str, str, bool]]:
+    steps = [np.diff(case["gaps"]) for case in cases]
+    grew = sum(bool((step > ROUNDING).any()) for step in steps)
+    checks = [
+        (
+            "gap does not decrease in K",
+            f"smallest step {min(step.min() for step in steps):.1e}; "
+            f"gaps of {grew} policies grow somewhere",
+            all((step >= -ROUNDING).all() for step in steps) and grew > 0,
+        )
+    ]
+    for k, gaps in chains.items():
+        checks.append(
+            (
+                f"a {k}-EFCE that is no {k + 1}-EFCE",
+                f"gaps {gaps[k]:.3g} and {gaps[k + 1]:.3g}",
+                abs(gaps[k]) <= ROUNDING and gaps[k + 1] >= 1 / 3,
+            )
+        )
+    return checks
+
+
+def _end_checks(
+    cases: list[dict[str, Any]], foresight: dict[str, float]
+) -> list[tuple[str, str, bool]]:
+    coarse = max(abs(case["gaps"][0] - case["naive_nfcce"]) for case in cases)
+    slack = min(case["naive_nfce"] - case["gaps"][-1] for case in cases)
+    return [
+        ("0-EFCE gap is the NFCCE gap", f"largest difference {coarse:.1e}", coarse <= ROUNDING),
+        (
+            "∞-EFCE gap at most NFCE gap",
+            f"NFCE gap at least {slack:.1e} larger",
+            slack >= -ROUNDING,
+        ),
+        (
+            "an ∞-EFCE that is no 1/20-NFCE",
+            f"gaps {foresight['gap']:.3g} and {foresight['nfce']:.3g}",
+            abs(foresight["gap"]) <= ROUNDING and foresight["nfce"] > 1 / 20,
+        ),
+    ]
+
+
+def _draw_triggers(cases: list[dict[str, Any]]) -> Any:
+    points = [(c["naive_trigger"], c["gaps"][1]) for c in cases if c["naive_trigger"] > ROUNDING]
+    xs, ys = np.array(points).T
+    most = max(case["sequences"] for case in cases)
+    with drawing():
+        figure, axes = chart(HALF, margin(["XA times"]))
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        ends = np.array([xs.min() / 1.5, xs.max() * 1.5])
+        axes.plot(ends, ends, color=INK, lw=1.2)
+        axes.plot(ends, most * ends, color=MUTED, lw=1.2, ls=(0, (6, 2.5)))
+        axes.plot(xs, ys, "o", color=SERIES[0], ms=3.5, alpha=0.5, mew=0)
+        axes.set_xlim(*ends)
+        axes.set_ylim(ends[0], most * ends[1])
+        decades(axes)
+        axes.set_xlabel("trigger gap")
+        axes.set_title("1-EFCE gap, payoff units", loc="left", fontsize=10, color=MUTED)
+        end_labels(axes, [(ends[1], "equal", INK), (most * ends[1], f"{most} times", MUTED)])
+        return figure
+
+
+def _draw_chains(chains: dict[int, list[float]]) -> Any:
+    with drawing():
+        figure, axes = chart(HALF, margin(["game for K = 4"]))
+        last = max(map(len, chains.values()))
+        labels = []
+        for rank, (k, gaps) in enumerate(chains.items()):
+            colour = SERIES[rank % len(SERIES)]
+            lift = 0.012 * (len(chains) - 1 - rank)  # so that lines at 0 can be told apart
+            ys = np.array([*gaps, *[gaps[-1]] * (last - len(gaps))]) + lift
+            axes.plot(range(last), ys, color=colour, lw=1.6, marker="o", ms=4, mec=PAPER)
+            labels.append((ys[-1], f"game for K = {k}", colour))
+        axes.set_xlim(-0.3, last - 0.7)
+        axes.set_ylim(-0.05, 0.65)
+        axes.set_xticks(range(last))
+        axes.set_xlabel("deviations allowed")
+        axes.set_title("gap of the device, payoff units", loc="left", fontsize=10, color=MUTED)
+        end_labels(axes, labels)
+        return figure

@@ -1,0 +1,169 @@
+"""What all claims share: running their tasks, keeping the data, writing the pages.
+
+A claim is a module with
+
+    TITLE     a heading
+    CLAIM     what the paper claims, with the name of the theorem, in Markdown
+    TASKS     the tasks that measure it, by name; SMALL, the same in seconds, for the tests
+    job(folder, **task)   one measurement: JSON
+    draw(results, out)    writes out/claimN*.svg; returns what was measured, in Markdown, and
+                          whether the claim holds, both computed from the results of all tasks
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from accord.equilibrium.files import write_whole
+from accord.errors import ParseError
+from accord.learning.sweep import sweep
+from accord.report.plots import to_svg
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "paper" / "data"
+BUILD = ROOT / "build" / "paper"
+PAGES = ROOT / "docs" / "paper"
+
+INTRODUCTION = """# The paper, claim by claim
+
+What *Sample-Efficient Learning of Correlated Equilibria in Extensive-Form Games* (Song, Mei, Bai
+2022) claims, against what Accord measures. Each page says what is claimed, what was measured and
+whether it holds; the verdicts are computed from the data in `paper/data`. `make paper` redraws
+everything from them, `make paper-full` computes them anew.
+"""
+
+
+class Claim(Protocol):
+    """What a module of a claim has."""
+
+    TITLE: str
+    CLAIM: str
+    TASKS: dict[str, dict[str, Any]]
+    SMALL: dict[str, dict[str, Any]]
+    __name__: str
+
+    def job(self, folder: Path, **task: Any) -> dict[str, Any]: ...
+
+    def draw(self, results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]: ...
+
+
+def find_claims() -> dict[int, Any]:
+    """The claims there are, by number."""
+    sys.path.append(str(ROOT / "tests"))  # for tests/naive.py, the oracle of some claims
+    names = sorted(path.stem for path in Path(__file__).parent.glob("claim[0-9]_*.py"))
+    return {number_of(name): import_module(f"paper.{name}") for name in names}
+
+
+def number_of(name: str) -> int:
+    """The number of the claim in the module called ``name``."""
+    found = re.search(r"claim([0-9])_\w+$", name)
+    assert found is not None, name
+    return int(found[1])
+
+
+def compute(
+    claim: Any,
+    tasks: Mapping[str, Mapping[str, Any]],
+    build: Path,
+    data: Path,
+    *,
+    ray: str | None = None,
+) -> None:
+    """Run ``tasks`` and keep what they found in ``data``; a run that was stopped goes on."""
+    number = number_of(claim.__name__)
+    work = build / f"claim{number}"
+    start = time.perf_counter()
+
+    def show(name: str, result: Any) -> None:
+        took = time.perf_counter() - start
+        print(f"claim {number}, {took:.0f} s: {name}", file=sys.stderr, flush=True)
+
+    results = sweep(claim.job, tasks, work, ray=ray, progress=show)
+    packages = ("accord", "numpy", "numba", "open_spiel")
+    content = {
+        "command": f"python -m paper --full {number}",
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in packages},
+        },
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "results": results,
+    }
+    data.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    write_whole(data / f"claim{number}.json", lambda file: file.write(text.encode()))
+    shutil.rmtree(work)
+
+
+def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, bool]:
+    """Write the pages of all claims from their data; whether each holds."""
+    pages.mkdir(parents=True, exist_ok=True)
+    verdicts = {}
+    for number, claim in claims.items():
+        content = read_data(data / f"claim{number}.json")
+        measured, holds = claim.draw(content["results"], pages)
+        verdicts[number] = holds
+        (pages / f"claim-{number}.md").write_text(_page(claim, content, measured, holds))
+    rows = [
+        (f"[{claim.TITLE}](claim-{number}.md)", _verdict(verdicts[number]))
+        for number, claim in claims.items()
+    ]
+    (pages / "index.md").write_text(f"{INTRODUCTION}\n{table(('claim', 'measured'), rows)}\n")
+    return verdicts
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """What was computed for a claim."""
+    number = path.stem.removeprefix("claim")
+    try:
+        content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ParseError(
+            str(path), 0, 0, f"cannot be read: {error}; `python -m paper --full {number}` makes it"
+        ) from None
+    return content
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the house style as SVG."""
+    path.write_text(to_svg(figure))
+
+
+def log_slope(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The exponent of the power law that fits best: the slope on logarithmic axes."""
+    return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
+
+
+def _page(claim: Any, content: dict[str, Any], measured: str, holds: bool) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+    return (
+        f"# {claim.TITLE}\n\n**{_verdict(holds)}**\n\n"
+        f"## What the paper claims\n\n{claim.CLAIM.strip()}\n\n"
+        f"## What was measured\n\n{measured.strip()}\n\n"
+        f"## How to repeat it\n\n`{content['command']}` computed `paper/data/"
+        f"claim{number_of(claim.__name__)}.json` with {versions} on {content['machine']}.\n"
+    )
+
+
+def _verdict(holds: bool) -> str:
+    return "It holds." if holds else "It does not hold."

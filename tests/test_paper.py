@@ -1,0 +1,112 @@
+"""The pages about the paper's claims: made from the data that is kept, and able to say no."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.errors import ParseError
+from paper.frame import DATA, PAGES, compute, find_claims, log_slope, read_data, redraw
+
+CLAIMS = find_claims()
+
+
+def labels(svg: str) -> list[str]:
+    """What is written in a figure."""
+    return re.findall(r"<text\b[^>]*>(.*?)</text>", svg, re.S)
+
+
+@pytest.fixture(scope="module")
+def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages, drawn from the data that is kept."""
+    folder = tmp_path_factory.mktemp("pages")
+    redraw(CLAIMS, DATA, folder)
+    return folder
+
+
+def test_the_pages_are_made_from_the_data(redrawn: Path) -> None:
+    kept = {path.name for path in PAGES.iterdir()}
+    assert {path.name for path in redrawn.iterdir()} == kept
+    for name in kept:
+        new, old = (redrawn / name).read_text(), (PAGES / name).read_text()
+        if name.endswith(".svg"):
+            new, old = labels(new), labels(old)
+        assert new == old, f"{name} is not what `make paper` draws"
+
+
+@pytest.mark.parametrize("number", CLAIMS)
+def test_what_is_kept_is_what_the_tasks_ask_for(number: int) -> None:
+    results = read_data(DATA / f"claim{number}.json")["results"]
+    assert list(results) == list(CLAIMS[number].TASKS)
+
+
+@pytest.mark.parametrize("number", CLAIMS)
+def test_small_tasks_run_and_draw(number: int, tmp_path: Path) -> None:
+    claim = CLAIMS[number]
+    compute(claim, claim.SMALL, tmp_path / "build", tmp_path / "data")
+    redraw({number: claim}, tmp_path / "data", tmp_path / "pages")
+    page = (tmp_path / "pages" / f"claim-{number}.md").read_text()
+    figures = re.findall(r"\]\((claim[\w-]+\.svg)\)", page)
+    assert figures
+    for name in figures:
+        assert labels((tmp_path / "pages" / name).read_text())
+    assert f"claim-{number}.md" in (tmp_path / "pages" / "index.md").read_text()
+    assert not any((tmp_path / "build").iterdir())
+
+
+def test_data_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ParseError, match=r"claim1\.json: .*python -m paper --full 1"):
+        redraw(CLAIMS, tmp_path, tmp_path / "pages")
+
+
+def test_slopes() -> None:
+    assert log_slope([1, 10, 100], [5, 0.5, 0.05]) == pytest.approx(-1)
+
+
+# Verdicts can be negative
+
+
+def verdict(number: int, results: dict[str, Any], out: Path) -> bool:
+    """What the claim's own ``draw`` says of these results."""
+    return bool(CLAIMS[number].draw(json.loads(json.dumps(results)), out)[1])
+
+
+def kept(number: int) -> dict[str, Any]:
+    return copy.deepcopy(read_data(DATA / f"claim{number}.json")["results"])
+
+
+def a_case(results: dict[str, Any]) -> dict[str, Any]:
+    cases = results["random-0"]["cases"].values()
+    return next(case for case in cases if case["naive_trigger"] > 0.01)
+
+
+BAD_1 = {
+    "trigger above": lambda r: a_case(r).update(naive_trigger=a_case(r)["gaps"][1] + 1e-6),
+    "gap above XA": lambda r: a_case(r).update(sequences=0),
+    "gap 0, trigger not": lambda r: a_case(r).update(gaps=[0.0] * 4),
+    "chain falls": lambda r: a_case(r)["gaps"].append(a_case(r)["gaps"][-1] - 1e-6),
+    "no gap grows": lambda r: [
+        case.update(gaps=[case["gaps"][1]] * 4)
+        for result in r.values()
+        for case in result.get("cases", {}).values()
+    ],
+    "not 0 at K": lambda r: r["separation-k2"]["gaps"].__setitem__(2, 0.01),
+    "too small at K + 1": lambda r: r["separation-k4"]["gaps"].__setitem__(5, 0.3),
+    "coarse differs": lambda r: a_case(r).update(naive_nfcce=a_case(r)["gaps"][0] + 1e-6),
+    "normal form below": lambda r: a_case(r).update(naive_nfce=a_case(r)["gaps"][-1] - 1e-6),
+    "foresight no equilibrium": lambda r: r["foresight"].update(gap=0.01),
+    "foresight no example": lambda r: r["foresight"].update(nfce=0.04),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD_1.values(), ids=BAD_1)
+def test_claim_1_can_fail(spoil: Any, tmp_path: Path) -> None:
+    results = kept(1)
+    assert verdict(1, results, tmp_path)
+    spoil(results)
+    assert not verdict(1, results, tmp_path)
