@@ -26,17 +26,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from accord.equilibrium.files import write_whole
 from accord.errors import ParseError
 from accord.learning.sweep import sweep
-from accord.report.plots import to_svg
+from accord.report.plots import FLOOR, INK, MUTED, PAPER, SERIES, chart, drawing, to_svg
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "paper" / "data"
 BUILD = ROOT / "build" / "paper"
 PAGES = ROOT / "docs" / "paper"
+
+BLUES = LinearSegmentedColormap.from_list("blues", [PAPER, SERIES[0]])
 
 INTRODUCTION = """# The paper, claim by claim
 
@@ -147,6 +150,32 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure in the house style as SVG."""
     path.write_text(to_svg(figure))
+
+
+def heat_map(
+    values: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str], title: str
+) -> Figure:
+    """Numbers in cells, the darker the larger, on the scale of the largest."""
+    cells = np.array(values, float)
+    share = np.clip(cells / max(cells.max(), FLOOR), 0.0, 1.0)
+    size = (1.3 + 0.75 * len(columns), 0.9 + 0.45 * len(rows))
+    with drawing():
+        figure, axes = chart(size, 0.1)
+        left = 0.2 + 0.085 * max(map(len, rows))
+        axes.set_position(
+            (left / size[0], 0.3 / size[1], 1 - (left + 0.1) / size[0], 1 - 0.7 / size[1])
+        )
+        axes.imshow(share, cmap=BLUES, vmin=0.0, vmax=1.0, aspect="auto")
+        for (row, column), value in np.ndenumerate(cells):
+            colour = PAPER if share[row, column] > 0.55 else INK
+            text = f"{value:.2g}" if abs(value) > FLOOR else "0"
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=9)
+        axes.set_xticks(range(len(columns)), columns)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        axes.set_title(title, loc="left", fontsize=10, color=MUTED)
+        return figure
 
 
 def log_slope(xs: Sequence[float], ys: Sequence[float]) -> float:
