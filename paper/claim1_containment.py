@@ -86,7 +86,7 @@ def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
     if kind == "devices":
         names = [entry.name for entry in LIBRARY.values() if entry.device is not None]
         return {"cases": {name: _case(_device(name)) for name in names}}
-    from policies import random_policy
+    from paper.oracles import random_policy
 
     cases = {}
     for seed, game in _games(task["first"], task["count"]):
@@ -97,7 +97,7 @@ def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
 
 def _games(first: int, count: int) -> list[tuple[int, Game]]:
     """The first ``count`` games from seed ``first`` on that brute force can deal with."""
-    import naive
+    from paper.oracles import naive
 
     found: list[tuple[int, Game]] = []
     seed = first
@@ -121,8 +121,7 @@ def _device(name: str) -> CorrelatedPolicy:
 
 def _case(policy: CorrelatedPolicy) -> dict[str, Any]:
     """Both sides of all inequalities for one correlated policy; ``naive_``: by brute force."""
-    import naive
-    from policies import as_naive
+    from paper.oracles import as_naive, naive
 
     game, plain = policy.game, as_naive(policy)
     players = range(game.n_players)

@@ -110,3 +110,53 @@ def test_claim_1_can_fail(spoil: Any, tmp_path: Path) -> None:
     assert verdict(1, results, tmp_path)
     spoil(results)
     assert not verdict(1, results, tmp_path)
+
+
+def a_run(results: dict[str, Any]) -> dict[str, Any]:
+    return results["full-kuhn_poker-k1-exploits"]
+
+
+BAD_4 = {
+    "above the bound": lambda r: a_run(r)["regret"].__setitem__(2, a_run(r)["bound"][2] + 1),
+    "linear": lambda r: a_run(r).update(regret=[0.001 * t for t in a_run(r)["times"]]),
+    "every bound is empty": lambda r: [run.update(bound=run["times"]) for run in r.values()],
+    "who never learns does as well": lambda r: r["none-kuhn_poker-k1-exploits"].update(
+        regret=[t**0.5 for t in r["none-kuhn_poker-k1-exploits"]["times"]]
+    ),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD_4.values(), ids=BAD_4)
+def test_claim_4_can_fail(spoil: Any, tmp_path: Path) -> None:
+    results = kept(4)
+    assert verdict(4, results, tmp_path)
+    spoil(results)
+    assert not verdict(4, results, tmp_path)
+
+
+def flat(gap: float, curve: dict[str, Any]) -> list[float]:
+    return [gap] * len(curve["iteration"])
+
+
+def falling(curve: dict[str, Any]) -> list[float]:
+    return [t**-0.5 for t in curve["iteration"]]
+
+
+BAD_5 = {
+    "a gap falls with K'": lambda r: r["leduc-rm-k1"].update(gaps=[0.2, 0.2, 0.1, 0.2, 0.2]),
+    "CFR is no NFCCE": lambda r: r["shapley-kefr0"].update(
+        {"0": flat(0.01, r["shapley-kefr0"]), "1": flat(0.2, r["shapley-kefr0"])}
+    ),
+    "CFR is an EFCE": lambda r: r["shapley-openspiel"].update(
+        {"1": falling(r["shapley-openspiel"])}
+    ),
+    "K-EFR is no EFCE": lambda r: r["shapley-kefr1"].update({"1": flat(0.1, r["shapley-kefr1"])}),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD_5.values(), ids=BAD_5)
+def test_claim_5_can_fail(spoil: Any, tmp_path: Path) -> None:
+    results = kept(5)
+    assert verdict(5, results, tmp_path)
+    spoil(results)
+    assert not verdict(5, results, tmp_path)
