@@ -166,7 +166,7 @@ def heat_map(
         )
         axes.imshow(share, cmap=BLUES, vmin=0.0, vmax=1.0, aspect="auto")
         for (row, column), value in np.ndenumerate(cells):
-            colour = PAPER if share[row, column] > 0.55 else INK
+            colour = PAPER if share[row, column] > 0.65 else INK
             text = f"{value:.2g}" if abs(value) > FLOOR else "0"
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=9)
         axes.set_xticks(range(len(columns)), columns)

@@ -118,7 +118,13 @@ def a_run(results: dict[str, Any]) -> dict[str, Any]:
 
 BAD_4 = {
     "above the bound": lambda r: a_run(r)["regret"].__setitem__(2, a_run(r)["bound"][2] + 1),
+    "faster than a square root": lambda r: a_run(r).update(
+        regret=[0.1 * t**0.6 for t in a_run(r)["times"]]
+    ),
     "linear": lambda r: a_run(r).update(regret=[0.001 * t for t in a_run(r)["times"]]),
+    "linear from bandit feedback": lambda r: r["bandit-kuhn_poker-k1-uniform"].update(
+        regret=[0.001 * t for t in r["bandit-kuhn_poker-k1-uniform"]["times"]]
+    ),
     "every bound is empty": lambda r: [run.update(bound=run["times"]) for run in r.values()],
     "who never learns does as well": lambda r: r["none-kuhn_poker-k1-exploits"].update(
         regret=[t**0.5 for t in r["none-kuhn_poker-k1-exploits"]["times"]]

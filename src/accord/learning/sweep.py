@@ -265,8 +265,9 @@ def _check_reachable(address: str) -> None:
 @contextmanager
 def _carried(job: Job, ray: Any) -> Iterator[None]:
     """Let the job's own module travel with it, unless it is Accord's, which workers have."""
-    module = sys.modules.get(job.__module__)
-    if module is None or job.__module__ == "__main__" or job.__module__.startswith("accord."):
+    name = getattr(job, "__module__", None) or "__main__"
+    module = sys.modules.get(name)
+    if module is None or name == "__main__" or name.startswith("accord."):
         yield
         return
     ray.cloudpickle.register_pickle_by_value(module)
