@@ -291,6 +291,7 @@ def test_learning_with_seeds(tmp_path: Path) -> None:
     arguments = ("sweep", "kuhn", "--episodes", 600, "--seeds", 2, "--method", "rm")
     runs = run_json(*arguments, "--out", tmp_path)["runs"]
     assert [Path(kept["folder"]).name for kept in runs] == ["kuhn-k1-rm-seed0", "kuhn-k1-rm-seed1"]
+    assert [(kept["seed"], kept["method"]) for kept in runs] == [(0, "rm"), (1, "rm")]
     assert runs[0]["gap"] != runs[1]["gap"]
     assert all(590 < kept["episodes"] <= 600 for kept in runs)
 

@@ -116,7 +116,8 @@ def sweep(
         say("what is done is kept; the same command goes on")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print_json({"runs": [{"folder": str(out / name), **results[name]} for name in results]})
+        runs = [{"folder": str(out / name), **tasks[name], **results[name]} for name in tasks]
+        print_json({"runs": runs})
         return
     limit = "iterations" if episodes is None else "episodes"
     print_table(
