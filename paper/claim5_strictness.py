@@ -19,7 +19,7 @@ from accord.interop.efg import write_efg
 from accord.interop.load import load_game
 from accord.interop.openspiel import load_openspiel
 from accord.learning.kefr import KEFR
-from accord.learning.run import solve
+from accord.learning.solve import solve
 from accord.regret.regret_matching import RegretMatching
 from accord.report.plots import (
     DASHES,

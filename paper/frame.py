@@ -96,18 +96,16 @@ def compute(
 
     results = sweep(claim.job, tasks, work, ray=ray, progress=show)
     packages = ("accord", "numpy", "numba", "open_spiel")
-    content = {
+    about = {
         "command": f"python -m paper --full {number}",
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in packages},
         },
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "results": results,
     }
     data.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
-    write_whole(data / f"claim{number}.json", lambda file: file.write(text.encode()))
+    write_data(data / f"claim{number}.json", about, results)
     shutil.rmtree(work)
 
 
@@ -126,6 +124,17 @@ def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, bool
     ]
     (pages / "index.md").write_text(f"{INTRODUCTION}\n{table(('claim', 'measured'), rows)}\n")
     return verdicts
+
+
+def write_data(path: Path, about: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+    """Keep what was computed for a claim, one line per task."""
+    head = json.dumps(about, indent=1, allow_nan=False).removesuffix("\n}")
+    lines = [
+        f"  {json.dumps(name)}: {json.dumps(result, allow_nan=False)}"
+        for name, result in results.items()
+    ]
+    text = f'{head},\n "results": {{\n' + ",\n".join(lines) + "\n }\n}\n"
+    write_whole(path, lambda file: file.write(text.encode()))
 
 
 def read_data(path: Path) -> dict[str, Any]:

@@ -1,0 +1,565 @@
+"""Balanced K-EFR from bandit feedback: the theorem's bound, what a fixed gap costs, exploration.
+
+SWRHedge at the paper's learning rate, which depends on the number of iterations: every number of
+episodes is a run of its own, and its gap is the exact one of up to 1,000 evenly spaced policies.
+
+Uniform exploration is Balanced K-EFR with one change: the numbers of descendants, in proportion to
+which an episode explores, are all 1. Weights w_b and estimators follow; they stay unbiased.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from accord.deviations.counting import clipped_k
+from accord.game.library.scaling import WALKER
+from accord.interop.load import load_game
+from accord.learning import estimators
+from accord.learning.balanced_kefr import BalancedKEFR, bandit_learning_rate
+from accord.learning.learn import learn
+from accord.learning.plan import bandit_regret_bound, plan
+from accord.report.plots import DASHES, MUTED, PAPER, SERIES, decades, drawing, end_labels, margin
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Ints, Treeplex
+from paper.frame import log_slope, table, write_figure
+from paper.scaling import (
+    HALF_DECADE,
+    TOLERANCE,
+    Check,
+    Costs,
+    bound_check,
+    bound_line,
+    cost,
+    curve,
+    exponents,
+    guide,
+    heading,
+    lengths,
+    logarithmic,
+    median,
+    over_sizes,
+    panels,
+    slope_check,
+    slope_text,
+)
+
+TITLE = "Bandit feedback: episodes"
+CLAIM = r"""
+*Theorem (learning K-EFCE from bandit feedback).* If all players run Balanced K-EFR with SWRHedge
+for $T$ iterations at the theorem's learning rate, then with probability at least $1-p$ the uniform
+average of their policies has a $K$-EFCE gap of at most $\epsilon$ as long as
+$T\ge\mathcal O\big(H^3\binom H{K\wedge H}\max_iX_iA_i^{K\wedge H+1}\,\iota/\epsilon^2\big)$.
+In episodes these are
+
+$$\mathcal O\Big(m\binom H{K\wedge H}^2\max_iX_iA_i^{K\wedge H+1}\,\iota\,/\,\epsilon^2\Big),
+\qquad\iota=\log\big(8\textstyle\sum_iX_iA_i/p\big),$$
+
+with factors polynomial in $H$ hidden. So the episodes that a fixed gap takes grow at most like
+$X\iota$: linearly in $X$, up to a logarithm.
+
+*Lemma (balancing) and the remark after it.* For every policy $\mu$ of a player,
+$\sum_{x,a}\mu_{1:h}(x,a)/\pi^{\star,h}_{1:h}(x,a)=X_hA$, summed over layer $h$. With uniform in
+place of balanced exploration it can be as large as $X_hA^h$, exponential in $h$.
+"""
+
+FAILURE_PROB = 0.05
+TARGET = 0.1
+"""The fixed gap; payoffs are in [0, 1]."""
+
+ACTIONS = 2
+"""At every infoset of the corridors."""
+
+GAMES = {
+    "kuhn": ("Kuhn poker", "kuhn_poker"),
+    "kuhn3": ("Kuhn poker, 3 players", "kuhn_poker(players=3)"),
+    "leduc": ("Leduc poker", "leduc_poker"),
+}
+EXPLORATIONS = {"balanced": "balanced", "uniform": "uniform", "own-rate": "own rate"}
+"""How they are called; the last is uniform too."""
+
+
+def _gap_tasks(game: str, ks: tuple[int | str, ...], most: float, seeds: int) -> dict[str, Any]:
+    runs = {"kind": "runs", "game": GAMES[game][1], "first": 1000, "most": most}
+    return {
+        f"gap-{game}-k{k}-seed{seed}": {**runs, "step": HALF_DECADE, "k": k, "seed": seed}
+        for k in ks
+        for seed in range(seeds)
+    }
+
+
+def _infosets_tasks(sizes: tuple[int, ...], seeds: int) -> dict[str, Any]:
+    return {
+        f"infosets-{size}-k{k}-seed{seed}": _search(
+            f"balanced:infosets={size},ratio=1,seed={seed}", k, seed
+        )
+        for size in sizes
+        for k in (0, 1)
+        for seed in range(seeds)
+    }
+
+
+def _horizon_tasks(
+    k: int, horizons: Mapping[str, tuple[int, ...]], seeds: int
+) -> dict[str, dict[str, Any]]:
+    """In its own rate, uniform exploration has its sum A^H in place of the lemma's X_H A = A^2."""
+    return {
+        f"horizon-{size}-k{k}-{exploration}-seed{seed}": {
+            **_search(f"unbalanced:horizon={size},actions={ACTIONS},seed={seed}", k, seed),
+            "exploration": exploration,
+            "scale": ACTIONS ** (size / 2 - 1) if exploration == "own-rate" else 1.0,
+        }
+        for exploration, sizes in horizons.items()
+        for size in sizes
+        for seed in range(seeds)
+    }
+
+
+def _search(game: str, k: int, seed: int) -> dict[str, Any]:
+    runs = {"kind": "runs", "game": game, "first": 128, "most": 2**25, "step": 2}
+    return {**runs, "target": TARGET, "k": k, "seed": seed}
+
+
+def _weights_tasks(sizes: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+    return {f"weights-{size}": {"kind": "weights", "horizon": size} for size in sizes}
+
+
+TASKS: dict[str, dict[str, Any]] = {
+    **_gap_tasks("kuhn", (0, 1, "inf"), 1e7, 3),
+    **_gap_tasks("kuhn3", (1,), 1e7, 3),
+    **_gap_tasks("leduc", (1,), 1e6, 3),
+    **_infosets_tasks((20, 40, 80, 160, 320, 640), 5),
+    **_horizon_tasks(
+        0,
+        {
+            "balanced": (3, 4, 5, 6, 7, 8, 9, 10, 12, 14),
+            "uniform": (3, 4, 5, 6, 7, 8),
+            "own-rate": (3, 4, 5, 6, 7, 8, 9),
+        },
+        5,
+    ),
+    **_horizon_tasks(
+        1,
+        {
+            "balanced": (3, 4, 5, 6, 7, 8, 10),
+            "uniform": (3, 4, 5, 6, 7, 8),
+            "own-rate": (3, 4, 5, 6, 7, 8),
+        },
+        3,
+    ),
+    **_weights_tasks((2, 4, 6, 8, 10, 12, 14, 16, 18, 20)),
+}
+SMALL: dict[str, dict[str, Any]] = {
+    **_gap_tasks("kuhn", (0, 1), 1e5, 2),
+    **_infosets_tasks((20, 40), 2),
+    **_horizon_tasks(0, dict.fromkeys(EXPLORATIONS, (3, 4)), 2),
+    **_horizon_tasks(1, dict.fromkeys(EXPLORATIONS, (3, 4)), 2),
+    **_weights_tasks((2, 4)),
+}
+
+
+def job(folder: Path, kind: str, **task: Any) -> dict[str, Any]:
+    """Runs of growing length, or the weights of the two explorations."""
+    return _weights(**task) if kind == "weights" else _runs(**task)
+
+
+def _runs(
+    game: str,
+    k: int | str,
+    first: int,
+    most: float,
+    step: float,
+    seed: int,
+    target: float = 0.0,
+    exploration: str = "balanced",
+    scale: float = 1.0,
+) -> dict[str, Any]:
+    """Until one has a gap of ``target``, each with the theorem's bound."""
+    loaded, allowed = load_game(game), math.inf if k == "inf" else int(k)
+    form = sequence_form(loaded)
+    times, gaps, bounds = [], [], []
+    for episodes in lengths(first, most, step):
+        with _exploring(exploration):
+            run = learn(
+                loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
+                learning_rate_scale=scale,
+            )  # fmt: skip
+        times.append(episodes)
+        gaps.append(run.gap)
+        bounds.append(_bound(form, allowed, run.iterations))
+        if run.gap <= target:
+            break
+    widest = max(form.plexes, key=lambda plex: plex.n_infosets)
+    sequences = sum(plex.n_infosets * plex.max_actions for plex in form.plexes)
+    return {
+        "k": k,
+        "seed": seed,
+        "exploration": exploration,
+        "infosets": widest.n_infosets,
+        "horizon": widest.horizon,
+        "iota": math.log(8 * sequences / FAILURE_PROB),
+        "range": float(max(form.leaves.payoff_range)),
+        "lengths": times,
+        "gaps": gaps,
+        "bounds": bounds,
+        "plan": plan(loaded, allowed, target, FAILURE_PROB).episodes if target else None,
+    }
+
+
+def _bound(form: SequenceForm, k: float, iterations: int) -> float:
+    """What the gap after ``iterations`` is at most, by the theorem with its constants."""
+    infosets = sum(plex.n_infosets for plex in form.plexes)
+    bounds = []
+    for i, (plex, span) in enumerate(zip(form.plexes, form.leaves.payoff_range, strict=True)):
+        own = clipped_k(plex, k)
+        rate = bandit_learning_rate(form.plexes, i, own, iterations, FAILURE_PROB)
+        regret = bandit_regret_bound(plex, own, rate, iterations, FAILURE_PROB, infosets=infosets)
+        bounds.append(span * regret / iterations)
+    return float(max(bounds))
+
+
+def _weights(horizon: int) -> dict[str, Any]:
+    """The balancing lemma's sum at the last layer of the corridors, from the learners' weights."""
+    game = load_game(f"unbalanced:horizon={horizon},actions={ACTIONS}")
+    plex = sequence_form(game).plexes[WALKER]
+    sums = {}
+    for exploration in ("balanced", "uniform"):
+        with _exploring(exploration):
+            sums[exploration] = _largest_sum(BalancedKEFR(plex, 0, 1.0))
+    last = int(plex.layers[-1] - plex.layers[-2])
+    return {"horizon": horizon, "last_layer": last, "sums": sums}
+
+
+def _largest_sum(learner: BalancedKEFR) -> float:
+    """The most that mu_{1:H}(x, a) / w(x, a), summed over the last layer, is for a policy mu."""
+    plex, tree = learner.tree.plex, learner.tree.arrays
+    below = np.zeros(plex.n_sequences)
+    for x in reversed(range(plex.n_infosets)):
+        if plex.depth[x] == plex.horizon - 1:
+            most = 1.0 / learner.plan.node_weight[tree.first_node[x]]  # K = 0: one node each
+        else:
+            most = below[plex.first_seq[x] : plex.first_seq[x + 1]].max()
+        below[plex.parent_seq[x]] += most
+    return float(below[EMPTY_SEQUENCE])
+
+
+def _exploring(exploration: str) -> AbstractContextManager[Any]:
+    """A context in which learners are made that explore so."""
+    if exploration == "balanced":
+        return nullcontext()
+    return patch.object(estimators, "count_descendants", _one_each)
+
+
+def _one_each(plex: Treeplex) -> Ints:
+    return np.ones((plex.n_sequences, plex.horizon), np.int32)
+
+
+Results = dict[str, dict[str, Any]]
+Groups = dict[Any, dict[float, dict[int, float]]]
+"""Episodes that the fixed gap takes, by K (and exploration), size and seed."""
+
+
+def draw(results: Results, out: Path) -> tuple[str, bool]:
+    """The gap against episodes, what a fixed gap costs, exploration, and one verdict."""
+    theorem = [result for result in results.values() if result.get("exploration") == "balanced"]
+    curves = _curves(results)
+    by_infosets, by_horizon = _costs(results, "infosets"), _costs(results, "horizon")
+    weights = [result for name, result in results.items() if name.startswith("weights-")]
+    write_figure(_draw_episodes(curves, by_infosets), out / "claim3-episodes.svg")
+    write_figure(_draw_exploration(weights, by_horizon, results), out / "claim3-exploration.svg")
+    checks = [
+        bound_check(theorem),
+        slope_check(curves.values(), "N"),
+        *_infosets_checks(results, by_infosets),
+        _weights_check(weights),
+        *_horizon_checks(results, by_horizon),
+    ]
+    rows = [(what, found, "yes" if holds else "**no**") for what, found, holds in checks]
+    plans = [result["plan"] / cost(result, TARGET) for result in theorem if result["plan"]]
+    plain = [f"{exponents(costs)[0]:.2f} at K = {k}" for k, costs in by_infosets.items()]
+    text = f"""
+{table(("claim", "measured", "holds"), rows)}
+
+$N$ is the number of episodes. A fitted exponent holds if it exceeds the claimed one by at most
+{TOLERANCE:g}. *Exponentially* holds if what uniform exploration costs relative to balanced
+exploration grows by at least $\\sqrt A={math.sqrt(ACTIONS):.2f}$ with each layer; the lemma's sums
+part by $A={ACTIONS}$.
+
+### The gap against episodes
+
+SWRHedge at the paper's learning rate. That rate depends on the number of iterations, so every point
+is a run of its own; its gap is the exact one of 1,000 evenly spaced policies of the run, or of all
+if there are fewer. Medians and ranges over seeds. The bound is the theorem's for
+$p={FAILURE_PROB:g}$ with the [constants written out](../theory/constants.md). It is never above the
+payoff range, which no gap exceeds, and says nothing where it equals that. Slopes are fitted to the
+medians over the last two decades; they count for the verdict where the bound is below the payoff
+range on all of them, and are in parentheses elsewhere. The larger games take longer runs than these
+to get there.
+
+![Gap against episodes and the theorem's bound; episodes to a fixed gap](claim3-episodes.svg)
+
+{table(("game", "X, H", "K", "episodes", "gap", "bound", "slope"), _gap_rows(curves))}
+
+### What a fixed gap costs as X grows
+
+The last chart above: episodes until the gap is {TARGET:g}, on Accord's balanced games with $A=2$
+and $H=2$ (types are dealt, each meeting one type of the other player, then both choose twice, with
+random payoffs in [0, 1)). Runs of 128, 256, 512, ... episodes, each with its own learning rate;
+between the last two the gap is taken for a power of their number. The theorem's $\\iota$ grows with
+$X$ too; in $X$ alone the exponents are {", ".join(plain)}.
+
+The constants are loose: for a gap of {TARGET:g} the theorem guarantees {min(plans):,.0f} to
+{max(plans):,.0f} times the episodes that were needed, here and below.
+
+### Balanced against uniform exploration
+
+Accord's corridors: at each of $H-1$ doors one action of {ACTIONS} goes on, the other leaves, and
+only the last door pays. There are {ACTIONS} infosets in each layer but the first, and $X$ is linear
+in $H$. Uniform exploration replaces balanced exploration in Balanced K-EFR, and nothing else: the
+estimators' weights follow, so they stay unbiased. The paper's learning rate is made for balanced
+exploration; *own rate* is the same with uniform exploration's sum, $A^H$, in the place of $X_HA$.
+The sum is that of the lemma for the worst policy, computed from the weights which the learners use.
+
+![The lemma's sum and episodes to a fixed gap against H, by exploration](claim3-exploration.svg)
+
+{table(("K", "exploration", "H", "episodes", "relative to balanced"), _horizon_rows(by_horizon))}
+
+In the proof the iterations grow like the sum if the learning rate is made for it, so $A^H$ is to be
+expected of uniform exploration at its own rate, and $A^{{2H}}$ at the paper's, which is too low for
+samples that rare. At K = 1 balanced exploration costs a high power of $H$ as well: one iteration
+alone plays of the order of $H^2$ episodes.
+"""
+    return text, all(holds for _, _, holds in checks)
+
+
+def _curves(results: Results) -> dict[tuple[str, int | str], dict[str, Any]]:
+    """By game and K: a series of medians over seeds, and under ``by_seed`` all gaps."""
+    curves: dict[tuple[str, int | str], dict[str, Any]] = {}
+    for name, result in results.items():
+        if name.startswith("gap-"):
+            key = name.split("-")[1], result["k"]
+            found = curves.setdefault(key, {**result, "by_seed": defaultdict(dict)})
+            for episodes, gap in zip(result["lengths"], result["gaps"], strict=True):
+                found["by_seed"][episodes][result["seed"]] = gap
+    for found in curves.values():
+        found["gaps"] = [median(gaps) for gaps in found["by_seed"].values()]
+    return curves
+
+
+def _costs(results: Results, part: str) -> Groups:
+    """By K and X, or by K with exploration and H."""
+    costs: Groups = defaultdict(lambda: defaultdict(dict))
+    for name, result in results.items():
+        if name.startswith(f"{part}-"):
+            key = result["k"] if part == "infosets" else (result["k"], result["exploration"])
+            costs[key][result[part]][result["seed"]] = cost(result, TARGET)
+    return costs
+
+
+def _infosets_checks(results: Results, by_infosets: Groups) -> list[Check]:
+    iota = {
+        result["infosets"]: result["iota"]
+        for name, result in results.items()
+        if name.startswith("infosets-")
+    }
+    checks = []
+    for k, costs in by_infosets.items():
+        middle, low, high = exponents({size * iota[size]: by for size, by in costs.items()})
+        checks.append(
+            (
+                f"at K = {k} a fixed gap costs at most linearly in $X\\iota$",
+                f"exponent {middle:.2f}; {low:.2f} to {high:.2f} by seed",
+                middle <= 1 + TOLERANCE,
+            )
+        )
+    return checks
+
+
+def _weights_check(weights: list[dict[str, Any]]) -> Check:
+    exact = all(
+        math.isclose(found["sums"]["balanced"], found["last_layer"] * ACTIONS)
+        and math.isclose(found["sums"]["uniform"], ACTIONS ** found["horizon"])
+        for found in weights
+    )
+    deepest = weights[-1]
+    return (
+        "the lemma's sum is $X_HA$ if balanced, $A^H$ if uniform",
+        f"at H = {deepest['horizon']}: {deepest['sums']['balanced']:,.0f} and "
+        f"{deepest['sums']['uniform']:,.0f}",
+        exact,
+    )
+
+
+def _horizon_checks(results: Results, by_horizon: Groups) -> list[Check]:
+    plans: dict[int, dict[int, int]] = defaultdict(dict)
+    for name, result in results.items():
+        if name.startswith("horizon-"):
+            plans[result["k"]][result["horizon"]] = result["plan"]
+    checks = []
+    for k, guaranteed in plans.items():
+        balanced = by_horizon[k, "balanced"]
+        middle, low, high = exponents(balanced)
+        claimed = log_slope(list(balanced), [guaranteed[int(size)] for size in balanced])
+        checks.append(
+            (
+                f"at K = {k} balanced exploration costs at most the theorem's power of $H$",
+                f"exponent {middle:.2f}, {low:.2f} to {high:.2f} by seed; "
+                f"the theorem's over the same $H$ is {claimed:.2f}",
+                middle <= claimed + TOLERANCE,
+            )
+        )
+        for exploration in ("uniform", "own-rate"):
+            factor, low, high = _factor_per_layer(by_horizon[k, exploration], balanced)
+            rate = "the paper's" if exploration == "uniform" else "its own"
+            checks.append(
+                (
+                    f"at K = {k} uniform exploration at {rate} rate costs exponentially more",
+                    f"{factor:.2f} times more with each layer; {low:.2f} to {high:.2f} by seed",
+                    factor >= math.sqrt(ACTIONS),
+                )
+            )
+    return checks
+
+
+def _factor_per_layer(uniform: Costs, balanced: Costs) -> tuple[float, float, float]:
+    """By what factor their ratio grows with each layer: of medians, least, most of one seed."""
+    sizes = [size for size in uniform if size in balanced]
+
+    def fitted(ratios: list[float]) -> float:
+        return math.exp(np.polyfit(sizes, np.log(ratios), 1)[0])
+
+    by_seed = [
+        fitted([uniform[size][seed] / balanced[size][seed] for size in sizes])
+        for seed in uniform[sizes[0]]
+    ]
+    middle = fitted([median(uniform[size]) / median(balanced[size]) for size in sizes])
+    return middle, min(by_seed), max(by_seed)
+
+
+def _gap_rows(
+    curves: dict[tuple[str, int | str], dict[str, Any]],
+) -> list[tuple[object, ...]]:
+    return [
+        (
+            GAMES[game][0],
+            f"{found['infosets']}, {found['horizon']}",
+            _k_text(k),
+            f"{found['lengths'][-1]:,}",
+            f"{found['gaps'][-1]:.3g}",
+            f"{found['bounds'][-1]:.3g}",
+            slope_text(found),
+        )
+        for (game, k), found in curves.items()
+    ]
+
+
+def _horizon_rows(by_horizon: Groups) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for (k, exploration), costs in by_horizon.items():
+        balanced = by_horizon[k, "balanced"]
+        common = [size for size in costs if size in balanced]
+        for size in (common[0], common[-1]):
+            ratio = median(costs[size]) / median(balanced[size])
+            found = (f"{median(costs[size]):,.0f}", f"{ratio:.2f}")
+            rows.append((k, EXPLORATIONS[exploration], size, *found))
+    return rows
+
+
+def _k_text(k: int | str) -> str:
+    return "∞" if k == "inf" else str(k)
+
+
+def _draw_episodes(
+    curves: dict[tuple[str, int | str], dict[str, Any]], by_infosets: Groups
+) -> Figure:
+    games = list(dict.fromkeys(game for game, _ in curves))
+    with drawing():
+        figure, charts = panels(-(-(len(games) + 1) // 2), 2, margin(["K = 0"]))
+        for axes in charts:
+            logarithmic(axes)
+        for axes, game in zip(charts, games, strict=False):
+            of_game = {k: found for (name, k), found in curves.items() if name == game}
+            labels = []
+            for k, found in of_game.items():
+                colour = SERIES[3 if k == "inf" else int(k)]
+                end = curve(axes, found["by_seed"], colour)
+                bound_line(axes, found, colour)
+                labels.append((end, f"K = {_k_text(k)}", colour))
+                axes.set_xlim(found["lengths"][0], found["lengths"][-1])
+            heading(axes, f"{GAMES[game][0]}: gap, and bound dashed", "episodes")
+            decades(axes)
+            end_labels(axes, labels)
+        axes, sizes = charts[len(games)], list(by_infosets[0])
+        ends = [
+            (curve(axes, costs, SERIES[k]), f"K = {k}", SERIES[k])
+            for k, costs in by_infosets.items()
+        ]
+        start = 4 * median(by_infosets[0][sizes[0]])
+        guide(axes, sizes, [start * size / sizes[0] for size in sizes], "slope 1")
+        over_sizes(axes, sizes)
+        heading(
+            axes, f"balanced games: episodes to a gap of {TARGET:g}", "infosets X of each player"
+        )
+        decades(axes, x=False)
+        end_labels(axes, ends)
+        return figure
+
+
+def _draw_exploration(
+    weights: list[dict[str, Any]], by_horizon: Groups, results: Results
+) -> Figure:
+    with drawing():
+        figure, (first, *middle, last) = panels(2, 2, margin(EXPLORATIONS.values()))
+        horizons = [found["horizon"] for found in weights]
+        labels = []
+        for rank, exploration in enumerate(("balanced", "uniform")):
+            sums = [found["sums"][exploration] for found in weights]
+            first.plot(horizons, sums, color=SERIES[rank], lw=1.8, marker="o", ms=4, mec=PAPER)
+            labels.append((sums[-1], exploration, SERIES[rank]))
+        first.set_xlim(horizons[0], horizons[-1])
+        heading(first, "corridors: the lemma's sum at the last layer", "horizon H")
+        _over_horizons(first, labels)
+        for axes, k in zip(middle, (0, 1), strict=True):
+            labels = [
+                (curve(axes, by_horizon[k, exploration], SERIES[rank], rank), name, SERIES[rank])
+                for rank, (exploration, name) in enumerate(EXPLORATIONS.items())
+            ]
+            heading(axes, f"K = {k}: episodes to a gap of {TARGET:g}", "horizon H")
+            _over_horizons(axes, labels)
+        _draw_deepest(last, results)
+        return figure
+
+
+def _over_horizons(axes: Any, labels: list[tuple[float, str, str]]) -> None:
+    """A logarithmic vertical axis over whole horizons, and labels where curves end."""
+    axes.set_yscale("log")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    decades(axes, x=False)
+    end_labels(axes, labels)
+
+
+def _draw_deepest(axes: Any, results: Results) -> None:
+    """The gap against episodes at K = 0 in the deepest corridors that all explorations learned."""
+    runs = [
+        result
+        for name, result in results.items()
+        if name.startswith("horizon-") and result["k"] == 0
+    ]
+    depth = max(run["horizon"] for run in runs if run["exploration"] == "uniform")
+    logarithmic(axes)
+    ranks = {exploration: rank for rank, exploration in enumerate(EXPLORATIONS)}
+    for run in runs:
+        if run["horizon"] == depth:
+            rank = ranks[run["exploration"]]
+            axes.plot(run["lengths"], run["gaps"], color=SERIES[rank], lw=1.2, ls=DASHES[rank])
+    axes.axhline(TARGET, color=MUTED, lw=1.0, ls=(0, (1.5, 2)))
+    heading(axes, f"K = 0, H = {depth}: gap, one line per seed", "episodes")
+    decades(axes)

@@ -1,0 +1,165 @@
+"""Claims 2 and 3 of the paper: how costs are measured, and that their verdicts can be negative."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.game.library import library_game
+from accord.learning.balanced_kefr import BalancedKEFR, explore
+from accord.treeplex.form import sequence_form
+from paper import claim2_full_feedback, claim3_bandit, scaling
+from paper.frame import DATA, read_data
+
+
+def series(**values: Any) -> dict[str, Any]:
+    times = [10.0**i for i in range(1, 6)]
+    gaps = [time**-0.5 for time in times]
+    return {"lengths": times, "gaps": gaps, "bounds": [0.5] * 5, "range": 1.0, **values}
+
+
+def test_lengths() -> None:
+    assert list(scaling.lengths(10, 1000, scaling.HALF_DECADE)) == [10, 32, 100, 316, 1000]
+    assert list(scaling.lengths(1, 9, 2)) == [1, 2, 4, 8]
+
+
+def test_cost_is_between_the_last_two_runs() -> None:
+    runs = {"lengths": [1, 10, 100], "gaps": [3.0, 1.0, 0.1]}
+    assert scaling.cost(runs, 1 / math.sqrt(10)) == pytest.approx(10**1.5)
+    assert scaling.cost(runs, 0.1) == pytest.approx(100)
+    assert scaling.cost(runs, 0.09) == math.inf
+    assert scaling.cost({"lengths": [4], "gaps": [0.1]}, 0.2) == 4
+
+
+def test_slopes_are_those_of_the_last_two_decades() -> None:
+    runs = series(gaps=[1e9, 1e8, 1e-1, 1e-2, 1e-3])
+    assert scaling.tail_slope(runs) == pytest.approx(-1)
+
+
+def test_a_bound_speaks_only_below_the_payoff_range() -> None:
+    assert scaling.speaks_of_tail(series())
+    assert scaling.speaks_of_tail(series(bounds=[1.0, 1.0, 0.9, 0.9, 0.9]))
+    assert not scaling.speaks_of_tail(series(bounds=[1.0, 1.0, 1.0, 0.9, 0.9]))
+    short = {name: values[:2] for name, values in series().items() if name != "range"}
+    assert not scaling.speaks_of_tail({**short, "range": 1.0})
+
+
+def test_exponents_by_seed() -> None:
+    costs = {size: {0: size, 1: size**2, 2: size**1.5} for size in (1.0, 10.0, 100.0)}
+    assert scaling.exponents(costs) == pytest.approx((1.5, 1, 2))
+    costs[100.0][1] = math.inf
+    assert scaling.exponents(costs) == (math.inf, math.inf, math.inf)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_uniform_exploration_is_uniform(k: int) -> None:
+    plex = sequence_form(library_game("unbalanced:horizon=4,actions=3")).plexes[0]
+    with claim3_bandit._exploring("uniform"):
+        learner = BalancedKEFR(plex, k, 1.0)
+    own, first_node = learner.arrays, learner.tree.arrays.first_node
+    for x in range(plex.n_infosets):
+        nodes = slice(first_node[x], first_node[x + 1])
+        explored = learner.plan.explores[learner.plan.node_episode[nodes], : plex.depth[x] + 1]
+        assert learner.plan.node_weight[nodes] == pytest.approx(3.0 ** -explored.sum(axis=1))
+        for target in range(plex.depth[x], plex.horizon):
+            draws = [(i + 0.5) / 30 for i in range(30)]
+            everywhere = np.ones(plex.horizon, np.bool_)
+            actions = [
+                explore(x, u, own.infosets, own.behavior, own.descendants, target, everywhere)[0]
+                for u in draws
+            ]
+            assert np.bincount(actions).tolist() == [10, 10, 10]
+
+
+def test_balanced_exploration_is_left_alone() -> None:
+    plex = sequence_form(library_game("unbalanced:horizon=4")).plexes[0]
+    with claim3_bandit._exploring("balanced"):
+        learner = BalancedKEFR(plex, 0, 1.0)
+    assert claim3_bandit._largest_sum(learner) == pytest.approx(4)
+    assert (learner.arrays.descendants != 1).any()
+
+
+# Verdicts can be negative
+
+CLAIMS = {2: claim2_full_feedback, 3: claim3_bandit}
+
+
+def verdict(number: int, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
+    """What the claim's own ``draw`` says of these results."""
+    monkeypatch.setattr(CLAIMS[number], "write_figure", lambda figure, path: None)
+    return bool(CLAIMS[number].draw(results, Path())[1])
+
+
+def kept(number: int) -> dict[str, Any]:
+    results: dict[str, Any] = read_data(DATA / f"claim{number}.json")["results"]
+    return results
+
+
+def scaled(results: dict[str, Any], start: str, power: Any) -> None:
+    """Let series whose name starts so cost ``power(series)`` times as much."""
+    for name, result in results.items():
+        if name.startswith(start):
+            factor = power(result)
+            result["lengths"] = [length * factor for length in result["lengths"]]
+
+
+def gaps_fall(results: dict[str, Any], start: str, exponent: float) -> None:
+    for name, result in results.items():
+        if name.startswith(start):
+            result["gaps"] = [1e-3 * length**exponent for length in result["lengths"]]
+
+
+BAD: dict[str, tuple[int, Any]] = {
+    "2: gap above the bound": (2, lambda r: r["gap-leduc-k2"]["gaps"].__setitem__(-1, 1e3)),
+    "2: slow": (2, lambda r: gaps_fall(r, "gap-kuhn-k1", -0.4)),
+    "2: superlinear in X": (2, lambda r: scaled(r, "infosets", lambda s: s["infosets"] ** 0.3)),
+    "2: K costs more than its factor": (
+        2,
+        lambda r: scaled(r, "actions", lambda s: 10 ** s["k"] if s["actions"] == 3 else 1),
+    ),
+    "2: K costs a higher power": (
+        2,
+        lambda r: scaled(r, "actions", lambda s: (s["actions"] / 6) ** (1.2 * s["k"])),
+    ),
+    "2: target not reached": (
+        2,
+        lambda r: r["infosets-640-k2-seed1"]["gaps"].__setitem__(-1, 0.2),
+    ),
+    "3: gap above the bound": (3, lambda r: r["gap-leduc-k1-seed1"]["gaps"].__setitem__(-1, 1e3)),
+    "3: slow": (3, lambda r: gaps_fall(r, "gap-kuhn-k1", -0.4)),
+    "3: superlinear in X": (3, lambda r: scaled(r, "infosets", lambda s: s["infosets"] ** 0.3)),
+    "3: high power of H": (
+        3,
+        lambda r: scaled(r, "horizon", lambda s: s["horizon"] ** (4.0 - s["k"])),
+    ),
+    "3: uniform costs no more": (
+        3,
+        lambda r: scaled(
+            r, "horizon", lambda s: 1.0 if s["exploration"] == "balanced" else 3.0 ** -s["horizon"]
+        ),
+    ),
+    "3: own rate helps": (
+        3,
+        lambda r: scaled(
+            r, "horizon", lambda s: 2.0 ** -s["horizon"] if s["exploration"] == "own-rate" else 1.0
+        ),
+    ),
+    "3: not balanced": (3, lambda r: r["weights-10"]["sums"].update(balanced=5.0)),
+    "3: not exponential": (3, lambda r: r["weights-10"]["sums"].update(uniform=1000.0)),
+}
+
+
+@pytest.mark.parametrize("number", CLAIMS)
+def test_claims_2_and_3_hold(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verdict(number, kept(number), monkeypatch)
+
+
+@pytest.mark.parametrize(("number", "spoil"), BAD.values(), ids=BAD)
+def test_claims_2_and_3_can_fail(number: int, spoil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = kept(number)
+    spoil(results)
+    assert not verdict(number, results, monkeypatch)
