@@ -68,10 +68,8 @@ def test_uniform_exploration_is_uniform(k: int) -> None:
         for target in range(plex.depth[x], plex.horizon):
             draws = [(i + 0.5) / 30 for i in range(30)]
             everywhere = np.ones(plex.horizon, np.bool_)
-            actions = [
-                explore(x, u, own.infosets, own.behavior, own.descendants, target, everywhere)[0]
-                for u in draws
-            ]
+            arrays = (own.infosets, own.behavior, own.descendants)
+            actions = [explore(x, plex.depth[x], u, *arrays, target, everywhere)[0] for u in draws]
             assert np.bincount(actions).tolist() == [10, 10, 10]
 
 

@@ -22,7 +22,7 @@ from accord.errors import (
     SweepError,
 )
 from accord.game.library import library_game
-from accord.learning.run import resume_solve, solve
+from accord.learning.solve import resume_solve, solve
 from accord.learning.sweep import sweep
 from test_cli import process, refused, run, run_json
 
