@@ -1,11 +1,12 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs.
+# `make bench` measures Accord against its peers, in about 25 minutes, and writes docs/benchmarks.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: demo test lint docs paper paper-full clean
+.PHONY: demo test lint docs bench paper paper-full clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -18,12 +19,15 @@ test: $(READY) lint docs
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache $(BIN)/python -m pytest -n 2 --dist loadfile -m kernels
 
 lint: $(READY)
-	$(BIN)/ruff check src tests tools paper
-	$(BIN)/ruff format --check src tests tools paper
+	$(BIN)/ruff check src tests tools benchmarks paper
+	$(BIN)/ruff format --check src tests tools benchmarks paper
 	$(BIN)/mypy
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
 
 paper: $(READY)
 	$(BIN)/python -m paper

@@ -1,0 +1,235 @@
+"""Thin adapters of other programs' solvers.
+
+Each runs iterations on a game that OpenSpiel knows and tells the policy of its next iterate, as a
+joint behaviour vector of Accord. So what all the iterates come to can be judged by Accord's own
+meter, for any notion of equilibrium.
+
+What one iteration is differs, and each class says what it is. OpenSpiel's CFR and CFR+ update the
+players in turn: player 1 answers to what player 0 has just become. The others, and K-EFR, update
+all players at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyspiel
+from open_spiel.python.algorithms.efr import EFRSolver
+
+from accord.game.tree import Game
+from accord.interop.openspiel import from_openspiel, openspiel_game
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Floats
+
+
+class Peer(ABC):
+    """A solver of another program at work on one game."""
+
+    name: ClassVar[str]
+    iteration: ClassVar[str]  # what one is
+    averaging: ClassVar[int] = 0  # iterate t counts t ** averaging in what the theory speaks about
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.spiel = openspiel_game(game.name)
+
+    @classmethod
+    def applies(cls, game: Game) -> bool:
+        """Whether it is made for such games."""
+        return True
+
+    @abstractmethod
+    def advance(self, iterations: int, /) -> None:
+        """Run so many more iterations."""
+
+    @abstractmethod
+    def iterate(self) -> Floats:
+        """The joint behaviour that the next iteration will evaluate."""
+
+
+class _SpielCFR(Peer):
+    """CFR of OpenSpiel, in C++."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._solver = self.solver(self.spiel)
+        self._current = self._solver.current_policy()  # follows the solver
+        self._labels = [label for labels in game.infoset_labels for label in labels]
+        _check_order(game, map(self._current.get_state_policy, self._labels))
+
+    solver: ClassVar[Any]
+
+    def advance(self, iterations: int, /) -> None:
+        for _ in range(iterations):
+            self._solver.evaluate_and_update_policy()
+
+    def iterate(self) -> Floats:
+        ask = self._current.get_state_policy
+        return _joint(self.game, [p for label in self._labels for _, p in ask(label)])
+
+
+class CFR(_SpielCFR):
+    name = "OpenSpiel CFR"
+    iteration = "each player in turn: a walk of the tree, regrets, policy; C++"
+    solver = pyspiel.CFRSolver
+
+
+class CFRPlus(_SpielCFR):
+    name = "OpenSpiel CFR+"
+    iteration = CFR.iteration
+    averaging = 1
+    solver = pyspiel.CFRPlusSolver
+
+
+class _EFR(Peer):
+    """EFR of OpenSpiel, in Python."""
+
+    deviations: ClassVar[str]
+    iteration = "all players at once: a walk of the tree for regrets, one for policies; Python"
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._solver: Any = cast(Any, EFRSolver)(self.spiel, self.deviations)
+        policy = self._solver.current_policy()
+        rows = [policy.state_lookup[label] for labels in game.infoset_labels for label in labels]
+        self._rows = np.repeat(rows, np.concatenate(game.n_actions))
+        self._actions = np.concatenate(
+            [np.flatnonzero(policy.legal_actions_mask[row]) for row in rows]
+        )
+
+    def advance(self, iterations: int, /) -> None:
+        for _ in range(iterations):
+            self._solver.evaluate_and_update_policy()
+
+    def iterate(self) -> Floats:
+        table = self._solver.current_policy().action_probability_array
+        return _joint(self.game, table[self._rows, self._actions])
+
+
+class CausalEFR(_EFR):
+    name = "OpenSpiel EFR csps"
+    deviations = "csps"
+
+
+class TwiceInformedEFR(_EFR):
+    name = "OpenSpiel EFR tips"
+    deviations = "tips"
+
+
+class _LiteEFG(Peer):
+    """A baseline of LiteEFG, in C++."""
+
+    module: ClassVar[str]
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        import LiteEFG
+
+        LiteEFG.set_threads(1)
+        with _no_traces():
+            self._environment = LiteEFG.OpenSpielEnv(self.spiel, regenerate=True)
+            self._graph = importlib.import_module(f"LiteEFG.baselines.{self.module}").graph()
+            self._environment.set_graph(self._graph)
+
+    def advance(self, iterations: int, /) -> None:
+        strategy = self._graph.current_strategy()
+        for _ in range(iterations):
+            self._graph.update_graph(self._environment)
+            self._environment.update_strategy(strategy)
+
+    def iterate(self) -> Floats:
+        strategy, probabilities = self._graph.current_strategy(), []
+        for i, labels in enumerate(self.game.infoset_labels):
+            rows = dict(self._environment.get_value(i + 1, strategy))
+            probabilities += [p for label in labels for p in rows[label]]
+        return _joint(self.game, probabilities)
+
+
+class LiteCFR(_LiteEFG):
+    name = "LiteEFG CFR"
+    iteration = "all players at once, on a tree held in memory; C++"
+    module = "CFR"
+
+
+class LiteCFRPlus(_LiteEFG):
+    name = "LiteEFG CFR+"
+    iteration = "each player in turn, on a tree held in memory; C++"
+    averaging = 1
+    module = "CFRplus"
+
+    @classmethod
+    def applies(cls, game: Game) -> bool:
+        return game.n_players == 2  # it updates no others
+
+
+class OutcomeSampling:
+    """Outcome-sampling MCCFR of OpenSpiel, in C++.
+
+    One iteration plays one episode per player. It tells no iterates, only their average: one
+    product policy, an equilibrium in the limit of two-player zero-sum games.
+    """
+
+    name = "OpenSpiel OS-MCCFR"
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game = game
+        self.spiel = openspiel_game(game.name)
+        self._solver = pyspiel.OutcomeSamplingMCCFRSolver(self.spiel, seed=seed)
+
+    @property
+    def episodes_per_iteration(self) -> int:
+        return self.game.n_players
+
+    def advance(self, iterations: int, /) -> None:
+        for _ in range(iterations):
+            self._solver.run_iteration()
+
+    def average(self) -> tuple[Floats, ...]:
+        """Each player's average policy."""
+        return from_openspiel(self.game, self._solver.average_policy(), self.spiel)
+
+
+def peers() -> tuple[type[Peer], ...]:
+    """Those that are installed."""
+    lite = (LiteCFR, LiteCFRPlus) if importlib.util.find_spec("LiteEFG") else ()
+    return (CFR, CFRPlus, CausalEFR, TwiceInformedEFR, *lite)
+
+
+def _joint(game: Game, probabilities: Any) -> Floats:
+    """Probabilities of all infosets in Accord's order, as a joint behaviour."""
+    form = sequence_form(game)
+    joint = np.ones(form.n_sequences)
+    after = np.split(np.asarray(probabilities), np.cumsum([n.sum() for n in game.n_actions])[:-1])
+    for part, own in zip(form.split(joint), after, strict=True):
+        part[1:] = own  # the empty sequence stays 1
+    return joint
+
+
+def _check_order(game: Game, policies: Iterable[list[tuple[int, float]]]) -> None:
+    """Actions must come as Accord has them: in the order of their numbers."""
+    counts = np.concatenate(game.n_actions)
+    for count, policy in zip(counts, policies, strict=True):
+        actions = [action for action, _ in policy]
+        assert len(actions) == count and actions == sorted(actions)
+
+
+@contextlib.contextmanager
+def _no_traces() -> Iterator[None]:
+    """LiteEFG prints banners, and keeps the games it has seen in the home folder."""
+    home = os.environ.get("HOME")
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        os.environ["HOME"] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop("HOME")
+            if home is not None:
+                os.environ["HOME"] = home
