@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 
-from benchmarks import bandit, iterations, scaling, time_to_gap
+from benchmarks import bandit, episodes, iterations, scaling, time_to_gap
 from benchmarks.measure import machine
 from benchmarks.pages import write_pages
 from benchmarks.results import OUT, load, save
@@ -18,6 +19,9 @@ PARTS = {
     "scaling": scaling,
 }
 """Modules with ``measure(effort, say)``, whose result can be written as JSON, and two efforts."""
+
+if find_spec("benchmarks.episode_cost"):
+    PARTS["episodes"] = episodes
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -26,7 +26,7 @@ class Effort:
     peer_seconds: float  # within which a peer must get ready and end its first iteration
 
 
-FULL = Effort(GAMES, turns=7, turn_seconds=0.05, peer_seconds=30.0)
+FULL = Effort(GAMES, turns=7, turn_seconds=0.05, peer_seconds=60.0)
 SMALL = Effort({"Kuhn": GAMES["Kuhn"]}, turns=2, turn_seconds=0.002, peer_seconds=5.0)
 
 

@@ -54,7 +54,7 @@ def page(parts: Mapping[str, Part]) -> str:
         "iteration ratios": _iteration_ratio_table(iterations),
         "gap ratios": _gap_ratio_table(gap),
         "episode ratios": _episode_ratio_table(bandit),
-        "iteration times": _by_entrant(games, lambda entry: _seconds(entry["seconds"])),
+        "iteration times": _by_entrant(games, _time),
         "infosets": ", ".join(f"{game['title']} {sum(game['infosets']):,}" for game in games),
         "largest": f"{max(sum(game['infosets']) for game in games):,}",
         "peer seconds": f"{iterations['settings']['peer_seconds']:g}",
@@ -64,11 +64,12 @@ def page(parts: Mapping[str, Part]) -> str:
         "gap seconds": f"{gap['settings']['seconds']:g}",
         "metered seconds": f"{gap['settings']['metered_seconds']:g}",
         "gap times": _gap_tables(gap),
-        "episode times": _by_entrant(bandit["games"], lambda entry: _seconds(entry["seconds"])),
+        "episode times": _by_entrant(bandit["games"], _time),
         "episode gaps": _episode_gap_table(bandit),
         "seeds": str(bandit["settings"]["seeds"]),
         "components": str(bandit["settings"]["components"]),
         "exponents": _exponent_table(parts["scaling"]),
+        "episode cost": _episode_cost(parts["episodes"]) if "episodes" in parts else "",
         "machines": _machines(parts),
         "minutes": number(sum(part["cpu_seconds"] for part in parts.values()) / 60, 2),
     }
@@ -202,6 +203,10 @@ def _gap_tables(part: Part) -> str:
     )
 
 
+def _time(entry: Part) -> str:
+    return _seconds(entry["seconds"]) + (" (once)" if entry["turns"] == 1 else "")
+
+
 def _reached(rank: int, entry: Part) -> str:
     if rank < len(entry["reached"]):
         point = entry["reached"][rank]
@@ -245,6 +250,28 @@ def _exponent_table(part: Part) -> str:
             ]
         )
     return _table(header, rows)
+
+
+def _episode_cost(part: Part) -> str:
+    small, large = (f"{size:,} infosets" for size in part["sizes"])
+    rows = [
+        [
+            f"`{method}`",
+            *(_seconds(found[game]["nanoseconds"] / 1e9) for game in ("small", "large")),
+            _ratio(found["ratio"]),
+            _seconds(found["confined"]["nanoseconds"] / 1e9),
+            _ratio(found["ratio_beyond_memory"]),
+        ]
+        for method, found in part["methods"].items()
+    ]
+    header = ["", small, large, "ratio", "confined", "ratio beyond memory"]
+    return f"""
+An episode of Balanced K-EFR on the balanced family, K = {part["k"]}. *Confined* is the large game
+with nearly all probability on as few deals as the small one has, so that what is visited fits into
+the caches: what its time is over that of the small game is not memory.
+
+{_table(header, rows)}
+"""
 
 
 def _machines(parts: Mapping[str, Part]) -> str:

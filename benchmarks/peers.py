@@ -11,14 +11,19 @@ all players at once.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import io
 import os
+import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, cast
+from urllib.parse import unquote
 
 import numpy as np
 import pyspiel
@@ -134,10 +139,19 @@ class _LiteEFG(Peer):
         import LiteEFG
 
         LiteEFG.set_threads(1)
-        with _no_traces():
-            self._environment = LiteEFG.OpenSpielEnv(self.spiel, regenerate=True)
+        self._environment = LiteEFG.FileEnv(str(_game_file(game.name)))
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner
             self._graph = importlib.import_module(f"LiteEFG.baselines.{self.module}").graph()
-            self._environment.set_graph(self._graph)
+        self._environment.set_graph(self._graph)
+        self._places = [
+            self._places_of(i + 1, labels) for i, labels in enumerate(game.infoset_labels)
+        ]
+
+    def _places_of(self, player: int, labels: Sequence[str]) -> list[int]:
+        """Where in LiteEFG's list of a player's infosets those of Accord stand."""
+        values = self._environment.get_value(player, self._graph.current_strategy())
+        place = {unquote(name.partition("__")[2]): n for n, (name, _) in enumerate(values)}
+        return [place[label] for label in labels]
 
     def advance(self, iterations: int, /) -> None:
         strategy = self._graph.current_strategy()
@@ -147,9 +161,9 @@ class _LiteEFG(Peer):
 
     def iterate(self) -> Floats:
         strategy, probabilities = self._graph.current_strategy(), []
-        for i, labels in enumerate(self.game.infoset_labels):
-            rows = dict(self._environment.get_value(i + 1, strategy))
-            probabilities += [p for label in labels for p in rows[label]]
+        for i, places in enumerate(self._places):
+            values = self._environment.get_value(i + 1, strategy)
+            probabilities += [p for place in places for p in values[place][1]]
         return _joint(self.game, probabilities)
 
 
@@ -221,15 +235,28 @@ def _check_order(game: Game, policies: Iterable[list[tuple[int, float]]]) -> Non
         assert len(actions) == count and actions == sorted(actions)
 
 
-@contextlib.contextmanager
-def _no_traces() -> Iterator[None]:
-    """LiteEFG prints banners, and keeps the games it has seen in the home folder."""
+@cache
+def _game_file(name: str) -> Path:
+    """An OpenSpiel game as a file of LiteEFG's, which writes it to the home folder."""
+    import LiteEFG
+
     home = os.environ.get("HOME")
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        os.environ["HOME"] = folder
-        try:
-            yield
-        finally:
-            os.environ.pop("HOME")
-            if home is not None:
-                os.environ["HOME"] = home
+    folder = _folder() / str(len(list(_folder().iterdir())))
+    os.environ["HOME"] = str(folder)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            LiteEFG.OpenSpielEnv(openspiel_game(name))
+    finally:
+        os.environ.pop("HOME")
+        if home is not None:
+            os.environ["HOME"] = home
+    [file] = folder.rglob("*.openspiel")
+    return file
+
+
+@cache
+def _folder() -> Path:
+    """A folder that goes when Python ends."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return Path(folder)

@@ -29,7 +29,7 @@ def iteration_times(part: Mapping[str, Any], default: str) -> Figure:
     look = {name: SERIES[1 + rank % (len(SERIES) - 1)] for rank, name in enumerate(peers)}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, 1.1 + 0.42 * len(games)))
-        axes = figure.add_axes(_inside(figure, left=1.4, right=2.0, bottom=0.55, top=0.4))
+        axes = figure.add_axes(_inside(figure, left=1.4, right=2.15, bottom=0.55, top=0.4))
         for row, game in enumerate(games):
             timed = [entry for entry in game["entrants"] if "seconds" in entry]
             own = {e["name"]: e["seconds"] for e in timed if e["program"] == "Accord"}
