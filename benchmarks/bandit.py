@@ -40,7 +40,7 @@ class Effort:
     components: int  # of the saved mixture
 
 
-FULL = Effort(GAMES, 7, 0.05, (10_000, 100_000, 1_000_000), seeds=3, components=200)
+FULL = Effort(GAMES, 7, 0.05, (10_000, 100_000, 1_000_000), seeds=3, components=1000)
 SMALL = Effort({"Kuhn": GAMES["Kuhn"]}, 2, 0.002, (100, 1_000), seeds=2, components=10)
 
 
@@ -121,7 +121,7 @@ def _learned(method: str) -> Callable[[SequenceForm, int, int, int], CorrelatedP
         iterations = episodes // learner.episodes_per_iteration
         if not iterations:
             return None
-        stride = max(1, iterations // components)
+        stride = -(-iterations // components)
         kept = np.empty((iterations // stride, form.n_sequences))
         learner.advance(iterations, kept, stride)
         return CorrelatedPolicy(form.game, np.full(len(kept), 1.0 / len(kept)), kept)

@@ -45,6 +45,9 @@ class Peer(ABC):
     def __init__(self, game: Game) -> None:
         self.game = game
         self.spiel = openspiel_game(game.name)
+        starts = sequence_form(game).leaves.first_reach
+        self._size = int(starts[-1])
+        self._filled = np.delete(np.arange(self._size), starts[:-1])  # all but empty sequences
 
     @classmethod
     def applies(cls, game: Game) -> bool:
@@ -56,8 +59,14 @@ class Peer(ABC):
         """Run so many more iterations."""
 
     @abstractmethod
+    def probabilities(self) -> Any:
+        """What the next iteration will evaluate: at all infosets, in Accord's order."""
+
     def iterate(self) -> Floats:
-        """The joint behaviour that the next iteration will evaluate."""
+        """The same as a joint behaviour."""
+        joint = np.ones(self._size)
+        joint[self._filled] = self.probabilities()
+        return joint
 
 
 class _SpielCFR(Peer):
@@ -76,9 +85,9 @@ class _SpielCFR(Peer):
         for _ in range(iterations):
             self._solver.evaluate_and_update_policy()
 
-    def iterate(self) -> Floats:
+    def probabilities(self) -> list[float]:
         ask = self._current.get_state_policy
-        return _joint(self.game, [p for label in self._labels for _, p in ask(label)])
+        return [p for label in self._labels for _, p in ask(label)]
 
 
 class CFR(_SpielCFR):
@@ -114,9 +123,8 @@ class _EFR(Peer):
         for _ in range(iterations):
             self._solver.evaluate_and_update_policy()
 
-    def iterate(self) -> Floats:
-        table = self._solver.current_policy().action_probability_array
-        return _joint(self.game, table[self._rows, self._actions])
+    def probabilities(self) -> Any:
+        return self._solver.current_policy().action_probability_array[self._rows, self._actions]
 
 
 class CausalEFR(_EFR):
@@ -159,12 +167,12 @@ class _LiteEFG(Peer):
             self._graph.update_graph(self._environment)
             self._environment.update_strategy(strategy)
 
-    def iterate(self) -> Floats:
+    def probabilities(self) -> list[float]:
         strategy, probabilities = self._graph.current_strategy(), []
         for i, places in enumerate(self._places):
             values = self._environment.get_value(i + 1, strategy)
             probabilities += [p for place in places for p in values[place][1]]
-        return _joint(self.game, probabilities)
+        return probabilities
 
 
 class LiteCFR(_LiteEFG):
@@ -215,16 +223,6 @@ def peers() -> tuple[type[Peer], ...]:
     """Those that are installed."""
     lite = (LiteCFR, LiteCFRPlus) if importlib.util.find_spec("LiteEFG") else ()
     return (CFR, CFRPlus, CausalEFR, TwiceInformedEFR, *lite)
-
-
-def _joint(game: Game, probabilities: Any) -> Floats:
-    """Probabilities of all infosets in Accord's order, as a joint behaviour."""
-    form = sequence_form(game)
-    joint = np.ones(form.n_sequences)
-    after = np.split(np.asarray(probabilities), np.cumsum([n.sum() for n in game.n_actions])[:-1])
-    for part, own in zip(form.split(joint), after, strict=True):
-        part[1:] = own  # the empty sequence stays 1
-    return joint
 
 
 def _check_order(game: Game, policies: Iterable[list[tuple[int, float]]]) -> None:

@@ -144,10 +144,11 @@ def _edges(
 
 
 def _decades(axis: Any) -> None:
-    """Ticks at powers of ten, few enough to be read."""
+    """Ticks at powers of ten, few enough to be read; between them too where there are few."""
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_locator(LogLocator(numticks=7))
     low, high = axis.get_view_interval()
-    if high < 10 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    if high < 50 * low:
+        subs = (1.0, 2.0, 5.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(lambda value, _: number(value, 2))

@@ -42,7 +42,7 @@ class Effort:
     metered_seconds: float  # of iterations and their meter, and of setting up
 
 
-FULL = Effort(GAMES, turns=3, seconds=10.0, metered_seconds=30.0)
+FULL = Effort(GAMES, turns=3, seconds=5.0, metered_seconds=12.0)
 SMALL = Effort({"Kuhn": GAMES["Kuhn"]}, turns=2, seconds=0.2, metered_seconds=1.0)
 
 
