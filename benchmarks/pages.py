@@ -55,7 +55,7 @@ def page(parts: Mapping[str, Part]) -> str:
         "gap ratios": _gap_ratio_table(gap),
         "episode ratios": _episode_ratio_table(bandit),
         "iteration times": _by_entrant(games, _time),
-        "infosets": ", ".join(f"{game['title']} {sum(game['infosets']):,}" for game in games),
+        "infosets": ", ".join(f"{game['title']} ({sum(game['infosets']):,})" for game in games),
         "largest": f"{max(sum(game['infosets']) for game in games):,}",
         "peer seconds": f"{iterations['settings']['peer_seconds']:g}",
         "what an iteration is": "\n".join(
@@ -218,7 +218,7 @@ def _episode_gap_table(part: Part) -> str:
     games = part["games"]
     found = [{(e["name"], e["episodes"]): e["gap"] for e in game["gaps"]} for game in games]
     rows = [
-        [name, f"{episodes:,}"]
+        [_written(name), f"{episodes:,}"]
         + [
             number(gaps[name, episodes], 2) if (name, episodes) in gaps else NOTHING
             for gaps in found
@@ -266,12 +266,12 @@ def _episode_cost(part: Part) -> str:
     ]
     header = ["", small, large, "ratio", "confined", "ratio beyond memory"]
     return f"""
+
 An episode of Balanced K-EFR on the balanced family, K = {part["k"]}. *Confined* is the large game
 with nearly all probability on as few deals as the small one has, so that what is visited fits into
 the caches: what its time is over that of the small game is not memory.
 
-{_table(header, rows)}
-"""
+{_table(header, rows)}"""
 
 
 def _machines(parts: Mapping[str, Part]) -> str:
@@ -327,7 +327,7 @@ def _seconds(seconds: float) -> str:
 
 def _written(name: str) -> str:
     """An entrant as it is called on the page."""
-    return name.replace("K = inf", "K = ∞")
+    return name.replace("inf", "∞").replace("K = ", "K\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
 if __name__ == "__main__":
