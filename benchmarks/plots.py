@@ -16,7 +16,9 @@ from accord.report.words import number
 Curve = tuple[Sequence[float], Sequence[float]]
 Look = tuple[str, Any]  # colour and dashes
 
-WIDTH = 10.4
+WIDTH = 8.4
+COLUMNS = 2
+LEGEND_COLUMNS = 3
 PANEL_HEIGHT = 2.3
 PROGRAMS = ("Accord", "OpenSpiel", "LiteEFG")
 MARKERS = ("o", "s", "D")
@@ -66,25 +68,23 @@ def iteration_times(part: Mapping[str, Any], default: str) -> Figure:
         return figure
 
 
-def panels(
-    curves: Mapping[str, Mapping[str, Curve]], x: str, title: str, columns: int = 4
-) -> Figure:
+def panels(curves: Mapping[str, Mapping[str, Curve]], x: str, title: str) -> Figure:
     """One small chart per key, logarithmic, with the same curves in each and one legend below."""
     names = list(dict.fromkeys(name for panel in curves.values() for name in panel))
     looks = _looks(names)
-    rows = -(-len(curves) // columns)
-    below = 0.62 + 0.21 * -(-len(names) // 4)
+    rows = -(-len(curves) // COLUMNS)
+    below = 0.62 + 0.21 * -(-len(names) // LEGEND_COLUMNS)
     with mpl.rc_context(STYLE | {"font.size": 9}):
         figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * rows + below + 0.25))
         grid = figure.add_gridspec(
-            rows, columns, wspace=0.32, hspace=0.45,
+            rows, COLUMNS, wspace=0.2, hspace=0.45,
             **_edges(figure, left=0.6, right=0.15, bottom=below, top=0.6),
         )  # fmt: skip
         figure.text(
             0.02, 1 - 0.22 / figure.get_figheight(), title, fontsize=10, color=MUTED, va="center"
         )
         for place, (panel, lines) in enumerate(curves.items()):
-            axes = figure.add_subplot(grid[place // columns, place % columns])
+            axes = figure.add_subplot(grid[place // COLUMNS, place % COLUMNS])
             for name, (xs, ys) in lines.items():
                 colour, dashes = looks[name]
                 marker = "o" if len(xs) < 8 else None
@@ -95,14 +95,14 @@ def panels(
             axes.tick_params(which="both", length=0, pad=4, labelsize=8)
             for axis in (axes.xaxis, axes.yaxis):
                 _decades(axis)
-            if place // columns == rows - 1:
+            if place // COLUMNS == rows - 1:
                 axes.set_xlabel(x)
         handles = [
             Line2D([], [], color=looks[name][0], ls=looks[name][1], lw=1.8, label=name)
             for name in names
         ]
         figure.legend(
-            handles=handles, frameon=False, loc="lower left", ncols=4, fontsize=8.5,
+            handles=handles, frameon=False, loc="lower left", ncols=LEGEND_COLUMNS, fontsize=8.5,
             bbox_to_anchor=(0.04, 0.0),
         )  # fmt: skip
         return figure
