@@ -404,8 +404,8 @@ def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("solve", "give either a GAME to solve or --resume DIR"),
-        ("solve kuhn --resume here", "give either a GAME to solve or --resume DIR"),
+        ("solve", "give a GAME to solve, or --resume DIR"),
+        ("solve kuhn --resume here", "a run folder must have this file"),
         ("solve --resume here -k 2", "-k cannot change when a run is resumed"),
         ("solve --resume here", "a run folder must have this file"),
         ("solvee kuhn", "No such command 'solvee'. Did you mean 'solve'?"),

@@ -177,3 +177,26 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("kuhn", "--episodes", 4000, "--json")
     assert "4,000 episodes" in result.stderr
     assert list(json.loads(result.stdout)) == KEYS
+
+
+def test_a_run_goes_on_with_its_own_command(tmp_path: Path) -> None:
+    learned, solved = tmp_path / "learned", tmp_path / "solved"
+    run("kuhn", "--episodes", 400, "--out", learned)
+    accord.solve(kuhn(), 1, iterations=3, folder=solved)
+    assert f"go on with accord solve --resume {solved}" in refused("--resume", solved)
+    result = CliRunner().invoke(app, ["solve", "--resume", str(learned)])
+    assert result.exit_code == 2
+    assert f"go on with accord learn --resume {learned}" in result.stderr
+
+
+def test_a_game_that_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is found from anywhere, and once it has moved it can be given again."""
+    monkeypatch.chdir(tmp_path)
+    accord.write_efg(kuhn(), "game.efg")
+    run("game.efg", "--episodes", 400, "--out", "run")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    run("--resume", "../run", "--episodes", 800)
+    (tmp_path / "game.efg").rename(tmp_path / "moved.efg")
+    assert "game.efg" in refused("--resume", "../run", "--episodes", 1200)
+    assert "1,200 episodes" in run("../moved.efg", "--resume", "../run", "--episodes", 1200).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -307,3 +308,10 @@ def test_too_large_at_this_k() -> None:
     game = library_game("unbalanced:horizon=60,actions=3")
     with pytest.raises(BudgetError, match="try a smaller k"):
         learn(game, math.inf, episodes=10**6)
+
+
+def test_results_are_shown_in_one_line() -> None:
+    learned = learn(kuhn(), math.inf, episodes=400)
+    assert re.fullmatch(
+        r"Learned\('kuhn', k=inf, method='swrhedge', episodes=399, gap=[\d.]+\)", repr(learned)
+    )

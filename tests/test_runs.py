@@ -183,16 +183,25 @@ def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
     with pytest.raises(MismatchError, match="holds a run on 'kuhn:players=3'"):
         resume_solve(library_game("kuhn:players=2"), whole)
     with pytest.raises(MismatchError, match="not of 'learn'"):
-        folders.RunFolder.open(whole).check("learn", library_game(GAME))
+        resume_learn(library_game(GAME), whole)
+    with (
+        folders.RunFolder.open(whole, "solve").held(),
+        pytest.raises(ArgumentError, match="another is writing there now"),
+    ):
+        resume_solve(library_game(GAME), whole)
+    assert resume_solve(library_game(GAME), whole).iterations == ITERATIONS  # free again
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "other"}'])
+HEAD = '{"format": "accord-run", "version": 1, "command": "solve"}'
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "other"}', HEAD])
 def test_what_is_no_run_is_refused(tmp_path, text):
     with pytest.raises(ParseError, match="must have this file"):
-        folders.RunFolder.open(tmp_path)
+        folders.RunFolder.open(tmp_path, "solve")
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ParseError):
-        folders.RunFolder.open(tmp_path)
+        folders.RunFolder.open(tmp_path, "solve")
 
 
 def test_a_broken_checkpoint_is_named(tmp_path, straight):
@@ -264,5 +273,7 @@ def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
     assert json.loads((tmp_path / "part" / "run.json").read_text())["result"]["gap"] == whole.gap
     longer = resume_learn(game, tmp_path / "part", episodes=90_000)
     assert longer.episodes == 90_000
+    lines = (tmp_path / "part" / "progress.jsonl").read_text().splitlines()
+    assert json.loads(lines[-1])["gap"] == longer.gap == longer.record[-1].gap
     with pytest.raises(MismatchError, match="not of 'solve'"):
         resume_solve(game, tmp_path / "part")

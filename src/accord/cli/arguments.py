@@ -112,7 +112,8 @@ Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Go on with the run in this folder; new limits may be given, nothing else.",
+        help="Go on with the run in this folder; new limits may be given, and GAME if it is "
+        "elsewhere now, nothing else.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -79,8 +79,8 @@ def learn(
         accord learn kuhn_poker --episodes 100000 --method rm --seed 7 --out runs/learned
         accord learn --resume runs/learned --episodes 200000
     """
-    if (game is None) == (resume is None):
-        raise ArgumentError("give either a GAME to learn or --resume DIR to go on with a run")
+    if game is None and resume is None:
+        raise ArgumentError("give a GAME to learn, or --resume DIR to go on with a run")
     if resume is not None:
         options = ("k", "method", "learning_rate_scale", "seed", "components", "out")
         refuse_with_resume(context, *options)
@@ -93,7 +93,13 @@ def learn(
     from accord.learning.learn import resume_learn
 
     with announced_compilation():
-        if game is not None and episodes is not None:
+        if resume is not None:
+            asked = RunFolder.open(resume, "learn").asked
+            with shown_progress(episodes or asked["episodes"], None) as show:
+                learned = resume_learn(
+                    load_game(game or asked["game"]), resume, episodes=episodes, progress=show
+                )
+        elif game is not None and episodes is not None:
             loaded = load_game(game)
             with shown_progress(episodes, None) as show:
                 learned = learn_game(
@@ -106,12 +112,6 @@ def learn(
                     learning_rate_scale=learning_rate_scale,
                     folder=out,
                     progress=show,
-                )
-        elif resume is not None:
-            asked = RunFolder.open(resume).asked
-            with shown_progress(episodes or asked["episodes"], None) as show:
-                learned = resume_learn(
-                    load_game(asked["game"]), resume, episodes=episodes, progress=show
                 )
         folder = out or resume
         if as_json:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SECONDS_PER_LINE = 5.0
 """Without a terminal, how long to be silent between lines; a short run says nothing."""
 
+WORDS = 75
+"""Columns that are left for words beside the bar, and the spaces between."""
+
 COMPILING = 2
 """Iterations that say nothing about speed, because kernels may have been compiled in between."""
 
@@ -44,7 +47,6 @@ def shown_progress(
         ProgressColumn,
         Task,
         TextColumn,
-        TimeElapsedColumn,
     )
     from rich.text import Text
 
@@ -54,9 +56,8 @@ def shown_progress(
             return Text(f"{duration(max(left, 0.0))} left" if math.isfinite(left) else "")
 
     with Progress(
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=min(24, max(4, console.width - WORDS))),
         TextColumn("{task.description}"),
-        TimeElapsedColumn(),
         TimeLeft(),
         console=console,
         transient=True,

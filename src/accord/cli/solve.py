@@ -83,8 +83,8 @@ def solve(
         accord solve leduc_poker -k 1 --target-gap 0.01 --out runs/leduc
         accord solve --resume runs/leduc --target-gap 0.001
     """
-    if (game is None) == (resume is None):
-        raise ArgumentError("give either a GAME to solve or --resume DIR to go on with a run")
+    if game is None and resume is None:
+        raise ArgumentError("give a GAME to solve, or --resume DIR to go on with a run")
     if resume is not None:
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
@@ -94,15 +94,15 @@ def solve(
     from accord.learning.solve import solve as solve_game
 
     with announced_compilation():
-        if game is not None:
-            loaded = load_game(game)
-        elif resume is not None:
-            asked = RunFolder.open(resume).asked
+        if resume is not None:
+            asked = RunFolder.open(resume, "solve").asked
             if iterations is None and target_gap is None and seconds is None:
                 iterations, target_gap, seconds = (
                     asked[name] for name in ("iterations", "target_gap", "seconds")
                 )
-            loaded = load_game(asked["game"])
+            game = game or asked["game"]
+        assert game is not None
+        loaded = load_game(game)
         endless = iterations is None and target_gap is None and seconds is None
         with shown_progress(DEFAULT_ITERATIONS if endless else iterations, seconds) as show:
             if resume is not None:

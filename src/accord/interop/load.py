@@ -45,7 +45,7 @@ def load_game(name: str | os.PathLike[str]) -> Game:
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 
-        return replace(read_efg(text), source=text)
+        return replace(read_efg(text), source=str(Path(text).resolve()))
 
     from accord.game.library import LIBRARY, library_game
 

@@ -18,7 +18,8 @@ import os
 import platform
 import time
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,8 @@ class RunFolder:
         return run
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """The run that a folder holds."""
+    def open(cls, path: str | os.PathLike[str], command: str) -> RunFolder:
+        """The run of ``command`` that a folder holds."""
         file = Path(path) / "run.json"
         try:
             content = json.loads(file.read_text("utf-8"))
@@ -101,23 +102,48 @@ class RunFolder:
             raise ParseError(
                 str(file), 0, 0, f'must have "format": "{FORMAT}", "version": {VERSION}'
             )
+        missing = [name for name in ("command", "asked", "game", "digest") if name not in content]
+        if missing:
+            raise ParseError(str(file), 0, 0, f"must have {', '.join(missing)}")
+        if content["command"] != command:
+            raise MismatchError(
+                f"{path} holds a run of {content['command']!r}, not of {command!r}; go on with "
+                f"accord {content['command']} --resume {path}"
+            )
         return cls(Path(path), content)
 
     @property
     def asked(self) -> dict[str, Any]:
         return dict(self.content["asked"])
 
-    def check(self, command: str, game: Game) -> None:
-        """Refuse to go on with another command or another game."""
-        if self.content["command"] != command:
-            raise MismatchError(
-                f"{self.path} holds a run of {self.content['command']!r}, not of {command!r}"
-            )
+    def check(self, game: Game) -> None:
+        """Refuse to go on with another game."""
         if self.content["digest"] != game.digest:
             raise MismatchError(
                 f"{self.path} holds a run on {self.content['game']!r} with digest "
                 f"{self.content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}"
             )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other process write here meanwhile, where the system can lock folders."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            yield
+            return
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ArgumentError(
+                    f"{self.path} must be one process's at a time; another is writing there now; "
+                    "wait for it or stop it"
+                ) from None
+            yield
+        finally:
+            os.close(folder)
 
     def save(
         self, arrays: dict[str, Any], record: Iterable[dict[str, Any]], *, now: bool = False

@@ -12,7 +12,8 @@ import math
 import operator
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, SupportsIndex, overload
 
@@ -39,7 +40,7 @@ from accord.treeplex.treeplex import Floats, Treeplex
 BANDIT_METHODS = {"swrhedge": SWRHEDGE, "rm": SAMPLED_RM}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Learned:
     """A K-EFCE as far as it was learned from episodes, with its exact gap."""
 
@@ -77,8 +78,14 @@ class Learned:
             "seconds": self.seconds,
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"Learned({self.game.name!r}, k={self.k}, method={self.method!r}, "
+            f"episodes={self.episodes}, gap={self.gap:.4g})"
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedByPlay:
     """What was learned in an environment whose game is not known: no gap can be claimed."""
 
@@ -110,6 +117,13 @@ class LearnedByPlay:
             "margins": [None if math.isnan(margin) else margin for margin in self.margins],
             "seconds": self.seconds,
         }
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{value:.4g}" for value in self.values)
+        return (
+            f"LearnedByPlay({self.name!r}, k={self.k}, method={self.method!r}, "
+            f"episodes={self.episodes}, values=({values}))"
+        )
 
 
 @overload
@@ -241,7 +255,8 @@ def learn(
         }
         learning = _planned(game_or_env, plan)  # refuses before there is a folder
         files = None if folder is None else RunFolder.create(folder, "learn", game_or_env, plan)
-        return learning.learn(episodes, files, progress)
+        with nullcontext() if files is None else files.held():
+            return learning.learn(episodes, files, progress)
     if not is_environment(game_or_env):
         raise ArgumentError(f"learn() needs a game or an environment; got {game_or_env!r}")
     if folder is not None:
@@ -300,11 +315,12 @@ def resume_learn(
         ParseError: If the folder holds no run.
         MismatchError: If it holds a run of something else or on another game.
     """
-    files = RunFolder.open(folder)
-    files.check("learn", game)
+    files = RunFolder.open(folder, "learn")
+    files.check(game)
     plan = files.asked
     until = plan["episodes"] if episodes is None else _whole("episodes", episodes, 1)
-    return _planned(game, plan).learn(until, files, progress)
+    with files.held():
+        return _planned(game, plan).learn(until, files, progress)
 
 
 def _planned(game: Game, plan: dict[str, Any]) -> _Learning:
@@ -377,17 +393,23 @@ class _Learning:
         facts, record = self.facts(), tuple(self.run.record)
         del self.run  # its memory is wanted for the certificate
         gaps, values = self.meter.measure_selected()
+        last: dict[str, Any] = {
+            "gap": float(gaps.max()),
+            "players": tuple(gaps.tolist()),
+            "values": tuple(values.tolist()),
+        }
+        if record:  # what is saved may be less than what was kept
+            record = (*record[:-1], replace(record[-1], **last))
         learned = Learned(
             game=self.game,
-            gap=float(gaps.max()),
-            players=tuple(gaps.tolist()),
-            values=tuple(values.tolist()),
             policy=policy,
             record=record,
+            **last,
             **facts,
         )
         del self.meter
         if files is not None:
+            files.write_record(point.to_json() for point in record)
             files.finish(learned.to_json(), policy, learned.certificate)
         return learned
 

@@ -110,6 +110,7 @@ class Run:
             files: Where the run is kept.
             progress: Called with every checkpoint, and now and then in between.
         """
+        self.play.advance(0, self.iterates.room, self.iterates.stride)  # compiling is not running
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
             try:

@@ -10,6 +10,7 @@ import math
 import operator
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, SupportsIndex
@@ -34,7 +35,7 @@ AVERAGING = {"uniform": 0, "linear": 1, "quadratic": 2}
 DEFAULT_ITERATIONS = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A K-EFCE as far as it was computed, with its exact gap."""
 
@@ -71,6 +72,12 @@ class Solution:
             "values": list(self.values),
             "seconds": self.seconds,
         }
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.game.name!r}, k={self.k}, method={self.method!r}, "
+            f"iterations={self.iterations}, gap={self.gap:.4g})"
+        )
 
 
 def solve(
@@ -117,6 +124,8 @@ def solve(
         ArgumentError: If an argument is out of range.
         BudgetError: If the rechistories do not fit into memory.
     """
+    if not isinstance(game, Game):
+        raise ArgumentError(f"solve() needs a game; got {game!r}; load_game() finds one by name")
     if folder is not None and not isinstance(method, str):
         raise ArgumentError("a run with a folder must name its method, so that it can be resumed")
     asked: dict[str, Any] = {
@@ -133,7 +142,8 @@ def solve(
     }
     solving = _Solving(game, asked)  # refuses before there is a folder
     files = None if folder is None else RunFolder.create(folder, "solve", game, asked)
-    return solving.go(files, progress)
+    with nullcontext() if files is None else files.held():
+        return solving.go(files, progress)
 
 
 def resume_solve(
@@ -163,12 +173,13 @@ def resume_solve(
         ParseError: If the folder holds no run.
         MismatchError: If it holds a run of something else or on another game.
     """
-    files = RunFolder.open(folder)
-    files.check("solve", game)
+    files = RunFolder.open(folder, "solve")
+    files.check(game)
     asked = files.asked
     if iterations is not None or target_gap is not None or seconds is not None:
         asked |= {"target_gap": target_gap, "seconds": seconds, "until": iterations}
-    return _Solving(game, asked).go(files, progress)
+    with files.held():
+        return _Solving(game, asked).go(files, progress)
 
 
 class _Solving:
