@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 
@@ -17,11 +16,9 @@ PARTS = {
     "gap": time_to_gap,
     "bandit": bandit,
     "scaling": scaling,
+    "episodes": episodes,
 }
 """Modules with ``measure(effort, say)``, whose result can be written as JSON, and two efforts."""
-
-if find_spec("benchmarks.episode_cost"):
-    PARTS["episodes"] = episodes
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
+
+from benchmarks.episode_cost import SIZES, episode_cost
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,13 @@ class Effort:
     traced: int
 
 
-FULL = Effort((1_000, 1_000_000), episodes=150_000, repeats=7, traced=2_000)
+FULL = Effort(SIZES, episodes=150_000, repeats=7, traced=2_000)
 SMALL = Effort((100, 1_000), episodes=1_000, repeats=2, traced=20)
 
 
 def measure(effort: Effort, say: Callable[[str], None]) -> dict[str, Any]:
     """Time per episode in a small and a large game of the balanced family."""
     say(" and ".join(f"{size:,} infosets" for size in effort.sizes))
-    cost: dict[str, Any] = import_module("benchmarks.episode_cost").episode_cost(
+    return episode_cost(
         effort.sizes, episodes=effort.episodes, repeats=effort.repeats, traced=effort.traced
     )
-    return cost

@@ -69,7 +69,7 @@ def page(parts: Mapping[str, Part]) -> str:
         "seeds": str(bandit["settings"]["seeds"]),
         "components": str(bandit["settings"]["components"]),
         "exponents": _exponent_table(parts["scaling"]),
-        "episode cost": _episode_cost(parts["episodes"]) if "episodes" in parts else "",
+        "episode cost": _episode_cost(parts["episodes"]),
         "machines": _machines(parts),
         "minutes": number(sum(part["cpu_seconds"] for part in parts.values()) / 60, 2),
     }
