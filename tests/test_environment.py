@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from accord.learning.environment import (
     Table,
     discover,
     is_environment,
+    missing_attributes,
     treeplex_from_parents,
 )
 from accord.learning.learn import Learned, LearnedByPlay, learn
@@ -296,13 +298,24 @@ class Broken(NoisyChicken):
             r"bob was paid 7.5, outside .*\(0, 7\).* widen",
         ),
         ({"payoffs": (-0.1, 7.0)}, GameError, "player ann was paid -0.1"),
-        ({"payoffs": (math.nan, 0.0)}, GameError, "player ann was paid nan"),
+        (
+            {"payoffs": (math.nan, 0.0)},
+            GameError,
+            "must be finite numbers; player ann was paid nan",
+        ),
+        (
+            {"payoffs": (0.0, math.inf)},
+            GameError,
+            "must be finite numbers; player bob was paid inf",
+        ),
+        ({"payoffs": (None, 0.0)}, GameError, "must be finite numbers; player ann was paid None"),
         ({"payoffs": (1.0,)}, GameError, r"payoffs\(\) must be one number per player, 2; got"),
         ({"payoffs": 1.0}, GameError, r"payoffs\(\) must be one number per player, 2; got 1.0"),
         ({"turn": 2}, GameError, r"turn\(\) must be a player, 0 to 1"),
         ({"infoset": "the ditch"}, MismatchError, "player ann was shown 'the ditch'.*patience"),
         ({"payoff_bounds": ((0, 7),)}, GameError, "payoff_bounds must be finite"),
         ({"payoff_bounds": ((0, math.inf),) * 2}, GameError, "payoff_bounds must be finite"),
+        ({"payoff_bounds": ((0, 7), (0,))}, GameError, "payoff_bounds must be finite"),
         ({"payoff_bounds": ((7, 0),) * 2}, GameError, "the worst payoff must not exceed the best"),
         ({"players": ("ann",)}, MismatchError, "has 1 players; got 2 treeplexes"),
         ({"actions": ("dare", "yield")}, MismatchError, "'the road'.*has the actions"),
@@ -436,6 +449,10 @@ def test_what_is_an_environment() -> None:
     assert not is_environment(NoisyChicken)
     for thing in (kuhn(), "kuhn", None, object()):
         assert not is_environment(thing)
+    assert missing_attributes(NoisyChicken()) == ()
+    assert missing_attributes(SimpleNamespace(name="n", reset=len, step=len, actions=None)) == (
+        "players", "payoff_bounds", "turn", "infoset", "actions", "payoffs",
+    )  # fmt: skip
     with pytest.raises(ArgumentError, match="needs a game or an environment; got None"):
         learn(None, episodes=100)  # type: ignore[call-overload]
 
@@ -568,6 +585,11 @@ def test_openspiel_games_that_cannot_be_played(
 ) -> None:
     with pytest.raises(error, match=message):
         OpenSpielEnvironment(game)
+
+
+def test_openspiel_payoff_bounds_are_checked() -> None:
+    with pytest.raises(GameError, match="the worst payoff must not exceed the best"):
+        OpenSpielEnvironment("kuhn_poker", payoff_bounds=[(1, -1)] * 2)
 
 
 # --- PettingZoo -----------------------------------------------------------------------------------
@@ -790,6 +812,10 @@ def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     for bounds in (1, (0, 1, 2), ((0, 1),) * 3, ((0, 1), (0,)), "ab"):
         with pytest.raises(ArgumentError, match=r"payoff_bounds must be \(worst, best\), or one"):
             PettingZooEnvironment(Pennies(), bounds)  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="the worst payoff must not exceed the best"):
+        PettingZooEnvironment(Pennies(), (1, -1))
+    with pytest.raises(GameError, match="payoff_bounds must be finite"):
+        PettingZooEnvironment(Pennies(), (-1, math.nan))
     with pytest.raises(GameError, match="must have a legal action; her mask is 0"):
         discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))
     monkeypatch.setitem(__import__("sys").modules, "pettingzoo", None)

@@ -1,4 +1,4 @@
-"""Labels of infosets and actions that nobody wrote down.
+"""Labels of infosets and actions that nobody wrote down, and those of players in sentences.
 
 A generated game may have millions of infosets. Their labels are their numbers, made when asked for,
 so that no Python object per infoset is kept.
@@ -11,6 +11,11 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def player_name(label: str) -> str:
+    """How a sentence calls a player: ``player 1``, but not ``player Player 1``."""
+    return label if label.lower().startswith("player") else f"player {label}"
 
 
 class NumberedLabels(Sequence[str]):

@@ -24,6 +24,7 @@ from accord.interop.openspiel_games import (
 )
 from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
 from accord.interop.own_history import history_after
+from accord.learning.environment import checked_bounds
 
 
 class OpenSpielEnvironment:
@@ -39,7 +40,8 @@ class OpenSpielEnvironment:
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
-        GameError: If its states do not say what a player knows.
+        GameError: If its states do not say what a player knows, or ``payoff_bounds`` given are no
+            finite pairs in order.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class OpenSpielEnvironment:
         self.players = tuple(map(str, range(self.game.num_players())))
         bounds = (float(self.game.min_utility()), float(self.game.max_utility()))
         self.payoff_bounds = tuple(payoff_bounds or [bounds] * len(self.players))
+        if payoff_bounds:
+            checked_bounds(self)
         self._legal_moves: list[int] | None = None  # in the order of actions, once asked for
         self._chances: list[float] = []
         # what each has seen and done, if OpenSpiel does not remember it

@@ -22,6 +22,7 @@ import numpy as np
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.game.tree import TERMINAL
 from accord.interop.own_history import digest, history_after
+from accord.learning.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
 """Numbers of an observation that are written out in a label; longer ones are hashed."""
@@ -41,6 +42,7 @@ class PettingZooEnvironment:
     Raises:
         ArgumentError: If ``env`` is no such environment, does not know its agents beforehand, or an
             action space is not discrete, or ``payoff_bounds`` are no pairs.
+        GameError: If ``payoff_bounds`` are not finite, or the wrong way round.
         MissingDependencyError: If PettingZoo is not installed.
     """
 
@@ -90,6 +92,7 @@ class PettingZooEnvironment:
             )
         pairs = np.broadcast_to(bounds, (len(self.players), 2)).tolist()
         self.payoff_bounds = tuple((worst, best) for worst, best in pairs)
+        checked_bounds(self)
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""

@@ -18,6 +18,7 @@ move in the order of their labels, so it does not matter in which order they wer
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -31,8 +32,9 @@ from accord.errors import (
     ImperfectRecallError,
     MismatchError,
 )
+from accord.game.labels import player_name
 from accord.game.tree import CHANCE, TERMINAL
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, NO_INFOSET, Treeplex
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, NO_INFOSET, Floats, Treeplex
 
 MAX_NODES = 200_000
 """Moves that :func:`discover` goes through before it plays instead."""
@@ -101,8 +103,8 @@ class OwnTree:
         here = tuple(actions)
         if not isinstance(infoset, str) or not here or len(set(here)) < len(here):
             raise GameError(
-                f"player {self.player}: an infoset must be a string with one or more distinct "
-                f"actions; got {infoset!r} with {here}"
+                f"{player_name(self.player)}: an infoset must be a string with one or more "
+                f"distinct actions; got {infoset!r} with {here}"
             )
         if infoset not in self.parent:
             self.parent[infoset], self.actions[infoset] = before, here
@@ -115,8 +117,8 @@ class OwnTree:
             )
         if self.actions[infoset] != here:
             raise GameError(
-                f"player {self.player}, infoset {infoset!r}: the actions must always be the same; "
-                f"got {here} after {self.actions[infoset]}"
+                f"{player_name(self.player)}, infoset {infoset!r}: the actions must always be the "
+                f"same; got {here} after {self.actions[infoset]}"
             )
         return False
 
@@ -317,6 +319,29 @@ def draw_chance(env: Any, rng: np.random.Generator) -> int:
     return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
 
 
+def checked_bounds(env: Any) -> tuple[Floats, Floats]:
+    """``[n_players]`` the worst and the best payoffs that ``env`` states.
+
+    Raises:
+        GameError: If they are not finite, or the wrong way round.
+    """
+    try:
+        bounds = np.array(env.payoff_bounds, dtype=np.float64)
+    except (TypeError, ValueError):
+        bounds = np.empty(0)
+    if bounds.shape != (len(env.players), 2) or not np.isfinite(bounds).all():
+        raise GameError(
+            f"{env.name}: payoff_bounds must be finite (worst, best), one pair per player; "
+            f"got {env.payoff_bounds!r}"
+        )
+    worst, best = bounds.T
+    if (worst > best).any():
+        raise GameError(
+            f"{env.name}: the worst payoff must not exceed the best; got {env.payoff_bounds!r}"
+        )
+    return worst, best
+
+
 class Table:
     """One environment whose players' treeplexes are known; where plays are played.
 
@@ -330,17 +355,7 @@ class Table:
             raise MismatchError(
                 f"{env.name} has {len(self.players)} players; got {len(self.plexes)} treeplexes"
             )
-        bounds = np.array(env.payoff_bounds, dtype=np.float64)
-        if bounds.shape != (len(self.players), 2) or not np.isfinite(bounds).all():
-            raise GameError(
-                f"{env.name}: payoff_bounds must be finite (worst, best), one pair per player; "
-                f"got {env.payoff_bounds!r}"
-            )
-        self.worst, self.best = bounds[:, 0], bounds[:, 1]
-        if (self.worst > self.best).any():
-            raise GameError(
-                f"{env.name}: the worst payoff must not exceed the best; got {env.payoff_bounds!r}"
-            )
+        self.worst, self.best = checked_bounds(env)
         self._number = [
             {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.plexes
         ]
@@ -370,7 +385,7 @@ class Table:
         """Payoffs of a play as losses in [0, 1].
 
         Raises:
-            GameError: If one is outside its bounds, or there is not one per player.
+            GameError: If one is not finite, or outside its bounds, or there is not one per player.
         """
         if np.shape(payoffs) != (len(self.players),):
             raise GameError(
@@ -379,10 +394,15 @@ class Table:
             )
         losses = []
         for i, (u, worst, best) in enumerate(zip(payoffs, self.worst, self.best, strict=True)):
-            span = best - worst
-            if not worst - 1e-9 * span <= u <= best + 1e-9 * span:  # NaN is nowhere
+            if not _is_finite(u):
                 raise GameError(
-                    f"{self.env.name}: player {self.players[i]} was paid {u}, outside the "
+                    f"{self.env.name}: payoffs() must be finite numbers; "
+                    f"{player_name(self.players[i])} was paid {u!r}"
+                )
+            span = best - worst
+            if not worst - 1e-9 * span <= u <= best + 1e-9 * span:
+                raise GameError(
+                    f"{self.env.name}: {player_name(self.players[i])} was paid {u}, outside the "
                     f"payoff_bounds ({worst:g}, {best:g}) that the environment states; widen them"
                 )
             losses.append(min(1.0, max(0.0, float(best - u) / span)) if span > 0 else 0.0)
@@ -393,9 +413,9 @@ class Table:
         plex, player = self.plexes[i], self.players[i]
         if x == NO_INFOSET:
             raise MismatchError(
-                f"{self.env.name}: player {player} was shown {label!r}, which is no infoset of her "
-                "treeplex; discover(env, patience=...) with more patience, or give the whole "
-                "treeplex yourself"
+                f"{self.env.name}: {player_name(player)} was shown {label!r}, which is no infoset "
+                "of her treeplex; discover(env, patience=...) with more patience, or give the "
+                "whole treeplex yourself"
             )
         if int(plex.parent_seq[x]) != last:
             histories = (self._own(i, int(plex.parent_seq[x])), self._own(i, last))
@@ -403,7 +423,7 @@ class Table:
         actions = tuple(self.env.actions())
         if actions != tuple(plex.action_labels[x]):
             raise MismatchError(
-                f"{self.env.name}: player {player}, infoset {label!r}: her treeplex has the "
+                f"{self.env.name}: {player_name(player)}, infoset {label!r}: her treeplex has the "
                 f"actions {tuple(plex.action_labels[x])}; the environment has {actions}"
             )
         self._checked[i][x] = True
@@ -417,6 +437,20 @@ class Table:
         return tuple((plex.infoset_labels[y], plex.action_labels[y][a]) for y, a in pairs)
 
 
+def _is_finite(u: Any) -> bool:
+    try:
+        return math.isfinite(u)
+    except (TypeError, OverflowError):
+        return False
+
+
 def is_environment(thing: object) -> bool:
     """Whether ``thing`` has all that an environment must have."""
-    return isinstance(thing, Environment) and not isinstance(thing, type)
+    return not isinstance(thing, type) and not missing_attributes(thing)
+
+
+def missing_attributes(thing: object) -> tuple[str, ...]:
+    """Those attributes and methods of an environment that ``thing`` does not have."""
+    methods = (name for name in vars(Environment) if not name.startswith("_"))
+    needed = (*Environment.__annotations__, *methods)
+    return tuple(name for name in needed if getattr(thing, name, None) is None)
