@@ -586,6 +586,10 @@ def test_what_there_is_not(mixture, request_, message):
 def test_bad_mediators(mixture):
     with pytest.raises(MismatchError, match="the policy is for"):
         Mediator(chicken(), mixture)
+    with pytest.raises(ArgumentError, match=r"must be an accord\.CorrelatedPolicy.*; got None"):
+        Mediator(kuhn(), None)
+    with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
+        Mediator("kuhn", mixture)
     Mediator(kuhn(), mixture)  # an equal game
     for k in (-1, 1.5, math.nan, "1"):
         with pytest.raises(ArgumentError, match="k must be"):

@@ -459,6 +459,8 @@ def test_refuses_probabilities_that_are_none(p):
 
 def test_refuses_other_nonsense():
     plex = treeplexes(kuhn())[0]
+    with pytest.raises(ArgumentError, match=r"got 'kuhn'; try accord\.load_game\('kuhn'\)"):
+        plan("kuhn", 1, 0.1)
     with pytest.raises(ArgumentError, match="k must be a whole number"):
         plan(chicken(), 1.5, 0.1)
     with pytest.raises(ArgumentError, match="learning_rate must be positive"):

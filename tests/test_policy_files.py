@@ -447,7 +447,7 @@ def test_truncated_json_names_line_and_column(tmp_path, game, policy):
     assert (error.value.line, error.value.column) == (len(lines), len(lines[-1]) + 1)
     assert str(error.value).startswith(f"{path}:{len(lines)}:{len(lines[-1]) + 1}: ")
     path.write_text('{"format": "accord-policy",\n "version": }')
-    with pytest.raises(ParseError, match=r"p\.json:2:13: "):
+    with pytest.raises(ParseError, match=r"p\.json:2:13: must be a policy as JSON: Expecting"):
         load_policy(path, game)
 
 
@@ -597,7 +597,8 @@ NPZ_DAMAGE = {
     "digest": (lambda a: a.update(digest=np.array("f" * 64)), MismatchError, "digest ffffffffffff"),
     "digest vector": (lambda a: a.update(digest=np.array(["f"])), ParseError, '"digest" must'),
     "objects": (
-        lambda a: a.update(infosets_1=np.array([None, {}], object)), ParseError, "no NumPy archive",
+        lambda a: a.update(infosets_1=np.array([None, {}], object)), ParseError,
+        r"must be an \.npz file of numbers and strings",
     ),
 }  # fmt: skip
 
@@ -638,6 +639,14 @@ def test_archives_that_are_none(tmp_path, game, policy):
             load_policy(path, game)
 
 
+def test_text_called_an_archive(tmp_path, game):
+    path = tmp_path / "p.npz"
+    path.write_text("hello\n")
+    with pytest.raises(ParseError, match=r"must be an \.npz file .*; it is none") as error:
+        load_policy(path, game)
+    assert "pickle" not in str(error.value)
+
+
 # --- files that are not there, or not for this ----------------------------------------------------
 
 
@@ -650,6 +659,32 @@ def test_files_that_cannot_be_read(tmp_path, game, suffix):
         load_policy(tmp_path / f"folder{suffix}", game)
     with pytest.raises(ParseError, match="cannot be read"):
         load_policy(f"a\0{suffix}", game)
+
+
+def test_what_is_no_path_no_game_and_no_policy(tmp_path, game, policy):
+    save_policy(policy, tmp_path / "p.json")
+    for path in (None, 3, game):
+        with pytest.raises(ArgumentError, match=r"must end in \.json or \.npz; got"):
+            load_policy(path, game)
+        with pytest.raises(ArgumentError, match=r"must end in \.json or \.npz; got"):
+            save_policy(policy, path)
+    with pytest.raises(ArgumentError, match=r"accord\.Game; got 'k'; try accord\.load_game\('k'\)"):
+        load_policy(tmp_path / "p.json", "k")
+    with pytest.raises(ArgumentError, match=r"must be an accord\.Game; got None$"):
+        load_policy(tmp_path / "p.json", None)
+    with pytest.raises(ArgumentError, match=r"policy must be an accord\.CorrelatedPolicy .*None"):
+        save_policy(None, tmp_path / "new.json")
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_policy_needs_a_game():
+    needed = r"game must be an accord\.Game; got 'kuhn'; try accord\.load_game\('kuhn'\)"
+    with pytest.raises(ArgumentError, match=needed):
+        CorrelatedPolicy("kuhn", [1.0], [[1.0]])
+    with pytest.raises(ArgumentError, match=needed):
+        CorrelatedPolicy.product("kuhn", [[1.0]])
+    with pytest.raises(ArgumentError, match=needed):
+        CorrelatedPolicy.from_device("kuhn", [])
 
 
 @pytest.mark.parametrize("name", ["p", "p.txt", "p.JSON", "p.json.gz", ".npz"])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.errors import GameError, PolicyError
+from accord.errors import ArgumentError, GameError, PolicyError
 from accord.game.library import kuhn, matrix_game
 from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game
+from accord.treeplex.form import sequence_form
 from accord.treeplex.leaves import leaf_table
 from accord.treeplex.strategy import (
     behavior_to_reach,
@@ -360,3 +363,11 @@ def test_many_players_are_sorted_by_columns():
 def test_the_leaf_table_writes_itself_in_one_line():
     game = kuhn()
     assert repr(leaf_table(game, treeplexes(game))) == "LeafTable(rows=30, players=2)"
+
+
+@pytest.mark.parametrize("name", ["kuhn", Path("kuhn.efg")])
+def test_a_name_is_no_game(name):
+    with pytest.raises(ArgumentError, match=re.escape(f"try accord.load_game({name!r})")):
+        sequence_form(name)
+    with pytest.raises(ArgumentError, match=r"game must be an accord\.Game; got None$"):
+        sequence_form(None)

@@ -8,13 +8,16 @@ over her sequences, one player after the other.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from accord.errors import PolicyError
+from accord.errors import ArgumentError, MismatchError, PolicyError
+from accord.game.checked import checked_game
+from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Floats, Treeplex
@@ -131,6 +134,25 @@ class CorrelatedPolicy:
         return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"
 
 
+def check_policy(game: Game, policy: CorrelatedPolicy) -> None:
+    """Refuse what is no policy of ``game``.
+
+    Raises:
+        ArgumentError: If they are no game and no correlated policy at all.
+        MismatchError: If the policy is for another game.
+    """
+    checked_game(game)
+    if not isinstance(policy, CorrelatedPolicy):
+        raise ArgumentError(
+            "policy must be an accord.CorrelatedPolicy, such as the policy of a solution or "
+            f"accord.load_policy(path, game); got {reprlib.repr(policy)}"
+        )
+    if policy.game is not game and policy.game.digest != game.digest:
+        raise MismatchError(
+            f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
+        )
+
+
 def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> None:
     """Check one player's behaviours in every component; normalise them in place."""
     part[:, 0] = 1.0
@@ -171,11 +193,11 @@ def _fill_pure(
         part[plex.first_seq[x] + plex.action_labels[x].index(action)] = 1.0
     if unknown:
         raise PolicyError(
-            f"component {c}, player {game.player_labels[i]}: the game has no infoset "
+            f"component {c}, {player_name(game.player_labels[i])}: the game has no infoset "
             f"{next(iter(unknown))!r}"
         )
 
 
 def _place(game: Game, c: int, i: int, x: int) -> str:
     label = game.infoset_labels[i][x]
-    return f"component {c}, player {game.player_labels[i]}, infoset {label!r}"
+    return f"component {c}, {player_name(game.player_labels[i])}, infoset {label!r}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,8 @@ import numpy as np
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, MismatchError, ParseError, PolicyError
+from accord.game.checked import checked_game
+from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 
@@ -34,26 +37,29 @@ VERSION = 1
 
 def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]) -> None:
     """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all."""
-    target = Path(path)
+    target = _policy_path(path)
+    if not isinstance(policy, (CorrelatedPolicy, Mixture)):
+        raise ArgumentError(
+            "policy must be an accord.CorrelatedPolicy or what learn() has learned, a Mixture; "
+            f"got {reprlib.repr(policy)}"
+        )
     if target.suffix == ".json":
         write_whole(target, lambda file: file.write(json.dumps(_to_json(policy)).encode()))
-    elif target.suffix == ".npz":
-        write_whole(target, lambda file: np.savez(file, **_to_arrays(policy)))
     else:
-        raise ArgumentError(f"a policy file must end in .json or .npz; got {str(target)!r}")
+        write_whole(target, lambda file: np.savez(file, **_to_arrays(policy)))
 
 
 def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
     """Read a policy of ``game`` from a ``.json`` or ``.npz`` file.
 
     Raises:
+        ArgumentError: If the name does not end in ``.json`` or ``.npz``, or there is no game.
         ParseError: If the file cannot be read or is not of this format.
         MismatchError: If it was made for another game.
         PolicyError: If it names no policy of this game; the message names the place.
     """
-    source = Path(path)
-    if source.suffix not in (".json", ".npz"):
-        raise ArgumentError(f"a policy file must end in .json or .npz; got {str(source)!r}")
+    source = _policy_path(path)
+    checked_game(game)
     try:
         file = source.open("rb")
     except (OSError, ValueError) as error:  # a ValueError for names that no file can have
@@ -81,6 +87,14 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         if isinstance(error, OSError):
             raise ArgumentError(f"{path} cannot be written: {_reason(error)}") from None
         raise
+
+
+def _policy_path(path: str | os.PathLike[str]) -> Path:
+    """``path``, if a policy file may be called so."""
+    if isinstance(path, (str, os.PathLike)) and Path(path).suffix in (".json", ".npz"):
+        return Path(path)
+    found = repr(str(path)) if isinstance(path, os.PathLike) else reprlib.repr(path)
+    raise ArgumentError(f"a policy file must end in .json or .npz; got {found}")
 
 
 def _header(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
@@ -144,7 +158,9 @@ def _from_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     except UnicodeDecodeError as error:
         raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {error.reason}") from None
     except json.JSONDecodeError as error:
-        raise ParseError(str(path), error.lineno, error.colno, error.msg) from None
+        raise ParseError(
+            str(path), error.lineno, error.colno, f"must be a policy as JSON: {error.msg}"
+        ) from None
     except RecursionError:
         raise ParseError(str(path), 0, 0, "is nested too deeply for a policy") from None
     if not isinstance(content, _Object):
@@ -176,7 +192,7 @@ def _from_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
 
 def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) -> None:
     """Write one player's probabilities of one component to ``part``."""
-    place = f"{path}: component {c}, player {game.player_labels[i]}"
+    place = f"{path}: component {c}, {player_name(game.player_labels[i])}"
     if not isinstance(given, _Object):
         raise PolicyError(f"{place}: must be an object of infosets and probabilities")
     if given.repeated is not None:
@@ -199,8 +215,10 @@ def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     try:
         with np.load(file, allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
-    except Exception as error:  # numpy, zipfile and zlib each raise their own kinds
-        raise ParseError(str(path), 0, 0, f"is no NumPy archive: {error}") from None
+    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+        raise ParseError(
+            str(path), 0, 0, "must be an .npz file of numbers and strings; it is none, or damaged"
+        ) from None
     header = {}
     for key in ("format", "version", "game", "digest", "players"):
         if key in content:
@@ -212,7 +230,7 @@ def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     weights = _array(path, content, "weights", "f", 1)
     behavior = np.ones((len(weights), form.n_sequences))
     for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
-        place = f"{path}: player {game.player_labels[i]}"
+        place = f"{path}: {player_name(game.player_labels[i])}"
         labels = list(map(str, _array(path, content, f"infosets_{i + 1}", "U", 1)))
         counts = _array(path, content, f"n_actions_{i + 1}", "iu", 1)
         given = _array(path, content, f"probabilities_{i + 1}", "f", 2)

@@ -34,8 +34,9 @@ from typing import SupportsIndex, overload
 import numpy as np
 
 from accord.deviations.counting import checked_k
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.errors import ArgumentError, MediatorError, MismatchError
+from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.errors import ArgumentError, MediatorError
+from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats
@@ -66,13 +67,11 @@ class Mediator:
             seed: Of all that is drawn; without one every mediator is different.
 
         Raises:
-            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more.
+            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more; or if there is no
+                game, or no policy.
             MismatchError: If the policy is for another game.
         """
-        if policy.game is not game and policy.game.digest != game.digest:
-            raise MismatchError(
-                f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
-            )
+        check_policy(game, policy)
         self.game, self.policy, self.k = game, policy, checked_k(k)
         self.form = sequence_form(game)
         try:
@@ -98,22 +97,20 @@ class Mediator:
     def find_infoset(self, player: Name, infoset: Name) -> int:
         """The number of an infoset of ``player``."""
         i = self.find_player(player)
-        who, n = self.game.player_labels[i], self.form.plexes[i].n_infosets
+        who, n = player_name(self.game.player_labels[i]), self.form.plexes[i].n_infosets
         if not isinstance(infoset, str):
             if (x := _number(infoset, n)) is not None:
                 return x
-            raise ArgumentError(
-                f"player {who} has {n} infosets, which count from 0; got {infoset!r}"
-            )
+            raise ArgumentError(f"{who} has {n} infosets, which count from 0; got {infoset!r}")
         if (found := self._infosets[i].get(infoset)) is not None:
             return found
         for j, other in enumerate(self.game.player_labels):
             if infoset in self._infosets[j]:
                 raise MediatorError(
                     f"a mediator deals with each player in private; {infoset!r} is an infoset of "
-                    f"player {other}, not of player {who}"
+                    f"{player_name(other)}, not of {who}"
                 )
-        raise ArgumentError(f"player {who} has no infoset {infoset!r}")
+        raise ArgumentError(f"{who} has no infoset {infoset!r}")
 
     def find_action(self, player: Name, infoset: Name, action: Name) -> int:
         """The number of an action at an infoset of ``player``."""
@@ -122,7 +119,7 @@ class Mediator:
         if (found := _find(action, labels)) is not None:
             return found
         raise ArgumentError(
-            f"player {self.game.player_labels[i]} has no action {action!r} at "
+            f"{player_name(self.game.player_labels[i])} has no action {action!r} at "
             f"{self.form.plexes[i].infoset_labels[x]!r}; the actions are "
             f"{', '.join(map(repr, labels))}, or 0 to {len(labels) - 1} as numbers"
         )
@@ -164,10 +161,10 @@ class Play:
         """
         mediator = self._mediator
         i, x = self._locate(player, infoset)
-        seat, who = self._seats[i], mediator.game.player_labels[i]
+        seat, who = self._seats[i], player_name(mediator.game.player_labels[i])
         if seat.delegated:
             raise MediatorError(
-                f"player {who} has delegated her moves: she needs no recommendation; use move"
+                f"{who} has delegated her moves: she needs no recommendation; use move"
             )
         if mediator.k == 0:
             raise MediatorError(
@@ -177,13 +174,12 @@ class Play:
         self._check_reached(i, x)
         if seat.asked:
             raise MediatorError(
-                f"a recommendation is given once, and player {who} has had hers at "
-                f"{self._label(i, x)!r}"
+                f"a recommendation is given once, and {who} has had hers at {self._label(i, x)!r}"
             )
         if seat.deviations >= mediator.k:
             raise MediatorError(
                 f"after {mediator.k} deviations nothing more is recommended in this play, and "
-                f"player {who} has deviated {seat.deviations} times"
+                f"{who} has deviated {seat.deviations} times"
             )
         seat.asked = True
         return self._answer(i, x, self._drawn(i, x), infoset)
@@ -198,8 +194,8 @@ class Play:
         seat = self._seats[i]
         if seat.delegated:
             raise MediatorError(
-                f"player {self._mediator.game.player_labels[i]} has delegated her moves in this "
-                "play and cannot take them back; use move"
+                f"{player_name(self._mediator.game.player_labels[i])} has delegated her moves in "
+                "this play and cannot take them back; use move"
             )
         a = self._mediator.find_action(i, x, action)
         self._check_reached(i, x)
@@ -214,12 +210,12 @@ class Play:
             MediatorError: If she has already decided something, or delegated.
         """
         i = self._mediator.find_player(player)
-        seat, who = self._seats[i], self._mediator.game.player_labels[i]
+        seat, who = self._seats[i], player_name(self._mediator.game.player_labels[i])
         if seat.delegated:
-            raise MediatorError(f"player {who} has already delegated her moves")
+            raise MediatorError(f"{who} has already delegated her moves")
         if seat.seq != EMPTY_SEQUENCE or seat.at is not None:
             raise MediatorError(
-                f"a player delegates before her first decision, but player {who} has already "
+                f"a player delegates before her first decision, but {who} has already "
                 "been told something or acted"
             )
         seat.delegated = True
@@ -238,7 +234,7 @@ class Play:
         if not self._seats[i].delegated:
             raise MediatorError(
                 f"the mediator moves for those who have delegated before their first decision; "
-                f"player {self._mediator.game.player_labels[i]} has not"
+                f"{player_name(self._mediator.game.player_labels[i])} has not"
             )
         self._check_reached(i, x)
         a = self._drawn(i, x)
@@ -261,10 +257,10 @@ class Play:
     def _check_reached(self, i: int, x: int) -> None:
         """Whether x may come next, by what is known of player i's own moves."""
         seat, plex = self._seats[i], self._mediator.form.plexes[i]
-        who, label = self._mediator.game.player_labels[i], self._label(i, x)
+        who, label = player_name(self._mediator.game.player_labels[i]), self._label(i, x)
         if seat.at is not None and seat.at != x:
             raise MediatorError(
-                f"player {who} is at {self._label(i, seat.at)!r} and has not acted there; she "
+                f"{who} is at {self._label(i, seat.at)!r} and has not acted there; she "
                 f"cannot be at {label!r}"
             )
         if plex.parent_seq[x] != seat.seq:
@@ -272,7 +268,7 @@ class Play:
                 f"{plex.action_labels[y][a]!r} at {self._label(i, y)!r}" for y, a in seat.moves
             )
             raise MediatorError(
-                f"player {who} cannot be at {label!r}: it does not follow what she has done in "
+                f"{who} cannot be at {label!r}: it does not follow what she has done in "
                 f"this play, {did or 'which is nothing yet'}"
             )
 

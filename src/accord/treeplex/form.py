@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from accord.game.checked import checked_game
 from accord.game.tree import Game
 from accord.treeplex.leaves import LeafTable, leaf_table
 from accord.treeplex.treeplex import Floats, Treeplex, treeplexes
@@ -48,7 +49,12 @@ _parts: WeakKeyDictionary[Game, tuple[tuple[Treeplex, ...], LeafTable]] = WeakKe
 
 
 def sequence_form(game: Game) -> SequenceForm:
-    """The sequence form of ``game``; its parts are made once and live as long as the game."""
+    """The sequence form of ``game``; its parts are made once and live as long as the game.
+
+    Raises:
+        ArgumentError: If it is no game.
+    """
+    checked_game(game)
     if (parts := _parts.get(game)) is None:
         plexes = treeplexes(game)
         parts = _parts[game] = plexes, leaf_table(game, plexes)
