@@ -523,6 +523,47 @@ def test_words():
     )
 
 
+def test_a_trigger_that_obeys_first():
+    """Told to go, she goes; then she takes the middle, whatever she is told."""
+    b = GameBuilder(players=1)
+    b.move(player="1", infoset="start", actions="go stop")
+    b.move("go", player="1", infoset="later", actions="l m r")
+    b.payoff("stop", 0)
+    for action, payoff in (("l", 0), ("m", 1), ("r", 0)):
+        b.payoff(f"go {action}", payoff)
+    game = b.build()
+    device = [(1 / 3, ({"start": "go", "later": action},)) for action in "lmr"]
+    trigger = certify(game, CorrelatedPolicy.from_device(game, device), k=1).trigger
+    assert trigger.gap == pytest.approx(2 / 3)
+    assert str(trigger.trigger) == (
+        "player 1 at 'start' told 'go' obeys, then listens no more: gains 0.6667; reached with "
+        "probability 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "words"), [("1", "player 1"), ("Player 1", "Player 1"), ("player_0", "player_0")]
+)
+def test_players_are_not_called_so_twice(label, words):
+    b = GameBuilder(players=[label])
+    b.move(player=label, infoset="root", actions="a b")
+    b.payoff("a", 1)
+    b.payoff("b", 0)
+    game = b.build()
+    for told, does in (("a", "cannot gain"), ("b", "at 'root'"), ("b", "ignores every")):
+        policy = CorrelatedPolicy.from_device(game, [(1.0, ({"root": told},))])
+        k = 0 if does == "ignores every" else 1
+        assert str(certify(game, policy, k=k)[k].witnesses[0]).startswith(f"{words} {does}")
+
+
+def test_reprs_are_short():
+    game, policy = device_of("separation:k=1")
+    certificate = certify(game, policy, k=[1, 2, math.inf])
+    assert repr(certificate) == "Certificate('separation:k=1', gaps={1: 0, 2: 0.5, inf: 0.5})"
+    assert repr(certificate[2]) == "Gap(k=2, gap=0.5, relative=0.5)"
+    assert repr(certificate[2].witnesses[0]) == "Witness('1', gain=0.5, first_deviations=2)"
+
+
 def test_a_player_who_never_decides():
     b = GameBuilder(players=2)
     b.move(player="1", actions="a b")
@@ -576,7 +617,7 @@ def test_a_certificate_is_indexed_by_k():
     game, policy = device_of("in_out")
     certificate = certify(game, policy, k=[1, math.inf])
     assert certificate[math.inf].k == math.inf
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no gap at K = 2; K asked for: 1, inf"):
         certificate[2]
     assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=2).gaps] == [2]
@@ -829,6 +870,20 @@ def test_a_k_that_is_no_number_of_deviations(k):
     game, policy = device_of("in_out")
     with pytest.raises(ArgumentError, match="k must be a whole number of deviations"):
         certify(game, policy, k=k)
+
+
+@pytest.mark.parametrize("policy", [None, "policy.npz", 1])
+def test_what_is_no_policy(policy):
+    with pytest.raises(
+        ArgumentError, match=rf"policy must be an accord\.CorrelatedPolicy.*; got {policy!r}"
+    ):
+        certify(chicken(), policy)
+
+
+def test_what_is_no_game():
+    _, policy = device_of("chicken")
+    with pytest.raises(ArgumentError, match=r"'chicken'; try accord\.load_game\('chicken'\)"):
+        certify("chicken", policy)
 
 
 def test_a_policy_of_another_game():

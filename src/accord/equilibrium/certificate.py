@@ -24,10 +24,11 @@ from accord._jit import jit
 from accord.deviations.counting import checked_k
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
 from accord.equilibrium.gap import add_deviation_loss, choose_actions
 from accord.equilibrium.normal_form import nfce_gaps
-from accord.errors import BudgetError, MismatchError
+from accord.errors import BudgetError
+from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Floats
@@ -36,7 +37,10 @@ from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
 
 @dataclass(frozen=True)
 class FirstDeviation:
-    """One way to leave the mediator: told ``told`` at ``infoset``, play ``plays`` instead."""
+    """One way to leave the mediator: told ``told`` at ``infoset``, play ``plays`` instead.
+
+    The best trigger may play what it is told: it leaves by not listening afterwards.
+    """
 
     player: str
     infoset: str
@@ -46,13 +50,18 @@ class FirstDeviation:
     probability: float  # that she gets there by obeying and is told this
 
     def __str__(self) -> str:
+        plays = (
+            "obeys, then listens no more"
+            if self.plays == self.told
+            else f"plays {self.plays!r} instead"
+        )
         return (
-            f"player {self.player} at {self.infoset!r} told {self.told!r} plays {self.plays!r} "
-            f"instead: gains {self.gain:.4g}; reached with probability {self.probability:.3g}"
+            f"{player_name(self.player)} at {self.infoset!r} told {self.told!r} {plays}: gains "
+            f"{self.gain:.4g}; reached with probability {self.probability:.3g}"
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Witness:
     """A player's best deviation: the modification, its gain, and what it does first."""
 
@@ -63,17 +72,23 @@ class Witness:
 
     def __str__(self) -> str:
         if not self.modification.tree.plex.n_infosets:
-            return f"player {self.player} never decides"
+            return f"{player_name(self.player)} never decides"
         if self.modification.tree.k == 0:
-            return f"player {self.player} {_plan(self.modification)}: gains {self.gain:.4g}"
+            return f"{player_name(self.player)} {_plan(self.modification)}: gains {self.gain:.4g}"
         if not self.first_deviations:
-            return f"player {self.player} cannot gain by deviating"
+            return f"{player_name(self.player)} cannot gain by deviating"
         more = len(self.first_deviations) - 1
         places = "place" if more == 1 else "places"
         return str(self.first_deviations[0]) + (f" (and {more} more such {places})" if more else "")
 
+    def __repr__(self) -> str:
+        return (
+            f"Witness({self.player!r}, gain={self.gain:.4g}, "
+            f"first_deviations={len(self.first_deviations)})"
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Gap:
     """The gap at one K."""
 
@@ -92,6 +107,9 @@ class Gap:
         """The sum over players, which OpenSpiel reports."""
         return math.fsum(self.players)
 
+    def __repr__(self) -> str:
+        return f"Gap(k={self.k}, gap={self.gap:.4g}, relative={self.relative:.4g})"
+
 
 @dataclass(frozen=True)
 class TriggerGap:
@@ -101,7 +119,7 @@ class TriggerGap:
     trigger: FirstDeviation | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """What :func:`certify` found."""
 
@@ -116,7 +134,8 @@ class Certificate:
         for gap in self.gaps:
             if gap.k == k:
                 return gap
-        raise KeyError(k)
+        known = ", ".join(str(gap.k) for gap in self.gaps) or "none"
+        raise KeyError(f"there is no gap at K = {k!r}; K asked for: {known}")
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as one JSON object; ``k`` is a number or ``"inf"``."""
@@ -140,6 +159,10 @@ class Certificate:
             "nfce_reason": self.nfce_refusal,
         }
 
+    def __repr__(self) -> str:
+        gaps = ", ".join(f"{gap.k}: {gap.gap:.4g}" for gap in self.gaps)
+        return f"Certificate({self.game!r}, gaps={{{gaps}}})"
+
 
 def certify(
     game: Game,
@@ -157,14 +180,12 @@ def certify(
         budget: Bytes that may be used; by default what is free.
 
     Raises:
-        ArgumentError: If some K is not a whole number or infinity.
+        ArgumentError: If some K is not a whole number or infinity; or if there is no game, or no
+            policy.
         MismatchError: If the policy is for another game.
         BudgetError: If there are too many rechistories.
     """
-    if policy.game is not game and policy.game.digest != game.digest:
-        raise MismatchError(
-            f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
-        )
+    check_policy(game, policy)
     ks = [checked_k(one) for one in (k if isinstance(k, Iterable) else [k])]
     form = sequence_form(policy.game)
     evaluators = [
