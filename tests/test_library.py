@@ -669,3 +669,7 @@ def test_names_that_are_none_are_refused(text, message):
 def test_not_every_game_has_a_device():
     with pytest.raises(ArgumentError, match="no device for kuhn; it has some for separation, fore"):
         library_device("kuhn")
+    with pytest.raises(ArgumentError, match=r"no device for kuhn_poker\(players=3\); it has some"):
+        library_device("kuhn_poker(players=3)")
+    with pytest.raises(ArgumentError, match="separation has no parameter 'j'"):
+        library_device("separation:j=1")

@@ -71,9 +71,9 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
         found = _count_nodes(spiel, max_nodes)
         if found > max_nodes:
             raise BudgetError(
-                f"{name} must have at most max_nodes = {max_nodes:,} nodes, but it has {found:,} "
-                "or more; raise max_nodes, or choose smaller parameters "
-                f"({parameters(original.get_type())})",
+                f"{name} must have at most {max_nodes:,} nodes, but it has {found:,} or more; "
+                f"choose smaller parameters ({parameters(original.get_type())}); in Python "
+                "load_openspiel(..., max_nodes=...) takes more",
                 found,
                 max_nodes,
             )

@@ -226,12 +226,13 @@ def library_device(text: str) -> Device:
     """The device of the game called ``text``.
 
     Raises:
-        ArgumentError: As :func:`library_game`, and if the game has no device.
+        ArgumentError: If the library has no device for it, or it does not take the parameters.
     """
-    entry, parameters = _parse(text)
-    if entry.device is None:
+    entry = LIBRARY.get(text.partition(":")[0].strip())
+    if entry is None or entry.device is None:
         having = ", ".join(name for name, other in LIBRARY.items() if other.device)
-        raise ArgumentError(f"the library has no device for {entry.name}; it has some for {having}")
+        raise ArgumentError(f"the library has no device for {text}; it has some for {having}")
+    _, parameters = _parse(text)
     return entry.device(**parameters)
 
 
