@@ -315,7 +315,10 @@ def test_the_seed_of_a_simulation() -> None:
     [
         ("kuhn", "Missing argument 'POLICY'"),
         ("chicken device", "say who you are with --as, or let everybody follow with --obey"),
-        ("chicken device --as 1 --obey", "say who you are with --as, or"),
+        (
+            "chicken device --as 1 --obey",
+            "with --as, or let everybody follow with --obey, not both",
+        ),
         ("chicken device --as 3", "--as must be one of the players, row, col; got '3'"),
         ("chicken device --as 0", "got '0'"),
         ("signalling device --as 3", "one of the players, student, professor; got '3'"),

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from accord.game.tree import Game
 
 DEVICE = "device"
+MOST_DIGITS = 300
+"""Of a K that fits a float. A longer one is infinity: nobody decides so often."""
 
 
 def parse_k(text: str) -> float:
     """A number of deviations as written: ``0``, ``1``, ..., ``inf``."""
     text = str(text)  # defaults come through here too
-    if text == "inf":
+    if text in ("inf", "infinity", "∞"):
         return math.inf
-    if re.fullmatch("[0-9]{1,9}", text):
-        return int(text)
+    if re.fullmatch("[0-9]+", text):
+        return int(text) if len(text) <= MOST_DIGITS else math.inf
     raise typer.BadParameter(
         f"must be a whole number of deviations, 0 or more, or inf; got {text!r}"
     )
@@ -137,6 +139,8 @@ def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
         from accord.game.library import library_device
 
         return CorrelatedPolicy.from_device(game, library_device(name))
+    if (inside := Path(policy) / "policy.npz").is_file():
+        raise ArgumentError(f"{policy} is the folder of a run; its policy is {inside}")
     return load_policy(policy, game)
 
 

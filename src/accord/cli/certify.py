@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,11 +25,14 @@ from accord.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from accord.equilibrium.certificate import Certificate
+    from accord.equilibrium.certificate import Certificate, Gap
     from accord.game.tree import Game
 
 SHOWN = (0, 1, math.inf)
 """The numbers of deviations certified by default."""
+
+NOISE = 1e-12
+"""Of the payoff range: gaps below are printed as 0. JSON has them as they are."""
 
 
 def certify(
@@ -67,7 +71,12 @@ def certify(
 
 
 def _print(game: Game, certificate: Certificate) -> None:
-    players = [f"player {label}" for label in game.player_labels]
+    from accord.game.labels import player_name
+    from accord.treeplex.form import sequence_form
+
+    spans = sequence_form(game).leaves.payoff_range.tolist()
+    gaps = [_without_noise(gap, spans) for gap in certificate.gaps]
+    players = [player_name(label) for label in game.player_labels]
     print_table(
         ("K", "gap", "relative", "sum", *players),
         [
@@ -78,18 +87,34 @@ def _print(game: Game, certificate: Certificate) -> None:
                 number(gap.sum),
                 *map(number, gap.players),
             )
-            for gap in certificate.gaps
+            for gap in gaps
         ],
     )
-    values = zip(players, certificate.values, strict=True)
+    values = zip(players, map(_denoised, certificate.values, spans), strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
-    for gap in certificate.gaps:
+    for gap in gaps:
         best = max(gap.witnesses, key=lambda witness: witness.gain)
         print_text(f"K = {written_k(gap.k)}: {best}")
-    trigger = certificate.trigger
-    words = f": {trigger.trigger}" if trigger.gap > 0 else ""
-    print_text(f"trigger gap {number(trigger.gap)}{words}")
+    trigger_gap = _denoised(certificate.trigger.gap, max(spans))
+    words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
+    print_text(f"trigger gap {number(trigger_gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     else:
-        print_text(f"NFCE gap {number(certificate.nfce_gap)}")
+        print_text(f"NFCE gap {number(_denoised(certificate.nfce_gap, max(spans)))}")
+
+
+def _denoised(value: float, span: float) -> float:
+    """``value``, or 0 where it is no more than rounding of payoffs in a range of ``span``."""
+    return 0.0 if abs(value) < NOISE * span else value
+
+
+def _without_noise(gap: Gap, spans: list[float]) -> Gap:
+    """``gap`` as a table shows it. Who gains no more than rounding has nothing to deviate for."""
+    players = tuple(map(_denoised, gap.players, spans))
+    witnesses = (
+        witness if gain else replace(witness, gain=gain, first_deviations=())
+        for witness, gain in zip(gap.witnesses, players, strict=True)
+    )
+    relative = _denoised(gap.relative, 1.0)
+    return replace(gap, players=players, relative=relative, witnesses=tuple(witnesses))

@@ -86,7 +86,10 @@ def play(
         accord play kuhn_poker runs/kuhn/policy.npz --obey --plays 100000
     """
     if obey == (as_player is not None):
-        raise typer.BadParameter("say who you are with --as, or let everybody follow with --obey")
+        raise typer.BadParameter(
+            "say who you are with --as, or let everybody follow with --obey"
+            + (", not both" if obey else "")
+        )
     if not obey and (plays is not None or as_json):
         raise typer.BadParameter("--plays and --json go with --obey")
 
@@ -152,12 +155,13 @@ def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int 
     import numpy as np
 
     from accord.equilibrium.mediator import Mediator
+    from accord.game.labels import player_name
     from accord.treeplex.leaves import total_rewards
 
     mediator = Mediator(game, policy, k, seed)
     chance = np.random.default_rng(None if seed is None else [seed, 1])
     print_text(
-        f"{game.name}: you are player {game.player_labels[me]}. Everybody else follows the "
+        f"{game.name}: you are {player_name(game.player_labels[me])}. Everybody else follows the "
         f"mediator.\n{_rule(k)}"
     )
     try:
