@@ -22,6 +22,7 @@ import numpy as np
 
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import BudgetError
+from accord.game.labels import player_name
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Floats, Treeplex
 from accord.treeplex.values import best_response, counterfactual_loss, immediate_loss, joint_reach
@@ -42,9 +43,10 @@ def nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> Floats:
         count = sum(_count_support(plex_part) for plex_part in _rows(form.plexes[i], part))
         if count > limit:
             raise BudgetError(
-                f"the normal-form gap needs every pure policy that may be recommended; for player "
-                f"{policy.game.player_labels[i]} these are {count:.3g} in this policy of mixed "
-                f"components, and at most {limit} are expanded; it is exact for pure components",
+                "the normal-form gap needs every pure policy that may be recommended; for "
+                f"{player_name(policy.game.player_labels[i])} these are {count:.3g} in this policy "
+                f"of mixed components, and at most {limit} are expanded; it is exact for pure "
+                "components",
                 required=int(min(count, 2**63)),
                 available=limit,
             )
