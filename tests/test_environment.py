@@ -453,7 +453,9 @@ def test_what_is_an_environment() -> None:
     assert missing_attributes(SimpleNamespace(name="n", reset=len, step=len, actions=None)) == (
         "players", "payoff_bounds", "turn", "infoset", "actions", "payoffs",
     )  # fmt: skip
-    with pytest.raises(ArgumentError, match="needs a game or an environment; got None"):
+    with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
+        learn("kuhn", 1, episodes=100)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="needs a game or an environment; got None, which la"):
         learn(None, episodes=100)  # type: ignore[call-overload]
 
 

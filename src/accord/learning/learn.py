@@ -25,10 +25,16 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
+from accord.game.checked import checked_game
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
 from accord.learning.black_box import EnvironmentSelfPlay, estimated_values
-from accord.learning.environment import Environment, discover, is_environment
+from accord.learning.environment import (
+    Environment,
+    discover,
+    is_environment,
+    missing_attributes,
+)
 from accord.learning.folder import RunFolder
 from accord.learning.iterates import Iterates
 from accord.learning.run import Checkpoint, Run
@@ -258,7 +264,12 @@ def learn(
         with nullcontext() if files is None else files.held():
             return learning.learn(episodes, files, progress)
     if not is_environment(game_or_env):
-        raise ArgumentError(f"learn() needs a game or an environment; got {game_or_env!r}")
+        if isinstance(game_or_env, (str, os.PathLike)):
+            checked_game(game_or_env)
+        missing = ", ".join(missing_attributes(game_or_env)) or "an instance, not a class"
+        raise ArgumentError(
+            f"learn() needs a game or an environment; got {game_or_env!r}, which lacks {missing}"
+        )
     if folder is not None:
         raise ArgumentError("only a run on a loaded game can be kept in a folder and resumed")
     if game is not None and plexes is not None:

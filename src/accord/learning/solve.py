@@ -20,6 +20,7 @@ from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import ArgumentError
+from accord.game.checked import checked_game
 from accord.game.tree import Game
 from accord.learning.folder import RunFolder
 from accord.learning.iterates import Iterates
@@ -124,8 +125,7 @@ def solve(
         ArgumentError: If an argument is out of range.
         BudgetError: If the rechistories do not fit into memory.
     """
-    if not isinstance(game, Game):
-        raise ArgumentError(f"solve() needs a game; got {game!r}; load_game() finds one by name")
+    checked_game(game)
     if folder is not None and not isinstance(method, str):
         raise ArgumentError("a run with a folder must name its method, so that it can be resumed")
     asked: dict[str, Any] = {
