@@ -25,7 +25,7 @@ from accord.learning.plan import bandit_regret_bound, regret_bound
 from accord.regret.wrhedge import paper_learning_rate
 from accord.report import inspector, plots, summary, tree, words
 from accord.report.compare import compare
-from accord.report.page import json_in_html, run_page
+from accord.report.page import json_in_html, run_page, table
 from accord.report.runs import Point, Run, read_run
 from accord.report.summary import bound_at, summarise
 from accord.treeplex.form import sequence_form
@@ -643,6 +643,40 @@ def test_a_player_without_decisions_and_a_single_action(tmp_path: Path) -> None:
     assert "She never decides." in page
 
 
+@pytest.mark.parametrize(
+    ("name", "longer", "first", "done"),
+    [
+        ("1", ("solve", "--iterations", 90), ("iterations", "60"), "90 iterations, "),
+        ("l1", ("learn", "--episodes", 4000), ("episodes", "2000"), "4,000 episodes, "),
+    ],
+)
+def test_what_was_asked_first_and_what_was_done_in_all(
+    folders: dict[str, Path],
+    tmp_path: Path,
+    name: str,
+    longer: tuple[Any, ...],
+    first: tuple[str, str],
+    done: str,
+) -> None:
+    """A run that was extended keeps the limits of its beginning; they are not those of its end."""
+    shutil.copytree(folders[name], tmp_path / "run")
+    command, *limit = longer
+    run(command, "--resume", tmp_path / "run", *limit)
+    run("report", tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"<dt>asked first: {first[0]}</dt><dd>{first[1]}</dd>" in page
+    assert f"<dt>done in all</dt><dd>{done}" in page
+    assert "<dt>asked: method</dt>" in page  # which cannot change
+
+
+def test_cells_of_stacked_tables_have_the_names_of_their_columns() -> None:
+    rows = [["<th>1</th>", "<td>2</td>"], ["<th>3</th>", '<td class="words" colspan="2">no</td>']]
+    text = table(["K", '<span class="dot"></span>player A&amp;B'], rows, stacked=True)
+    assert '<th data-name="K">1</th><td data-name="player A&amp;B">2</td>' in text
+    assert '<th data-name="K">3</th><td class="words" colspan="2">no</td>' in text
+    assert "data-name" not in table(["K", "player A"], rows)
+
+
 # Comparing
 
 
@@ -687,15 +721,35 @@ def test_equal_methods_are_told_apart() -> None:
         return Run(Path("x"), "solve", asked, {}, {}, game, 1, "rm", policy, (point,))
 
     labels = [g["label"] for g in compare([made(iterations=5), made(iterations=9)])["groups"]]
-    assert labels == ["rm, iterations 5", "rm, iterations 9"]
+    assert labels == ["rm, iterations 5 asked first", "rm, iterations 9 asked first"]
+
+
+def test_a_group_keeps_its_colour(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Learned runs are not in the plot by iterations, solved ones not in that by episodes."""
+    names = ("1", "l1", "inf", "l2")
+    run("report", *(folders[name] for name in names), "--out", tmp_path / "all.html")
+    colours: dict[str, set[str]] = {}
+    for axis in ("iteration", "episodes", "seconds"):
+        root = ET.fromstring((tmp_path / f"all-{axis}.svg").read_text())
+        for element in root.iter("{http://www.w3.org/2000/svg}text"):
+            if (element.text or "").startswith("K = "):
+                found = re.search(r"fill: (#\w+)", element.get("style", ""))
+                assert found is not None
+                colours.setdefault(str(element.text), set()).add(found[1])
+    assert colours == {
+        "K = 1, rm": {plots.SERIES[0]},
+        "K = 1, swrhedge (2 seeds)": {plots.SERIES[1]},
+        "K = ∞, prm+": {plots.SERIES[2]},
+    }
 
 
 def test_bands_span_all_seeds() -> None:
     def points(scale: float) -> list[dict[str, Any]]:
         return [{"iteration": t, "gap": scale / t} for t in (1, 2, 4, 8)]
 
+    runs = [points(1.0), points(4.0), points(2.0)]
     figure = plots.overlay(
-        [{"label": "a", "runs": [points(1.0), points(4.0), points(2.0)]}], "iteration", "gap"
+        [{"label": "a", "runs": runs, "axes": ["iteration"]}], "iteration", "gap"
     )
     assert figure is not None
     axes = figure.axes[0]

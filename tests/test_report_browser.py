@@ -39,6 +39,9 @@ FLAGS = (
     "--window-size=1200,900",
 )
 
+A4_WITHOUT_MARGINS = 687
+"""Pixels: 210 mm less twice 14 mm, at 96 to the inch."""
+
 
 def program(*names: str) -> str | None:
     return next(filter(None, map(shutil.which, names)), None)
@@ -69,6 +72,16 @@ def kuhn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("solve", "kuhn", "--iterations", 40, "--method", "rm", "--out", folder)
     run("report", folder)
     return folder
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4, 6])
+def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report about so many players, with gaps that take many letters."""
+    game = f"random:players={request.param},depth=8,seed=4"
+    folder: Path = tmp_path_factory.mktemp("runs") / "many"
+    run("solve", game, "--iterations", 100, "--out", folder)
+    run("report", folder)
+    return folder / "report.html"
 
 
 @pytest.fixture
@@ -218,6 +231,36 @@ def test_nothing_is_wider_than_the_screen(
         assert plots == [width < 600] * 2
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("width", [360, 390, 800, 1024, 1280])
+def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) -> None:
+    browser = opened(many)
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        hidden = browser.execute_script(
+            "return [...document.querySelectorAll('.scroll:has(table):not(details *)')]"
+            ".map(box => box.scrollWidth - box.clientWidth)"
+        )
+        assert len(hidden) >= 2
+        assert max(hidden) == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_no_table_is_cut_on_paper(opened: Callable[[Path], Any], many: Path) -> None:
+    browser = opened(many)
+    size = {"width": A4_WITHOUT_MARGINS, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        script = "return [document.documentElement.scrollWidth, innerWidth]"
+        page, paper = browser.execute_script(script)
+        assert page <= paper == A4_WITHOUT_MARGINS
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_dark_pages_have_light_ink(opened: Callable[[Path], Any], kuhn: Path) -> None:

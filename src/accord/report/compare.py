@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from accord.report.page import figure, fill_template, table
-from accord.report.runs import Run
+from accord.report.runs import LIMITS, Run
 from accord.report.words import NOTHING, duration, escape, k_key, k_name, number, percent
 from accord.treeplex.form import sequence_form
 
@@ -93,7 +93,7 @@ def comparison_page(comparison: dict[str, Any], pictures: dict[str, str]) -> str
         for row in rows
     ]
     best = _best(rows)
-    body.append(f"<section><h2>All runs</h2>{table(header, cells, best)}</section>")
+    body.append(f"<section><h2>All runs</h2>{table(header, cells, best, stacked=True)}</section>")
     return fill_template(title, "\n".join(body), {})
 
 
@@ -181,5 +181,6 @@ def _joined(fact: dict[str, Any], keys: list[str]) -> str:
         elif key in ("game", "method", "how"):
             parts.append(str(fact[key]))
         else:
-            parts.append(f"{key.replace('_', ' ')} {fact[key]}")
+            when = " asked first" if key in LIMITS else ""
+            parts.append(f"{key.replace('_', ' ')} {fact[key]}{when}")
     return ", ".join(parts)

@@ -7,11 +7,13 @@ one JSON element that the page's script reads and shows as text only.
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
 
+from accord.report.runs import LIMITS
 from accord.report.summary import bound_at
 from accord.report.words import NOTHING, NOTIONS, duration, escape, k_name, number, percent
 
@@ -69,13 +71,24 @@ def json_in_html(data: Any) -> str:
     return text
 
 
-def table(header: list[str], rows: list[list[str]], own: int | None = None) -> str:
-    """A table; cells are HTML already. ``own`` is the row to be stressed."""
+def table(
+    header: list[str], rows: list[list[str]], own: int | None = None, *, stacked: bool = False
+) -> str:
+    """A table; cells are HTML already.
+
+    Args:
+        header: Of the columns.
+        rows: Cells with their tags.
+        own: The row to be stressed.
+        stacked: Too wide for a phone, which shows the cells of a row below each other.
+    """
     left = (
         [cell.startswith(('<td class="left"', "<td class=left")) for cell in rows[0]]
         if rows
         else []
     )
+    if stacked:
+        rows = [[*map(_named, row, header)] for row in rows]
     head = "".join(
         f'<th scope="col"{" class=left" if rank < len(left) and left[rank] else ""}>{cell}</th>'
         for rank, cell in enumerate(header)
@@ -85,7 +98,15 @@ def table(header: list[str], rows: list[list[str]], own: int | None = None) -> s
         for rank, row in enumerate(rows)
     )
     inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="scroll"><table>{inside}</table></div>'
+    kind = " class=stacked" if stacked else ""
+    return f'<div class="scroll"><table{kind}>{inside}</table></div>'
+
+
+def _named(cell: str, column: str) -> str:
+    """A cell with the name of its column; as it is if it spans several."""
+    name = re.sub("<[^>]*>", "", column)
+    spans = "colspan" in cell.partition(">")[0]
+    return cell if spans else f'{cell[:3]} data-name="{name}"{cell[3:]}'
 
 
 def figure(pictures: dict[str, str], name: str, caption: str) -> str:
@@ -222,7 +243,7 @@ def _gaps(summary: dict[str, Any], pictures: dict[str, str]) -> str:
         "<section><h2>Gaps and payoffs</h2>"
         "<p>The most that each player gains, in expectation and in payoff units, if she alone may "
         "disobey up to K recommendations, seeing each before. Exact, for the saved mixture.</p>"
-        f'<div class="columns"><div>{table(header, rows, own)}'
+        f'<div class="columns"><div>{table(header, rows, own, stacked=len(players) > 2)}'
         f'<p class="note">Beside them: {"; ".join(beside)}.</p></div>'
         f"<div>{plot}</div></div>{_payoffs(summary)}</section>"
     )
@@ -382,16 +403,20 @@ def _tree(summary: dict[str, Any], pictures: dict[str, str]) -> str:
 
 def _about(summary: dict[str, Any]) -> str:
     asked = [
-        (name.replace("_", " "), value)
+        (f"asked{' first' if name in LIMITS else ''}: {name.replace('_', ' ')}", value)
         for name, value in summary["asked"].items()
         if value is not None
     ]
+    done = [f"{summary[unit]:,} {unit}" for unit in ("episodes", "iterations") if summary[unit]]
+    if summary["seconds"] is not None:
+        done.append(duration(summary["seconds"]))
     pairs = [
-        *((f"asked: {name}", value) for name, value in asked),
+        *asked,
+        ("done in all", ", ".join(done) or NOTHING),
         ("infosets", ", ".join(f"{n:,}" for n in summary["infosets"])),
         ("nodes", f"{summary['nodes']:,}"),
         ("game digest", summary["digest"]),
-        ("versions", ", ".join(f"{name} {value}" for name, value in summary["versions"].items())),
+        ("begun with", ", ".join(f"{name} {value}" for name, value in summary["versions"].items())),
     ]
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)
     return f'<section><h2>About this run</h2><dl class="pairs">{rows}</dl></section>'

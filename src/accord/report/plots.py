@@ -164,14 +164,19 @@ def overlay(
 ) -> Figure | None:
     """Runs side by side: one curve per group, with a band where a group has several runs.
 
+    A group's place among all of them is its colour, so that it has the same one on every axis.
+
     Args:
-        groups: ``{label, runs}``, each run a list of points as in a summary's record.
+        groups: ``{label, runs, axes}``, each run a list of points as in a summary's record; a group
+            is drawn if ``x`` is one of its axes.
         x: ``"iteration"``, ``"episodes"`` or ``"seconds"``.
         y: ``"gap"`` or ``"relative"``.
         narrow: For phones.
     """
     curves = []
     for rank, group in enumerate(groups):
+        if x not in group["axes"]:
+            continue
         runs = [
             [(p[x], p[y]) for p in run if p[x] is not None and p[x] > 0 and p[y] > FLOOR]
             for run in group["runs"]

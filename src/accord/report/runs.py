@@ -20,6 +20,9 @@ from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.treeplex.form import sequence_form
 
+LIMITS = ("iterations", "episodes", "target_gap", "seconds")
+"""What a run is asked first and may be asked anew when it is resumed; only the first is kept."""
+
 LARGEST_WORK = 1e10
 """Cells times components that a report may add up for one K: well under a minute."""
 

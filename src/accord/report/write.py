@@ -63,7 +63,7 @@ def write_comparison(folders: list[Path], out: Path, game: str | None = None) ->
     inline: dict[str, str] = {}
     content: dict[str, bytes] = {}
     for x in comparison["axes"]:
-        groups = [group for group in comparison["groups"] if x in group["axes"]]
+        groups = comparison["groups"]
         wide = plots.overlay(groups, x, comparison["unit"])
         narrow = plots.overlay(groups, x, comparison["unit"], narrow=True)
         if wide is not None and narrow is not None:
