@@ -1,7 +1,8 @@
-"""Hypothesis strategies: small random games of every shape."""
+"""Hypothesis strategies and seeds: small random games of every shape."""
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from accord.game.library import random_game
@@ -30,3 +31,19 @@ def games(
         rewards=draw(st.sampled_from([0.0, 0.5])) if rewards else 0.0,
         levels=draw(st.sampled_from([1, 2, 3, 9, 1001])),
     )
+
+
+def random_pomg(seed: int, *, players: int = 2, states: int = 3, horizon: int = 3) -> dict:
+    """Tables of a POMG that is no tree: states recur, and players see only parts of them."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, players).tolist()
+    transition = rng.dirichlet(np.ones(states), (horizon, states, *sizes))
+    transition[rng.random(transition.shape) < 0.3] = 0.0
+    transition[..., 0] += transition.sum(axis=-1) == 0
+    transition /= transition.sum(axis=-1, keepdims=True)
+    return {
+        "initial": rng.dirichlet(np.ones(states)),
+        "transition": transition,
+        "reward": rng.normal(size=(players, horizon, states, *sizes)),
+        "emission": rng.integers(0, 2, (players, states)),
+    }

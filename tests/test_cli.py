@@ -408,6 +408,30 @@ def test_convert_games(tmp_path: Path) -> None:
     assert accord.load_game(second).digest == accord.load_game(first).digest
 
 
+def test_a_run_of_a_game_is_a_run_of_its_file(tmp_path: Path) -> None:
+    """Of a library game by the file it was converted to, of a built one by the file written."""
+    file, folder = tmp_path / "signalling.efg", tmp_path / "signalling"
+    run("solve", "signalling", "-k", 1, "--iterations", 50, "--out", folder)
+    run("convert", "signalling", file)
+    by_name, by_file = (
+        run_json("certify", game, folder / "policy.npz", "-k", 1) for game in ("signalling", file)
+    )
+    assert by_file["gaps"] == by_name["gaps"]
+
+    b = accord.GameBuilder("built", players=["a", "b"])
+    b.move(player="a", actions="l r")
+    b.chance({"x": 0.3, "y": 0.7}, "l")
+    b.move("r", "l x", "l y", player="b", infoset="b", actions="l r")
+    b.reward("l", 1, 0)
+    for end in ("r l", "r r", "l x l", "l x r", "l y l", "l y r"):
+        b.payoff(end, len(end), end.count("l"))
+    game = b.build()
+    accord.solve(game, k=1, iterations=50, folder=tmp_path / "built")
+    accord.write_efg(game, tmp_path / "built.efg")
+    run("report", tmp_path / "built", "--game", tmp_path / "built.efg")
+    assert (tmp_path / "built" / "report.html").exists()
+
+
 def test_convert_policies(solved: Path, tmp_path: Path) -> None:
     as_json, as_npz = tmp_path / "policy.json", tmp_path / "policy.npz"
     run("convert", solved / "policy.npz", as_json, "--game", "kuhn")

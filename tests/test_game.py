@@ -1,12 +1,15 @@
-"""What a game is, what is refused, and how infosets are numbered."""
+"""What a game is, what is refused, and how nodes and infosets are numbered."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.labels import NumberedActions, NumberedLabels
@@ -43,7 +46,7 @@ def test_a_game_keeps_what_it_was_given():
     assert repr(game) == "Game('small', players=2, infosets=2/0, terminals=4)"
     assert (game.n_players, game.n_nodes, game.n_terminals) == (2, 7, 4)
     assert game.player_labels == ("a", "b")
-    assert game.chance_prob.tolist() == [1, 0.25, 0.75, 1, 1, 1, 1]
+    assert game.chance_prob.tolist() == [1, 0.25, 1, 1, 0.75, 1, 1]
     assert game.reward.tolist() == SMALL["reward"]
     assert game.infoset_labels[0][1] == "1"
     assert game.action_labels[0][1] == ("0", "1")
@@ -69,7 +72,7 @@ def test_histories_are_written_in_labels():
         infoset_labels=[["dry", "wet"], []],
         action_labels=[[("stay", "go"), ("swim", "sink")], []],
     )
-    assert [game.history(node) for node in (0, 2, 4, 5)] == [
+    assert [game.history(node) for node in (0, 4, 3, 5)] == [
         (), ("sun",), ("rain", "sink"), ("sun", "stay"),
     ]  # fmt: skip
 
@@ -246,27 +249,54 @@ def test_the_numbers_of_infosets_come_from_the_tree(game):
 
 @settings(derandomize=True, deadline=None)
 @given(games())
-def test_how_the_caller_numbers_infosets_does_not_matter(game):
-    """Infosets renumbered backwards, with their labels, give the same game."""
-    flip = [np.arange(size)[::-1] for size in game.n_infosets]
-    infoset = game.infoset.copy()
-    for i, order in enumerate(flip):
-        mine = game.player == i
-        infoset[mine] = order[infoset[mine]]
+def test_nodes_are_in_prefix_order(game):
+    """A walk that goes down before it goes on meets them in the order of their numbers."""
+    below = [[] for _ in range(game.n_nodes)]
+    for node in range(1, game.n_nodes):
+        below[game.parent[node]].append((int(game.action[node]), node))
+    met, ahead = [], [0]
+    while ahead:
+        met.append(ahead.pop())
+        ahead.extend(node for _, node in sorted(below[met[-1]], reverse=True))
+    assert met == list(range(game.n_nodes))
+
+
+@settings(derandomize=True, deadline=None)
+@given(games(), st.integers(0, 2**32 - 1))
+def test_how_the_caller_numbers_things_does_not_matter(game, seed):
+    """Nodes, infosets and rows of labels in any order that is allowed give the same game."""
+    rng = np.random.default_rng(seed)
+    order = [0]  # a parent before its children, no more
+    ready = np.flatnonzero(game.parent == 0).tolist()
+    while ready:
+        order.append(ready.pop(int(rng.integers(len(ready)))))
+        ready += np.flatnonzero(game.parent == order[-1]).tolist()
+    number = np.argsort(order)
+    infoset, orders = game.infoset.copy(), []
+    for i, size in enumerate([*game.n_infosets, len(game.chance_labels)]):
+        mine = game.player == (i if i < game.n_players else CHANCE)
+        orders.append(rng.permutation(size))
+        infoset[mine] = np.argsort(orders[-1])[infoset[mine]]
+    rows = orders.pop()
+    rewards = rng.permutation(len(game.reward_node))
     again = Game.from_arrays(
         n_players=game.n_players,
-        player=game.player,
-        parent=game.parent,
-        action=game.action,
-        infoset=infoset,
-        chance_prob=game.chance_prob,
-        reward_node=game.reward_node[::-1],
-        reward=game.reward[::-1],
-        infoset_labels=[labels[::-1] for labels in game.infoset_labels],
-        action_labels=[labels[::-1] for labels in game.action_labels],
-        chance_labels=game.chance_labels,
+        player=game.player[order],
+        parent=[NO_NODE, *number[game.parent[order[1:]]]],
+        action=game.action[order],
+        infoset=infoset[order],
+        chance_prob=game.chance_prob[order],
+        reward_node=number[game.reward_node[rewards]],
+        reward=game.reward[rewards],
+        infoset_labels=[[game.infoset_labels[i][x] for x in by] for i, by in enumerate(orders)],
+        action_labels=[[game.action_labels[i][x] for x in by] for i, by in enumerate(orders)],
+        chance_labels=[game.chance_labels[row] for row in rows],
     )
     assert again.digest == game.digest
+    for field in ("parent", "infoset", "chance_prob", "reward_node", "reward"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(game, field))
+    for field in ("infoset_labels", "action_labels", "chance_labels"):
+        assert getattr(again, field) == getattr(game, field)
 
 
 def test_digests_tell_games_apart():
@@ -282,6 +312,65 @@ def test_digests_tell_games_apart():
     ]
     assert games[0].digest == games[1].digest
     assert len({game.digest for game in games[1:]}) == 7
+
+
+def test_digests_do_not_tell_apart_what_is_the_same():
+    early = build(reward_node=[0, 1, 3, 4, 5, 6], reward=[[4, 0], [-1, 0], *SMALL["reward"]])
+    late = build(reward_node=[6, 5, 4, 3], reward=[[4, 2], [6, 0], [3, 1], [4, 0]])
+    assert early.digest == late.digest != build().digest
+    numbers = {"chance_labels": [("0", "1")], **changed("infoset", 0, 0)}
+    names = {"infoset_labels": [("0", "1"), ()], "action_labels": [[("0", "1")] * 2, []]}
+    assert build(**numbers, **names).digest == build().digest
+    assert build(**changed("reward", 0, [1, -0.0])).digest == build().digest
+    terminal = {"reward_node": [3], "reward": [[1, 0]]}
+    assert build(**terminal).digest == build(reward=[[1, 0], [0, 0], [0, 0], [0, 0]]).digest
+
+
+def test_equal_rows_of_chance_labels_are_one_and_the_others_are_left_out():
+    game = Game.from_arrays(
+        n_players=1,
+        player=[0, CHANCE, CHANCE, CHANCE, *[TERMINAL] * 6],
+        parent=[NO_NODE, 0, 0, 0, 1, 1, 2, 2, 3, 3],
+        action=[0, 0, 1, 2, 0, 1, 0, 1, 0, 1],
+        infoset=[0, 2, NO_INFOSET, 1, *[NO_INFOSET] * 6],
+        chance_prob=[1, 1, 1, 1, *[0.5] * 6],
+        reward_node=[],
+        reward=[],
+        chance_labels=[("never", "used"), ("l", "r"), ("l", "r")],
+    )
+    assert game.chance_labels == (("l", "r"), ("0", "1"))
+    assert game.infoset[game.player == CHANCE].tolist() == [0, 1, 0]
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6), st.floats(-4e-10, 4e-10))
+@example([1.0, 3.0, 9.0, 4.0], 0.0)
+def test_probabilities_sum_to_one_up_to_their_own_rounding(weights, off):
+    """Some reals that round to them do; if none did, they have been divided by their exact sum."""
+    given = [w / sum(weights) * (1.0 + off) for w in weights]
+    n = len(given)
+    game = Game.from_arrays(
+        n_players=1,
+        player=[0, CHANCE, *[TERMINAL] * n],
+        parent=[NO_NODE, 0, *[1] * n],
+        action=[0, 0, *range(n)],
+        infoset=[0, *[NO_INFOSET] * (n + 1)],
+        chance_prob=[1, 1, *given],
+        reward_node=[],
+        reward=[],
+    )
+    probs = game.chance_prob[2:].tolist()
+    assert sums_to_one(probs)
+    total = sum(map(Fraction, given))
+    wanted = given if sums_to_one(given) else [float(Fraction(p) / total) for p in given]
+    assert probs == wanted
+
+
+def sums_to_one(probs: list[float]) -> bool:
+    missing = 1 - sum(map(Fraction, probs))
+    up = sum(Fraction(math.nextafter(p, 2.0)) - Fraction(p) for p in probs) / 2
+    down = sum(Fraction(p) - Fraction(math.nextafter(p, 0.0)) for p in probs) / 2
+    return -down < missing < up
 
 
 def test_labels_that_are_numbers_are_made_when_asked_for():

@@ -11,22 +11,7 @@ import pytest
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.pomg import POMG
 from accord.game.tree import CHANCE, TERMINAL, Game
-
-
-def random_pomg(seed: int, *, players: int = 2, states: int = 3, horizon: int = 3) -> dict:
-    """Tables of a POMG that is no tree: states recur, and players see only parts of them."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 4, players).tolist()
-    transition = rng.dirichlet(np.ones(states), (horizon, states, *sizes))
-    transition[rng.random(transition.shape) < 0.3] = 0.0
-    transition[..., 0] += transition.sum(axis=-1) == 0
-    transition /= transition.sum(axis=-1, keepdims=True)
-    return {
-        "initial": rng.dirichlet(np.ones(states)),
-        "transition": transition,
-        "reward": rng.normal(size=(players, horizon, states, *sizes)),
-        "emission": rng.integers(0, 2, (players, states)),
-    }
+from strategies import random_pomg
 
 
 @cache

@@ -27,8 +27,8 @@ from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
 from accord.errors import GameError
+from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
-from accord.game.validate import CHANCE_TOLERANCE
 
 Labels = str | Sequence[object]
 """Labels in a row: a string that is split at blanks, or a sequence whose items are the labels."""

@@ -6,7 +6,7 @@ so that no Python object per infoset is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -36,6 +36,9 @@ class NumberedLabels(Sequence[str]):
             return NumberedLabels(self.numbers[index])
         return str(self.numbers[index])
 
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self.numbers.tolist())
+
 
 class NumberedActions(Sequence[tuple[str, ...]]):
     """The actions of entry ``x`` are ``("0", "1", ...)``, as many as ``numbers[x]``."""
@@ -54,3 +57,7 @@ class NumberedActions(Sequence[tuple[str, ...]]):
         if isinstance(index, slice):
             return NumberedActions(self.numbers[index])
         return tuple(map(str, range(self.numbers[index])))
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        rows = {n: tuple(map(str, range(n))) for n in np.unique(self.numbers).tolist()}
+        return map(rows.__getitem__, self.numbers.tolist())

@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike
 
 from accord.errors import GameError
 from accord.game.builder import GameBuilder
+from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
-from accord.game.validate import CHANCE_TOLERANCE
 
 State = Hashable
 History = tuple[str, ...]

@@ -7,11 +7,12 @@ from the root to a terminal; its payoff is the sum of the rewards on the way. A 
 a sequence of hidden moves, so the paper's partially observable Markov games are games of this form
 (``game/pomg.py``).
 
-Nodes are numbered so that a parent comes before its children; node 0 is the root. Infosets are
-numbered per player, layer by layer: first by how many decisions the player has made before, then by
-the infoset and action that lead to them. So parents come before children here too, the infosets
-that follow one (infoset, action) pair stand together, and every array of the package indexed by
-infosets is indexed by this number.
+Nodes are numbered in prefix order: a node, then all below its first action, then all below its
+second, and so on; node 0 is the root. Infosets are numbered per player, layer by layer: first by
+how many decisions the player has made before, then by the infoset and action that lead to them,
+then by their first node. So parents come before children, the infosets that follow one (infoset,
+action) pair stand together, and every array of the package indexed by infosets is indexed by this
+number. How a game was made leaves no trace in these numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accord.game.labels import NumberedActions, NumberedLabels
+from accord._jit import jit
 
 CHANCE = -1
 TERMINAL = -2
@@ -58,7 +59,7 @@ class Game:
     parent_action: tuple[Ints, ...]  # per player [n_infosets] what she did there, or 0
     infoset_labels: tuple[Sequence[str], ...]  # per player [n_infosets], unique
     action_labels: tuple[Sequence[tuple[str, ...]], ...]  # per player [n_infosets][n_actions]
-    chance_labels: Sequence[tuple[str, ...]]  # labels of chance outcomes; infoset points here
+    chance_labels: Sequence[tuple[str, ...]]  # of outcomes, no row twice; infoset points here
     source: str | None = None  # what loads it again, if its name does not
 
     @classmethod
@@ -81,6 +82,8 @@ class Game:
     ) -> Game:
         """Build a game from arrays, with no Python object per node.
 
+        The game has its nodes in prefix order, whatever their order here.
+
         Args:
             n_players: Number of players, at least 1.
             player: ``[n_nodes]`` who moves: ``0..n_players-1``, ``CHANCE`` or ``TERMINAL``.
@@ -88,9 +91,10 @@ class Game:
             action: ``[n_nodes]`` index of the parent's action that leads here; siblings have
                 ``0..n-1`` in any order. Ignored at the root.
             infoset: ``[n_nodes]`` infoset of the player who moves, numbered ``0..`` per player in
-                any order. At chance nodes a row of ``chance_labels`` or ``NO_INFOSET``.
+                any order. At chance nodes a row of ``chance_labels``, or ``NO_INFOSET``, which
+                stands for the numbers of the outcomes.
             chance_prob: ``[n_nodes]`` probability of the outcome that leads here. Read below chance
-                nodes only.
+                nodes only. If they miss one by more than rounding, they are divided by their sum.
             reward_node: ``[n_rewards]`` nodes that carry rewards; repeated ones add up.
             reward: ``[n_rewards, n_players]``.
             name: How the game is called in files and reports.
@@ -140,24 +144,22 @@ class Game:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the tree, its payoffs, and the labels of infosets and actions.
+        """SHA-256 of the tree, the payoffs of plays, and the labels of infosets and actions.
 
-        Equal digests mean the same game, and policies that fit one fit the other.
+        Equal digests mean the same game, and policies that fit one fit the other. Where on its way
+        a play is paid makes no difference.
         """
         digest = hashlib.sha256(b"accord-game-1")
+        ends = np.flatnonzero(self.player == TERMINAL).astype(np.int32)
         arrays: tuple[NDArray[Any], ...] = (
             self.player, self.parent, self.action, self.infoset,
-            self.chance_prob, self.reward_node, self.reward,
+            self.chance_prob, ends, total_rewards(self, ends) + 0.0,  # no negative zero
         )  # fmt: skip
         for array in arrays:
             digest.update(str(array.shape).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         for labels in (*self.infoset_labels, *self.action_labels):
-            if isinstance(labels, (NumberedLabels, NumberedActions)):
-                digest.update(b"numbered")
-                digest.update(np.ascontiguousarray(labels.numbers, np.int64).tobytes())
-            else:
-                digest.update(repr(tuple(labels)).encode())
+            digest.update(repr(tuple(labels)).encode())
         return digest.hexdigest()
 
     def history(self, node: int) -> tuple[str, ...]:
@@ -170,11 +172,7 @@ class Game:
 
     def _moves(self, node: int) -> Sequence[str]:
         player, x = int(self.player[node]), int(self.infoset[node])
-        if player != CHANCE:
-            return self.action_labels[player][x]
-        if x != NO_INFOSET:
-            return self.chance_labels[x]
-        return tuple(map(str, range(int(np.count_nonzero(self.parent == node)))))
+        return self.chance_labels[x] if player == CHANCE else self.action_labels[player][x]
 
     def __repr__(self) -> str:
         infosets = "/".join(map(str, self.n_infosets))
@@ -182,3 +180,24 @@ class Game:
             f"Game({self.name!r}, players={self.n_players}, infosets={infosets}, "
             f"terminals={self.n_terminals})"
         )
+
+
+def total_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Floats:
+    """``[len(nodes), n_players]`` what a play has paid at each of the ``nodes``, from the root on.
+
+    At terminals these are the payoffs.
+    """
+    total = np.zeros((game.n_nodes, game.n_players))
+    total[game.reward_node] = game.reward
+    if (game.player[game.reward_node] != TERMINAL).any():
+        _add_down(game.parent, total)
+    rows: Floats = total[nodes]
+    return rows
+
+
+@jit
+def _add_down(parent: Any, value: Any) -> None:
+    """Replace each node's row by the sum of the rows from the root to it."""
+    for node in range(1, len(parent)):
+        for i in range(value.shape[1]):
+            value[node, i] += value[parent[node], i]

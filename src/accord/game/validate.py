@@ -1,4 +1,4 @@
-"""What must hold of a game, checked always, and the canonical numbering of infosets.
+"""What must hold of a game, checked always, and the canonical numbering of nodes and infosets.
 
 Array programs come first: every check is one pass over flat arrays. Only when one fails is the
 offending node looked up and described in labels.
@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from accord._jit import jit
 from accord.errors import GameError, ImperfectRecallError
+from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
 from accord.game.labels import NumberedActions, NumberedLabels
+from accord.game.prefix_order import prefix_numbers
 from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Game, Ints
-
-CHANCE_TOLERANCE = 1e-9
-"""How far the probabilities of one chance node may be from one before the game is refused."""
 
 MAX_NODES = 2**31 - 2
 
@@ -50,7 +49,7 @@ def validated(
     action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None,
     chance_labels: Sequence[tuple[str, ...]] | None,
 ) -> Game:
-    """Check everything, renumber infosets layer by layer, and return the game."""
+    """Check everything, put nodes in prefix order and infosets in layers, and return the game."""
     if not 1 <= n_players <= 127:
         raise GameError(f"a game must have 1 to 127 players; got {n_players}")
     players = tuple(map(str, player_labels or range(1, n_players + 1)))
@@ -75,13 +74,25 @@ def validated(
             "range or taken twice"
         )
     _check_moves(who, n_children)
-    _check_chance(who, above, prob, n_children)
+    normalise_chance(who, above, prob, n_children)
     rewards, reward_nodes = _sum_rewards(reward_node, reward, size, players)
-    if not (who >= 0).any():
-        raise GameError("a game must have at least one decision; every node is chance or terminal")
+    _check_decisions(who, x_of, players)
     x_of[who == TERMINAL] = NO_INFOSET
-    chance_rows = tuple(tuple(row) for row in chance_labels or ())
-    _check_chance_labels(who, x_of, n_children, chance_rows)
+    chance_rows = [tuple(row) for row in chance_labels or ()]
+    check_chance_labels(who, x_of, n_children, chance_rows)
+
+    number = prefix_numbers(above, move, n_children)
+    if number is not None:
+        order = np.empty_like(number)
+        order[number] = np.arange(size, dtype=np.int32)
+        who, move, x_of = who[order], move[order], x_of[order]
+        prob, n_children, above = prob[order], n_children[order], above[order]
+        above[1:] = number[above[1:]]
+        reward_nodes = number[reward_nodes]
+        by_node = np.argsort(reward_nodes)
+        rewards, reward_nodes = rewards[by_node], reward_nodes[by_node]
+        del number, order, by_node  # large games need the memory below
+    outcomes = number_chance_labels(who, x_of, n_children, chance_rows)
 
     tree = _Tree(above, move, x_of, n_children)
     last = own_moves(who, above, n_players)
@@ -111,7 +122,7 @@ def validated(
         parent_action=tuple(f.parent_action for f in facts),
         infoset_labels=tuple(f.labels for f in facts),
         action_labels=tuple(f.actions for f in facts),
-        chance_labels=chance_rows,
+        chance_labels=outcomes,
     )
 
 
@@ -128,7 +139,7 @@ class _Infosets:
     ) -> None:
         """``previous`` is the node after her previous decision, ``texts`` labels and actions."""
         x = tree.infoset[nodes]
-        size = _checked_numbers(x, nodes, player)
+        size = _checked_size(x, player)
         first = np.empty(size, np.int32)  # the first node of each infoset
         first[x[::-1]] = nodes[::-1]
         labels = _checked_labels(texts[0], size, player)
@@ -244,38 +255,14 @@ def _check_moves(player: NDArray[np.int8], n_children: Ints) -> None:
         raise GameError(f"a {kind} node must have at least one child; node {bad[0]} has none")
 
 
-def _check_chance(player: NDArray[np.int8], parent: Ints, prob: Floats, n_children: Ints) -> None:
-    """Check the probabilities of chance nodes, and set those that no chance move has to one."""
-    total = np.zeros(len(player))
-    if (bad := _sum_chance(player, parent, prob, total)) != NO_NODE:
+def _check_decisions(player: NDArray[np.int8], infoset: Ints, players: tuple[str, ...]) -> None:
+    decides = player >= 0
+    if not decides.any():
+        raise GameError("a game must have at least one decision; every node is chance or terminal")
+    if (bad := np.flatnonzero(decides & (infoset < 0))).size:
         raise GameError(
-            "a chance outcome must have positive probability; the one from node "
-            f"{parent[bad]} to node {bad} has {prob[bad]}; leave out what cannot happen"
-        )
-    chance = np.flatnonzero(player == CHANCE)
-    if (off := chance[np.abs(total[chance] - 1.0) > CHANCE_TOLERANCE]).size:
-        raise GameError(
-            "the probabilities of a chance node must sum to one; the "
-            f"{n_children[off[0]]} outcomes of node {off[0]} sum to {float(total[off[0]])}"
-        )
-
-
-def _check_chance_labels(
-    player: NDArray[np.int8], infoset: Ints, n_children: Ints, rows: Sequence[tuple[str, ...]]
-) -> None:
-    at = np.flatnonzero((player == CHANCE) & (infoset != NO_INFOSET))
-    sizes = np.array([len(row) for row in rows], np.int64)
-    out = (infoset[at] < 0) | (infoset[at] >= len(rows))
-    if out.any():
-        node = at[int(out.argmax())]
-        raise GameError(
-            f"a chance node's infoset must be a row of chance_labels or {NO_INFOSET}; node {node} "
-            f"has {infoset[node]} and there are {len(rows)} rows"
-        )
-    if (bad := np.flatnonzero(sizes[infoset[at]] != n_children[at])).size:
-        node = at[bad[0]]
-        raise GameError(
-            f"chance node {node} has {n_children[node]} outcomes but {sizes[infoset[node]]} labels"
+            "every decision node must be in an infoset numbered 0 or more; node "
+            f"{bad[0]} of player {players[player[bad[0]]]} is in {infoset[bad[0]]}"
         )
 
 
@@ -305,15 +292,10 @@ def _sum_rewards(
     return what, where.astype(np.int32)
 
 
-def _checked_numbers(x: Ints, nodes: Ints, player: str) -> int:
+def _checked_size(x: Ints, player: str) -> int:
     """How many infosets there are, if their numbers ``x`` are 0, 1, ... without holes."""
     if not len(x):
         return 0
-    if x.min() < 0:
-        raise GameError(
-            "every decision node must be in an infoset numbered 0 or more; node "
-            f"{nodes[int(x.argmin())]} of player {player} is in {x.min()}"
-        )
     size = int(x.max()) + 1
     if size > len(x) or not np.bincount(x, minlength=size).all():
         used = np.unique(x)
@@ -399,23 +381,6 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
         layers[start:end] = layer
         start = end
     return layers
-
-
-@jit
-def _sum_chance(player: Any, parent: Any, prob: Any, total: Any) -> int:
-    """Add up the outcomes of chance nodes in ``total``, and set ``prob`` to one elsewhere.
-
-    Returns the first node whose probability is not positive, or NO_NODE.
-    """
-    prob[0] = 1.0
-    for node in range(1, len(player)):
-        if player[parent[node]] != CHANCE:
-            prob[node] = 1.0
-        elif 0.0 < prob[node] < np.inf:
-            total[parent[node]] += prob[node]
-        else:
-            return node
-    return NO_NODE
 
 
 @jit

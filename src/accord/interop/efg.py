@@ -25,11 +25,12 @@ What becomes of a file that :func:`read_efg` reads:
   column, and a game without perfect recall with :class:`~accord.errors.ImperfectRecallError`.
 
 What :func:`write_efg` writes, OpenSpiel and Gambit read: every description is given in full,
-payoffs stand at terminals only, probabilities sum to exactly one. Reading it gives the game again,
-with the same digest if its nodes were in prefix order, it had rewards at all terminals and nowhere
-else, all labels, those of chance too, were given, and the probabilities missed one by no more than
-their own rounding. Two labels fare badly: OpenSpiel does not know ``\"``, and one that ends in a
-backslash gets a space after it, because the format has no way to write it.
+payoffs stand at terminals only, probabilities sum to exactly one. Reading it gives the same game:
+its digest, the numbers of its nodes and infosets, and all labels, so that policies of one are
+policies of the other. Some labels fare badly: OpenSpiel does not know ``\"``; one that ends in a
+backslash gets a space after it, because the format has no way to write it; half a surrogate pair is
+spelled out; and empty or repeated ones become what is said above. If that happens to an infoset or
+an action, it is another game.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import ParseError
+from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
-from accord.game.validate import CHANCE_TOLERANCE
 from accord.interop.efg_tokens import (
     IS_END,
     IS_TEXT,

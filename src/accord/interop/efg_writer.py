@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from accord.errors import GameError
-from accord.game.tree import CHANCE, NO_INFOSET, TERMINAL, Floats, Game
+from accord.game.tree import CHANCE, TERMINAL, Floats, Game, total_rewards
 from accord.interop.efg_tokens import distinct
 
 _LARGEST_DENOMINATOR = 10**9
@@ -48,24 +48,17 @@ def format_efg(game: Game) -> str:
         GameError: If the rewards along a play add up to more than a double can hold.
     """
     payoffs = _payoffs(game)
-    by_parent = np.lexsort((game.action, game.parent))[1:]  # without the root, which has no parent
-    start = np.searchsorted(game.parent[by_parent], np.arange(game.n_nodes + 1)).tolist()
-    children = by_parent.tolist()
-    player, infoset = game.player.tolist(), game.infoset.tolist()
+    children = np.argsort(game.parent, kind="stable")[1:]  # without the root, which has no parent
+    start = np.searchsorted(game.parent[children], np.arange(game.n_nodes + 1)).tolist()
     decisions: dict[tuple[int, int], str] = {}
     events: dict[tuple[int, tuple[float, ...]], str] = {}
     outcomes: dict[bytes, str] = {}
-    rows = {NO_INFOSET}  # of chance_labels that have become an event, which has their number
+    rows: set[int] = set()  # of chance_labels that have become an event, which has their number
     spare = len(game.chance_labels)  # more events, with other probabilities, are numbered from here
 
     players = " ".join(map(_quoted, game.player_labels))
     lines = [f"EFG 2 R {_quoted(game.name)} {{ {players} }}", '""', ""]
-    open_nodes = [0]
-    while open_nodes:
-        node = open_nodes.pop()
-        i, x = player[node], infoset[node]
-        below = children[start[node] : start[node + 1]]
-        open_nodes.extend(reversed(below))
+    for node, (i, x) in enumerate(zip(game.player.tolist(), game.infoset.tolist(), strict=True)):
         if i == TERMINAL:
             pays = payoffs[node].tobytes()
             if pays not in outcomes:
@@ -73,6 +66,7 @@ def format_efg(game: Game) -> str:
                 outcomes[pays] = f't "" {len(outcomes) + 1} "" {{ {numbers} }}'
             lines.append(outcomes[pays])
         elif i == CHANCE:
+            below = children[start[node] : start[node + 1]]
             probs = tuple(game.chance_prob[below].tolist())
             if (x, probs) not in events:
                 spare += x in rows
@@ -93,22 +87,14 @@ def _decision(game: Game, player: int, x: int) -> str:
 
 
 def _event(game: Game, row: int, number: int, probs: tuple[float, ...]) -> str:
-    if row == NO_INFOSET:
-        labels = tuple(map(str, range(len(probs))))
-    else:
-        labels = distinct(game.chance_labels[row])  # OpenSpiel takes equal labels for one outcome
+    labels = distinct(game.chance_labels[row])  # OpenSpiel takes equal labels for one outcome
     outcomes = zip(map(_quoted, labels), _exact_probabilities(probs), strict=True)
     return f'c "" {number} "" {{ {" ".join(f"{label} {p}" for label, p in outcomes)} }} 0'
 
 
 def _payoffs(game: Game) -> Floats:
     """``[n_nodes, n_players]`` what a play has paid on reaching each node."""
-    total = np.zeros((game.n_nodes, game.n_players))
-    total[game.reward_node] = game.reward
-    if (game.player[game.reward_node] != TERMINAL).any():
-        with np.errstate(over="ignore", invalid="ignore"):
-            for node, above in enumerate(game.parent[1:].tolist(), 1):
-                total[node] += total[above]
+    total = total_rewards(game, np.arange(game.n_nodes))
     if not np.isfinite(total).all():
         node = int(np.argwhere(~np.isfinite(total))[0][0])
         raise GameError(
@@ -139,8 +125,8 @@ def _number(value: float) -> str:
 def _exact_probabilities(probs: tuple[float, ...]) -> tuple[str, ...]:
     """Numbers that sum to exactly one and read as the same doubles.
 
-    If there are none, because the doubles miss one by more than rounding, those of the doubles
-    divided by their sum.
+    Those of a game do (``game/chance.py``), unless by a hair; then those of the doubles divided by
+    their sum.
     """
     simple = _as_rationals(probs)
     if simple is not None:
@@ -179,7 +165,7 @@ def _simple_rational(value: float) -> Fraction | None:
 
 def _as_decimals(probs: Sequence[float]) -> tuple[str, ...] | None:
     """The shortest decimals, with the last digits shifted as far as rounding lets them."""
-    digits = 2 + max(len(format(Decimal(repr(p)), "f").partition(".")[2]) for p in probs)
+    digits = 4 + max(len(format(Decimal(repr(p)), "f").partition(".")[2]) for p in probs)
     one = 10**digits
     units = [int(Fraction(repr(p)) * one) for p in probs]
     missing = one - sum(units)

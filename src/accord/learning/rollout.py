@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from accord._jit import jit
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError
-from accord.game.tree import CHANCE, TERMINAL
+from accord.game.tree import CHANCE, TERMINAL, total_rewards
 from accord.learning.simulator import draw_outcome, simulator
 from accord.treeplex.form import sequence_form
-from accord.treeplex.leaves import total_rewards
 from accord.treeplex.treeplex import Floats
 
 CHUNK = 1 << 16

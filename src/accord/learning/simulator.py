@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._jit import jit
-from accord.game.tree import CHANCE, TERMINAL, Game
+from accord.game.tree import CHANCE, TERMINAL, Game, total_rewards
 from accord.learning.layout import aligned_empty
-from accord.treeplex.leaves import total_rewards
 from accord.treeplex.treeplex import Floats
 
 NODE = np.dtype(

@@ -24,9 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._jit import jit
-from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game
+from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game, total_rewards
 from accord.game.validate import own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
+
+__all__ = ["LeafArrays", "LeafTable", "leaf_table", "total_rewards"]
 
 
 class LeafArrays(NamedTuple):
@@ -114,15 +116,6 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     return LeafTable(seqs, prob, payoff, best, worst, first_reach)
 
 
-def total_rewards(game: Game, ends: NDArray[np.int64]) -> Floats:
-    """The payoffs of each terminal: rewards summed from the root."""
-    total = np.zeros((game.n_nodes, game.n_players))
-    total[game.reward_node] = game.reward
-    if (game.player[game.reward_node] != TERMINAL).any():
-        _add_down(game.parent, total)
-    return total[ends]
-
-
 def _merge(
     seqs: Ints, prob: Floats, payoff: Floats, sizes: list[int]
 ) -> tuple[Ints, Floats, Floats]:
@@ -154,14 +147,6 @@ def _multiply_down(parent: Any, value: Any) -> None:
     """Replace each node's value by the product of the values from the root to it."""
     for node in range(1, len(parent)):
         value[node] *= value[parent[node]]
-
-
-@jit
-def _add_down(parent: Any, value: Any) -> None:
-    """Replace each node's row by the sum of the rows from the root to it."""
-    for node in range(1, len(parent)):
-        for i in range(value.shape[1]):
-            value[node, i] += value[parent[node], i]
 
 
 @jit
