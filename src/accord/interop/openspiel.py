@@ -11,7 +11,7 @@ intermediate rewards need nothing else.
 
 A simultaneous move is a sequence of hidden moves (``openspiel_games.py``).
 
-Nodes are numbered depth first, so the states alive at any time are those on one path, whatever the
+Nodes are met in prefix order, so the states alive at any time are those on one path, whatever the
 size of the game. Before anything is kept the nodes are counted, to greater and greater depth, and a
 node counts as soon as its parent has been visited. So a game such as chess, whose deep states are
 large and whose strings are long, is refused near the root, in a second or so.
@@ -114,7 +114,7 @@ def _count_nodes(spiel: SpielGame, max_nodes: int) -> int:
 
 
 def _enumerate(spiel: SpielGame) -> dict[str, Any]:
-    """The arguments of :meth:`Game.from_arrays`, nodes numbered depth first."""
+    """The arguments of :meth:`Game.from_arrays`, nodes in prefix order."""
     n_players = spiel.num_players()
     player, parent, action, infoset = array("b"), array("i"), array("i"), array("i")
     prob, reward_node, reward = array("d"), array("i"), array("d")

@@ -115,8 +115,8 @@ def _decisions(
 ) -> Iterator[tuple[int, int, slice, SpielState, list[int]]]:
     """For each infoset: player, number, its sequences, a state of it, the legal actions there.
 
-    Walks only through nodes that lead to the first node of an infoset. Nodes are numbered depth
-    first, so the parent of the next one is always on the path to the last one.
+    Walks only through nodes that lead to the first node of an infoset. Nodes are in prefix order,
+    so the parent of the next one is always on the path to the last one.
     """
     first = np.zeros(game.n_nodes, bool)
     for i in range(game.n_players):
@@ -137,7 +137,7 @@ def _decisions(
         who, a = int(game.player[node]), int(game.action[node])
         if node == 0:
             state = spiel.new_initial_state()
-        elif path and a < len(path[-1][2]):
+        elif a < len(path[-1][2]):
             state = path[-1][1].child(path[-1][2][a])
         else:
             raise _mismatch(game, node, spiel)
