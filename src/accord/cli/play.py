@@ -156,7 +156,7 @@ def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int 
 
     from accord.equilibrium.mediator import Mediator
     from accord.game.labels import player_name
-    from accord.treeplex.leaves import total_rewards
+    from accord.game.tree import total_rewards
 
     mediator = Mediator(game, policy, k, seed)
     chance = np.random.default_rng(None if seed is None else [seed, 1])

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.game.tree import CHANCE, NO_INFOSET, TERMINAL, Game
+from accord.game.tree import CHANCE, TERMINAL, Game, total_rewards
 from accord.report.inspector import Inspection
 from accord.report.words import escape, number, shortened, signed
-from accord.treeplex.leaves import total_rewards
 
 LARGEST_TREE = 200
 """Nodes."""
@@ -180,7 +179,7 @@ def _edge_label(seen: Inspection, node: int) -> tuple[str, str, float]:
     above, a = int(game.parent[node]), int(game.action[node])
     player, x = int(game.player[above]), int(game.infoset[above])
     if player == CHANCE:
-        name = game.chance_labels[x][a] if x != NO_INFOSET else str(a)
+        name = game.chance_labels[x][a]
         share: float = float(game.chance_prob[node])
     else:
         name = game.action_labels[player][x][a]

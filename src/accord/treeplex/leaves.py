@@ -28,8 +28,6 @@ from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game, total_rewards
 from accord.game.validate import own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
 
-__all__ = ["LeafArrays", "LeafTable", "leaf_table", "total_rewards"]
-
 
 class LeafArrays(NamedTuple):
     """The table as one player's kernels see it, sorted by her sequence."""
