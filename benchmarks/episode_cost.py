@@ -103,6 +103,7 @@ def with_few_deals(game: Game, deals: int) -> Game:
         chance_prob=chance_prob,
         reward_node=game.reward_node,
         reward=game.reward,
+        chance_labels=game.chance_labels,
     )
 
 
