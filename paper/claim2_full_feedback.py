@@ -15,6 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from accord.deviations.counting import clipped_k
+from accord.deviations.written import read_k
 from accord.interop.load import load_game
 from accord.learning.plan import plan, regret_bound
 from accord.learning.solve import solve
@@ -144,7 +145,7 @@ def job(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Runs of growing length until one has a gap of ``target``, each with the theorem's bound."""
-    loaded, allowed = load_game(game), math.inf if k == "inf" else int(k)
+    loaded, allowed = load_game(game), read_k(k)
     form = sequence_form(loaded)
     times, gaps = [], []
     for time in lengths(first, most, step):

@@ -21,6 +21,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from accord.deviations.counting import clipped_k
+from accord.deviations.written import read_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
 from accord.learning import estimators
@@ -183,7 +184,7 @@ def _runs(
     scale: float = 1.0,
 ) -> dict[str, Any]:
     """Until one has a gap of ``target``, each with the theorem's bound."""
-    loaded, allowed = load_game(game), math.inf if k == "inf" else int(k)
+    loaded, allowed = load_game(game), read_k(k)
     form = sequence_form(loaded)
     times, gaps, bounds = [], [], []
     for episodes in lengths(first, most, step):

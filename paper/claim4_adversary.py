@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from accord.deviations.counting import clipped_k
+from accord.deviations.written import read_k
 from accord.equilibrium.gap import RegretMeter
 from accord.game.tree import CHANCE, TERMINAL
 from accord.interop.load import load_game
@@ -99,7 +100,7 @@ def job(
 ) -> dict[str, Any]:
     """Regret and bound, as normalised losses, for every T."""
     run = {"full": _full, "bandit": _bandit, "none": _none}[feedback]
-    form, deviations = sequence_form(load_game(game)), math.inf if k == "inf" else int(k)
+    form, deviations = sequence_form(load_game(game)), read_k(k)
     points = [run(form, deviations, opponent, iterations) for iterations in times]
     return {
         "times": times,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from accord.deviations.written import read_k, written_k
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.game.tree import Game
 from accord.interop.efg import write_efg
@@ -67,10 +68,10 @@ LEARNERS = {
 
 def _tasks(games: dict[str, str], iterations: int, long: int, short: int) -> Any:
     solved = {
-        f"{key}-{method}-k{_written(k)}": {
+        f"{key}-{method}-k{written_k(k)}": {
             "game": game,
             "method": method,
-            "k": _written(k),
+            "k": written_k(k),
             "iterations": iterations,
         }
         for key, game in games.items()
@@ -87,10 +88,6 @@ def _tasks(games: dict[str, str], iterations: int, long: int, short: int) -> Any
     return {**solved, **shapley}
 
 
-def _written(k: float) -> int | str:
-    return "inf" if math.isinf(k) else int(k)
-
-
 TASKS: dict[str, dict[str, Any]] = _tasks(GAMES, 1000, 30_000, 5000)
 SMALL: dict[str, dict[str, Any]] = _tasks({"goofspiel": GAMES["goofspiel"]}, 20, 300, 100)
 
@@ -100,7 +97,7 @@ def job(folder: Path, iterations: int, **task: Any) -> dict[str, Any]:
     if "learner" in task:
         learn = {"openspiel": _openspiel, "kefr0": _kefr, "kefr1": _kefr}[task["learner"]]
         return learn(folder, iterations, int(task["learner"] == "kefr1"))
-    game, k = load_game(task["game"]), math.inf if task["k"] == "inf" else task["k"]
+    game, k = load_game(task["game"]), read_k(task["k"])
     solution = solve(game, k, method=task["method"], iterations=iterations, components=iterations)
     span = sequence_form(game).leaves.payoff_range
     gaps = [float((efce_gaps(solution.policy, other) / span).max()) for other in KS]

@@ -22,7 +22,13 @@ from open_spiel.python.algorithms.gambit import export_gambit
 
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.files import load_policy, save_policy
-from accord.errors import AccordError, GameError, ImperfectRecallError, ParseError
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    GameError,
+    ImperfectRecallError,
+    ParseError,
+)
 from accord.game.library import LIBRARY, library_game
 from accord.game.pomg import POMG
 from accord.game.tree import CHANCE, NO_INFOSET, TERMINAL, Game
@@ -932,3 +938,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert file.read_text() == format_efg(game)
     with pytest.raises(OSError, match="nowhere"):
         write_efg(game, tmp_path / "nowhere" / "game.efg")
+
+
+def test_what_is_no_game_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
+        write_efg("kuhn", tmp_path / "kuhn.efg")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

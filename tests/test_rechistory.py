@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tracemalloc
 from collections import Counter
@@ -19,6 +20,7 @@ from accord.deviations.counting import (
     rechistories_per_infoset,
 )
 from accord.deviations.rechistory import MAX_CELLS, ROOT, RechistoryTree
+from accord.deviations.written import read_k, written_k
 from accord.equilibrium.gap import RegretMeter
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.library import kuhn, separation
@@ -331,3 +333,14 @@ def test_the_trigger_tree_of_kuhn_poker():
     assert np.count_nonzero(tree.is_swap) == 6
     assert tree.n_nodes == 1 + 6 + 3 * 2
     assert tree.n_cells == 1 + 6 * 4 + 6 * 2
+
+
+@pytest.mark.parametrize("k", [0, 1, 7, math.inf])
+def test_k_is_read_as_it_was_written(k):
+    assert read_k(json.loads(json.dumps(written_k(k), allow_nan=False))) == k
+
+
+@pytest.mark.parametrize("written", ["infinite", "1", 1.5, None, [1]])
+def test_what_is_no_k_is_refused(written):
+    with pytest.raises(ArgumentError, match='must be a whole number or "inf"'):
+        read_k(written)

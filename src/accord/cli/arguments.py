@@ -51,11 +51,6 @@ def parse_number(text: str) -> float:
     return value
 
 
-def written_k(k: float) -> int | str:
-    """``k`` as tables and JSON have it."""
-    return "inf" if math.isinf(k) else int(k)
-
-
 def complete_game(incomplete: str) -> list[str]:
     """Names of games for the shell."""
     from accord.interop.load import game_names

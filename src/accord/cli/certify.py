@@ -14,7 +14,6 @@ from accord.cli.arguments import (
     PolicyName,
     load_policy_of,
     parse_k,
-    written_k,
 )
 from accord.cli.terminal import (
     announced_compilation,
@@ -23,6 +22,7 @@ from accord.cli.terminal import (
     print_table,
     print_text,
 )
+from accord.deviations.written import written_k
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate, Gap

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number, written_k
+from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
 from accord.cli.terminal import (
     announced_compilation,
     count,
@@ -17,6 +17,7 @@ from accord.cli.terminal import (
     print_table,
     print_text,
 )
+from accord.deviations.written import written_k
 
 if TYPE_CHECKING:
     from accord.game.tree import Game

@@ -17,11 +17,11 @@ from accord.cli.arguments import (
     parse_number,
     parse_whole,
     refuse_with_resume,
-    written_k,
 )
 from accord.cli.outcome import exit_if_interrupted, print_outcome
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
+from accord.deviations.written import written_k
 from accord.errors import ArgumentError
 
 

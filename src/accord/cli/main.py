@@ -22,11 +22,10 @@ from accord.cli.play import play
 from accord.cli.report import report
 from accord.cli.solve import solve
 from accord.cli.sweep import sweep
-from accord.cli.terminal import say
+from accord.cli.terminal import INTERRUPTED, say
 from accord.errors import AccordError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):

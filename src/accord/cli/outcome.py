@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.terminal import number, print_table, print_text, say
+from accord.cli.terminal import INTERRUPTED, number, print_table, print_text, say
 
 if TYPE_CHECKING:
     from accord.learning.learn import Learned
     from accord.learning.solve import Solution
-
-INTERRUPTED = 130
 
 
 def print_outcome(

@@ -16,7 +16,6 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_k,
     parse_whole,
-    written_k,
 )
 from accord.cli.terminal import (
     announced_compilation,
@@ -26,6 +25,7 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
+from accord.deviations.written import written_k
 
 if TYPE_CHECKING:
     from accord.equilibrium.correlated import CorrelatedPolicy

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.arguments import AsJson, complete_game, parse_k, parse_whole, written_k
+from accord.cli.arguments import AsJson, complete_game, parse_k, parse_whole
 from accord.cli.terminal import (
+    INTERRUPTED,
     announced_compilation,
     count,
     number,
@@ -19,13 +19,12 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
+from accord.deviations.written import read_k, written_k
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.learning.learn import Learned, LearnedByPlay
+    from accord.learning.learn import Learned
     from accord.learning.solve import Solution
-
-INTERRUPTED = 130
 
 
 def sweep(
@@ -145,8 +144,8 @@ def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -
 
     loaded = load_game(game)
     begun = (folder / "run.json").exists()
-    asked: dict[str, Any] = {"k": math.inf if k == "inf" else k, "method": method, **limit}
-    outcome: Solution | Learned | LearnedByPlay
+    asked: dict[str, Any] = {"k": read_k(k), "method": method, **limit}
+    outcome: Solution | Learned
     if "episodes" in limit:
         outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)
     else:

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
 PLAIN_WIDTH = 120
 """Columns when standard output is not a terminal."""
 

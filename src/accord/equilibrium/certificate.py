@@ -24,6 +24,7 @@ from accord._jit import jit
 from accord.deviations.counting import checked_k
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.written import written_k
 from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
 from accord.equilibrium.gap import add_deviation_loss, choose_actions
 from accord.equilibrium.normal_form import nfce_gaps
@@ -144,7 +145,7 @@ class Certificate:
             "value": list(self.values),
             "gaps": [
                 {
-                    "k": "inf" if math.isinf(gap.k) else int(gap.k),
+                    "k": written_k(gap.k),
                     "gap": gap.gap,
                     "relative": gap.relative,
                     "sum": gap.sum,

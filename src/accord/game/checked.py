@@ -1,9 +1,11 @@
-"""What is not a game, refused where it is given as one."""
+"""Arguments that many functions take, refused in the same words everywhere."""
 
 from __future__ import annotations
 
+import operator
 import os
 import reprlib
+from typing import SupportsIndex
 
 from accord.errors import ArgumentError
 from accord.game.tree import Game
@@ -19,3 +21,18 @@ def checked_game(game: object) -> Game:
         return game
     advice = f"; try accord.load_game({game!r})" if isinstance(game, (str, os.PathLike)) else ""
     raise ArgumentError(f"game must be an accord.Game; got {reprlib.repr(game)}{advice}")
+
+
+def checked_whole(name: str, value: SupportsIndex, least: int) -> int:
+    """``value`` as a whole number that is at least ``least``.
+
+    Raises:
+        ArgumentError: If it is none.
+    """
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = least - 1
+    if isinstance(value, bool) or whole < least:
+        raise ArgumentError(f"{name} must be a whole number, {least} or more; got {value!r}")
+    return whole

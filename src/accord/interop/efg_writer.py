@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from accord.errors import GameError
+from accord.game.checked import checked_game
 from accord.game.tree import CHANCE, TERMINAL, Floats, Game, total_rewards
 from accord.interop.efg_tokens import distinct
 
@@ -47,7 +48,7 @@ def format_efg(game: Game) -> str:
     Raises:
         GameError: If the rewards along a play add up to more than a double can hold.
     """
-    payoffs = _payoffs(game)
+    payoffs = _payoffs(checked_game(game))
     children = np.argsort(game.parent, kind="stable")[1:]  # without the root, which has no parent
     start = np.searchsorted(game.parent[children], np.arange(game.n_nodes + 1)).tolist()
     decisions: dict[tuple[int, int], str] = {}

@@ -9,7 +9,6 @@ nothing is said about the gap.
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,12 +19,13 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from accord.deviations.counting import checked_k
+from accord.deviations.written import read_k, written_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
-from accord.game.checked import checked_game
+from accord.game.checked import checked_game, checked_whole
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
 from accord.learning.black_box import EnvironmentSelfPlay, estimated_values
@@ -60,7 +60,7 @@ class Learned:
     players: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    record: tuple[Checkpoint, ...]  # gaps of the mixtures of what was kept so far
+    record: tuple[Checkpoint, ...]  # gaps of what was kept so far; the last, of what is saved
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -73,7 +73,7 @@ class Learned:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
             "game": self.game.name,
-            "k": "inf" if math.isinf(self.k) else int(self.k),
+            "k": written_k(self.k),
             "episodes": self.episodes,
             "iterations": self.iterations,
             "episodes_per_iteration": self.episodes_per_iteration,
@@ -112,7 +112,7 @@ class LearnedByPlay:
         """The summary as one JSON object, with no gap."""
         return {
             "game": self.name,
-            "k": "inf" if math.isinf(self.k) else int(self.k),
+            "k": written_k(self.k),
             "episodes": self.episodes,
             "iterations": self.iterations,
             "episodes_per_iteration": self.episodes_per_iteration,
@@ -231,10 +231,10 @@ def learn(
         GameError: If an environment is no game, or pays what it says cannot be.
     """
     asked = checked_k(k)
-    episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
-    value_plays = _whole("value_plays", value_plays, 1)
+    episodes, seed = checked_whole("episodes", episodes, 1), checked_whole("seed", seed, 0)
+    value_plays = checked_whole("value_plays", value_plays, 1)
     if components is not None:
-        components = _whole("components", components, 1)
+        components = checked_whole("components", components, 1)
     if method not in BANDIT_METHODS:
         raise ArgumentError(f"method must be one of {', '.join(BANDIT_METHODS)}; got {method!r}")
     if not 0.0 < failure_prob < 1.0:
@@ -251,7 +251,7 @@ def learn(
             raise ArgumentError("game and plexes are for environments; a game has its own")
         plan = {
             "game": game_or_env.source or game_or_env.name,
-            "k": "inf" if math.isinf(asked) else int(asked),
+            "k": written_k(asked),
             "episodes": episodes,
             "seed": seed,
             "components": components,
@@ -329,13 +329,13 @@ def resume_learn(
     files = RunFolder.open(folder, "learn")
     files.check(game)
     plan = files.asked
-    until = plan["episodes"] if episodes is None else _whole("episodes", episodes, 1)
+    until = plan["episodes"] if episodes is None else checked_whole("episodes", episodes, 1)
     with files.held():
         return _planned(game, plan).learn(until, files, progress)
 
 
 def _planned(game: Game, plan: dict[str, Any]) -> _Learning:
-    k = checked_k(math.inf if plan["k"] == "inf" else plan["k"])
+    k = read_k(plan["k"])
     play = BanditSelfPlay(
         sequence_form(game),
         k,
@@ -469,14 +469,3 @@ class _KeptMeter:
         else:
             self.measure()
         return self.meter.gaps(), self.meter.values()
-
-
-def _whole(name: str, value: SupportsIndex, least: int) -> int:
-    """``value`` as a whole number that is at least ``least``."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = least - 1
-    if isinstance(value, bool) or whole < least:
-        raise ArgumentError(f"{name} must be a whole number, {least} or more; got {value!r}")
-    return whole

@@ -8,7 +8,6 @@ the number of plays, and the mean and its standard error come from those counts.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from accord._jit import jit
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError
+from accord.game.checked import checked_whole
 from accord.game.tree import CHANCE, TERMINAL, total_rewards
 from accord.learning.simulator import draw_outcome, simulator
 from accord.treeplex.form import sequence_form
@@ -52,12 +52,7 @@ def obedient_plays(
     Raises:
         ArgumentError: If ``plays`` or ``seed`` is out of range.
     """
-    try:
-        wanted = operator.index(plays)
-    except TypeError:
-        wanted = 0
-    if wanted < 1:
-        raise ArgumentError(f"plays must be a whole number, 1 or more; got {plays!r}")
+    wanted = checked_whole("plays", plays, 1)
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):

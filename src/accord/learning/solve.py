@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, SupportsIndex
 
 from accord.deviations.counting import checked_k
+from accord.deviations.written import read_k, written_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
@@ -63,7 +64,7 @@ class Solution:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
             "game": self.game.name,
-            "k": "inf" if math.isinf(self.k) else int(self.k),
+            "k": written_k(self.k),
             "method": self.method,
             "iterations": self.iterations,
             "gap": self.gap,
@@ -130,7 +131,7 @@ def solve(
         raise ArgumentError("a run with a folder must name its method, so that it can be resumed")
     asked: dict[str, Any] = {
         "game": game.source or game.name,
-        "k": "inf" if math.isinf(checked_k(k)) else int(k),
+        "k": written_k(checked_k(k)),
         "method": method,
         "iterations": iterations,
         "target_gap": target_gap,
@@ -187,7 +188,7 @@ class _Solving:
 
     def __init__(self, game: Game, asked: dict[str, Any]) -> None:
         self.game = game
-        self.k = checked_k(math.inf if asked["k"] == "inf" else asked["k"])
+        self.k = read_k(asked["k"])
         for what in ("iterations", "components", "threads"):
             _check_count(what, asked[what])
         self.target_gap, self.seconds = asked["target_gap"], asked["seconds"]

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
+from accord.deviations.written import read_k
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.interop.load import load_game
+from accord.learning.folder import FORMAT, VERSION
 from accord.treeplex.form import sequence_form
 
 LIMITS = ("iterations", "episodes", "target_gap", "seconds")
@@ -90,7 +92,7 @@ def read_run(folder: Path, game: str | None = None, known: dict[str, Game] | Non
             f"{folder} has no policy.npz: the run has not finished; resume it first"
         )
     policy = load_policy(path, loaded)
-    k = math.inf if asked["k"] == "inf" else int(asked["k"])
+    k = read_k(asked["k"])
     lines = _read_progress(folder / "progress.jsonl")
     record = tuple(_point(folder, line, loaded.n_players) for line in lines)
     return Run(
@@ -131,11 +133,11 @@ def _read_header(folder: Path) -> dict[str, Any]:
     if not path.exists():
         raise ArgumentError(f"{folder} must be the folder of a run; it has no run.json")
     content = _parse(path, _read_text(path), 1)
-    if content.get("format") != "accord-run" or content.get("version") != 1:
+    if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise ParseError(
             str(path), 0, 0,
-            f'must have "format": "accord-run" and "version": 1; got {content.get("format")!r} and '
-            f"{content.get('version')!r}",
+            f'must have "format": "{FORMAT}" and "version": {VERSION}; got '
+            f"{content.get('format')!r} and {content.get('version')!r}",
         )  # fmt: skip
     asked, command = content.get("asked"), content.get("command")
     if (
