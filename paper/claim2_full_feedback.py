@@ -423,7 +423,7 @@ def _draw_costs(by_infosets: CostsByK, factors: CostsByK) -> Figure:
             for k, growth in factors.items()
         ]
         every = sorted({factor for growth in factors.values() for factor in growth})
-        guide(right, every, every, "the theorem's factor")
+        guide(right, every, every, "equal")
         right.set_xlim(every[0], every[-1])
         heading(right, "relative to K = 0, at fixed X", "C(H, K) Aᴷ")
         decades(left, x=False)
