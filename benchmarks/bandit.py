@@ -20,7 +20,7 @@ import accord
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import BudgetError
-from accord.learning.learn import BANDIT_METHODS
+from accord.runs.learn import BANDIT_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks.games import GAMES
 from benchmarks.kefr import KS, balanced_kefr

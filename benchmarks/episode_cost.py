@@ -35,12 +35,12 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from accord._arrays import CACHE_LINE
 from accord.game.library import balanced
 from accord.game.tree import Game
-from accord.learning import self_play
-from accord.learning.layout import CACHE_LINE
-from accord.learning.learn import BANDIT_METHODS
-from accord.learning.self_play import BanditSelfPlay
+from accord.learning import sampled_self_play
+from accord.learning.sampled_self_play import BanditSelfPlay
+from accord.runs.learn import BANDIT_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
 
 SIZES = (1_000, 1_000_000)
@@ -191,7 +191,7 @@ def trace_episodes(play: BanditSelfPlay, episodes: int) -> Trace:
 
     rng = _CountingGenerator(play.rng)
     iterations = max(1, episodes // play.episodes_per_iteration)
-    interpreted(self_play._play_iterations)(
+    interpreted(sampled_self_play._play_iterations)(
         tracing("simulator", play._simulator), tracing("learner", play.joint),
         play._first_infoset, play._first_episode, rng, play.iteration, iterations, play.method,
         play.learning_rates, np.empty((0, play.n_sequences)), play.iteration + iterations + 1,

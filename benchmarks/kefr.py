@@ -8,11 +8,12 @@ import numpy as np
 
 from accord.deviations.counting import count_rechistories
 from accord.deviations.rechistory import check_budget
-from accord.learning.kefr import Minimizer, SelfPlay
-from accord.learning.learn import BANDIT_METHODS
-from accord.learning.self_play import BanditSelfPlay
+from accord.learning.kefr import Minimizer
+from accord.learning.sampled_self_play import BanditSelfPlay
+from accord.learning.self_play import SelfPlay
 from accord.regret.regret_matching import DECAY, RegretMatching
 from accord.regret.wrhedge import WRHedge
+from accord.runs.learn import BANDIT_METHODS
 from accord.treeplex.form import SequenceForm
 
 METHODS: dict[str, tuple[Minimizer, int]] = {

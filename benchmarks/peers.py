@@ -29,11 +29,11 @@ import numpy as np
 import pyspiel
 from open_spiel.python.algorithms.efr import EFRSolver
 
+from accord._arrays import Floats
 from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Floats
 
 
 class Peer(ABC):

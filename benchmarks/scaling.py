@@ -16,7 +16,7 @@ from typing import Any
 
 from accord.game.library import balanced, unbalanced
 from accord.game.tree import Game
-from accord.learning.kefr import SelfPlay
+from accord.learning.self_play import SelfPlay
 from accord.treeplex.form import sequence_form
 from benchmarks.kefr import kefr
 from benchmarks.measure import fitted_exponent, take_turns

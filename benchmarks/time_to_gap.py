@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any, Protocol
 
 import accord
+from accord._arrays import Floats
 from accord.equilibrium.gap import RegretMeter
-from accord.learning.run import next_checkpoint
+from accord.runs.loop import next_checkpoint
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import Floats
 from accord.treeplex.values import immediate_loss, joint_reach
 from benchmarks.games import GAMES
 from benchmarks.kefr import METHODS, kefr

@@ -2,7 +2,7 @@
 
 Random games and random correlated policies try the inequalities, each side by its own means: gaps
 by Accord, trigger, coarse and normal-form gaps by brute force over all deviations
-(``tests/naive.py``). The paper's own games show that the chain is strict.
+(``tests/reference``). The paper's own games show that the chain is strict.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
 
 def _games(first: int, count: int) -> list[tuple[int, Game]]:
     """The first ``count`` games from seed ``first`` on that brute force can deal with."""
-    from paper.oracles import naive
+    from paper.oracles import reference
 
     found: list[tuple[int, Game]] = []
     seed = first
@@ -106,7 +106,7 @@ def _games(first: int, count: int) -> list[tuple[int, Game]]:
             seed=seed, depth=4, actions=2, min_actions=2, chance=0.0, stop=0.0, levels=1001
         )
         plans = [
-            naive.n_sequences(game, i) * math.prod(float(n) for n in game.n_actions[i])
+            reference.n_sequences(game, i) * math.prod(float(n) for n in game.n_actions[i])
             for i in range(game.n_players)
         ]
         if max(plans) <= MOST_PLANS and min(map(len, game.n_actions)) >= 2:
@@ -121,19 +121,19 @@ def _device(name: str) -> CorrelatedPolicy:
 
 def _case(policy: CorrelatedPolicy) -> dict[str, Any]:
     """Both sides of all inequalities for one correlated policy; ``naive_``: by brute force."""
-    from paper.oracles import as_naive, naive
+    from paper.oracles import as_reference, reference
 
-    game, plain = policy.game, as_naive(policy)
+    game, plain = policy.game, as_reference(policy)
     players = range(game.n_players)
-    horizon = max(naive.horizon(game, i) for i in players)
+    horizon = max(reference.horizon(game, i) for i in players)
     found = certify(game, policy, [*range(horizon + 2), math.inf])
     widths = [max(game.n_actions[i], default=0) for i in players]
     return {
         "gaps": [gap.gap for gap in found.gaps],  # K = 0, ..., H + 1, infinity
         "sequences": int(max(len(game.n_actions[i]) * widths[i] for i in players)),  # X A
-        "naive_trigger": max(naive.trigger_gap(game, i, plain) for i in players),
-        "naive_nfcce": max(naive.nfcce_gap(game, i, plain) for i in players),
-        "naive_nfce": max(naive.nfce_gap(game, i, plain) for i in players),
+        "naive_trigger": max(reference.trigger_gap(game, i, plain) for i in players),
+        "naive_nfcce": max(reference.nfcce_gap(game, i, plain) for i in players),
+        "naive_nfce": max(reference.nfce_gap(game, i, plain) for i in players),
     }
 
 

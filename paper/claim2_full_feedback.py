@@ -14,13 +14,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from accord.deviations.counting import clipped_k
-from accord.deviations.written import read_k
+from accord.deviations.notions import clipped_k, read_k
 from accord.interop.load import load_game
-from accord.learning.plan import plan, regret_bound
-from accord.learning.solve import solve
-from accord.regret.wrhedge import paper_learning_rate
+from accord.learning.bounds import regret_bound
+from accord.learning.plan import plan
+from accord.regret.rates import paper_learning_rate
 from accord.report.plots import INK, SERIES, decades, drawing, end_labels, margin
+from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from paper.frame import table, write_figure
 from paper.scaling import (

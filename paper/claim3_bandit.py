@@ -20,17 +20,19 @@ from unittest.mock import patch
 import numpy as np
 from matplotlib.figure import Figure
 
-from accord.deviations.counting import clipped_k
-from accord.deviations.written import read_k
+from accord._arrays import Ints
+from accord.deviations.notions import clipped_k, read_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
 from accord.learning import estimators
-from accord.learning.balanced_kefr import BalancedKEFR, bandit_learning_rate
-from accord.learning.learn import learn
-from accord.learning.plan import bandit_regret_bound, plan
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.bounds import bandit_regret_bound
+from accord.learning.plan import plan
+from accord.regret.rates import bandit_learning_rate
 from accord.report.plots import DASHES, MUTED, PAPER, SERIES, decades, drawing, end_labels, margin
+from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Ints, Treeplex
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 from paper.frame import log_slope, table, write_figure
 from paper.scaling import (
     HALF_DECADE,

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from accord.deviations.counting import clipped_k
-from accord.deviations.written import read_k
+from accord._arrays import CHANCE, TERMINAL, Floats
+from accord.deviations.notions import clipped_k, read_k
 from accord.equilibrium.gap import RegretMeter
-from accord.game.tree import CHANCE, TERMINAL
 from accord.interop.load import load_game
-from accord.learning.balanced_kefr import BalancedKEFR, bandit_learning_rate
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.bounds import bandit_regret_bound, regret_bound
 from accord.learning.kefr import KEFR
-from accord.learning.plan import bandit_regret_bound, regret_bound
+from accord.regret.rates import bandit_learning_rate
 from accord.regret.wrhedge import WRHedge
 from accord.report.plots import (
     DASHES,
@@ -38,7 +38,6 @@ from accord.report.plots import (
 )
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import pure_behavior, uniform_behavior
-from accord.treeplex.treeplex import Floats
 from accord.treeplex.values import best_response, immediate_loss, joint_reach
 from paper.frame import log_slope, table, write_figure
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from accord.deviations.written import read_k, written_k
+from accord._arrays import Floats
+from accord.deviations.notions import read_k, written_k
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.game.tree import Game
 from accord.interop.efg import write_efg
 from accord.interop.load import load_game
 from accord.interop.openspiel import load_openspiel
 from accord.learning.kefr import KEFR
-from accord.learning.solve import solve
 from accord.regret.regret_matching import RegretMatching
 from accord.report.plots import (
     DASHES,
@@ -33,9 +33,9 @@ from accord.report.plots import (
     end_labels,
     margin,
 )
+from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import random_behavior
-from accord.treeplex.treeplex import Floats
 from accord.treeplex.values import immediate_loss, joint_reach
 from paper.frame import heat_map, log_slope, table, write_figure
 

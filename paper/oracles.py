@@ -3,14 +3,7 @@
 Imported where they are used, so that drawing pages does not need the tests.
 """
 
-from __future__ import annotations
+from tests import reference
+from tests.support.policies import as_reference, random_policy
 
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
-
-import naive
-from policies import as_naive, random_policy
-
-__all__ = ["as_naive", "naive", "random_policy"]
+__all__ = ["as_reference", "random_policy", "reference"]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from accord.equilibrium.files import load_policy as load_policy
     from accord.equilibrium.files import save_policy as save_policy
     from accord.equilibrium.gap import RegretMeter as RegretMeter
-    from accord.equilibrium.mediator import Mediator as Mediator
     from accord.errors import AccordError as AccordError
     from accord.errors import ArgumentError as ArgumentError
     from accord.errors import BudgetError as BudgetError
@@ -47,21 +46,22 @@ if TYPE_CHECKING:
     from accord.interop.openspiel_env import OpenSpielEnvironment as OpenSpielEnvironment
     from accord.interop.pettingzoo import PettingZooEnvironment as PettingZooEnvironment
     from accord.learning.balanced_kefr import BalancedKEFR as BalancedKEFR
-    from accord.learning.environment import Environment as Environment
-    from accord.learning.environment import discover as discover
     from accord.learning.kefr import KEFR as KEFR
-    from accord.learning.learn import Learned as Learned
-    from accord.learning.learn import LearnedByPlay as LearnedByPlay
-    from accord.learning.learn import learn as learn
-    from accord.learning.learn import resume_learn as resume_learn
     from accord.learning.plan import Plan as Plan
     from accord.learning.plan import plan as plan
-    from accord.learning.solve import Solution as Solution
-    from accord.learning.solve import resume_solve as resume_solve
-    from accord.learning.solve import solve as solve
-    from accord.learning.sweep import sweep as sweep
+    from accord.mediator.mediator import Mediator as Mediator
+    from accord.play.discovery import discover as discover
+    from accord.play.environment import Environment as Environment
     from accord.regret.regret_matching import RegretMatching as RegretMatching
     from accord.regret.wrhedge import WRHedge as WRHedge
+    from accord.runs.learn import learn as learn
+    from accord.runs.learn import resume_learn as resume_learn
+    from accord.runs.result import Learned as Learned
+    from accord.runs.result import LearnedByPlay as LearnedByPlay
+    from accord.runs.result import Solution as Solution
+    from accord.runs.solve import resume_solve as resume_solve
+    from accord.runs.solve import solve as solve
+    from accord.runs.sweep import sweep as sweep
     from accord.treeplex.form import SequenceForm as SequenceForm
     from accord.treeplex.form import sequence_form as sequence_form
     from accord.treeplex.leaves import LeafTable as LeafTable
@@ -101,16 +101,16 @@ _HOME = {
     "accord.regret.regret_matching": ("RegretMatching",),
     "accord.learning.kefr": ("KEFR",),
     "accord.learning.balanced_kefr": ("BalancedKEFR",),
-    "accord.learning.environment": ("Environment", "discover"),
-    "accord.learning.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
-    "accord.learning.solve": ("Solution", "resume_solve", "solve"),
+    "accord.play.environment": ("Environment", "discover"),
+    "accord.runs.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
+    "accord.runs.solve": ("Solution", "resume_solve", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
-    "accord.learning.sweep": ("sweep",),
+    "accord.runs.sweep": ("sweep",),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),
     "accord.equilibrium.files": ("load_policy", "save_policy"),
     "accord.equilibrium.gap": ("RegretMeter",),
     "accord.equilibrium.certificate": ("Certificate", "certify"),
-    "accord.equilibrium.mediator": ("Mediator",),
+    "accord.mediator.mediator": ("Mediator",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

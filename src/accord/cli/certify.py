@@ -22,7 +22,7 @@ from accord.cli.terminal import (
     print_table,
     print_text,
 )
-from accord.deviations.written import written_k
+from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate, Gap

@@ -21,7 +21,7 @@ from accord.cli.arguments import (
 from accord.cli.outcome import exit_if_interrupted, print_outcome
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
-from accord.deviations.written import written_k
+from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
 
 
@@ -88,9 +88,9 @@ def learn(
         raise ArgumentError("give --episodes: how many to play")
 
     from accord.interop.load import load_game
-    from accord.learning.folder import RunFolder
-    from accord.learning.learn import learn as learn_game
-    from accord.learning.learn import resume_learn
+    from accord.runs.folder import RunFolder
+    from accord.runs.learn import learn as learn_game
+    from accord.runs.learn import resume_learn
 
     with announced_compilation():
         if resume is not None:

@@ -11,8 +11,7 @@ import typer
 from accord.cli.terminal import INTERRUPTED, number, print_table, print_text, say
 
 if TYPE_CHECKING:
-    from accord.learning.learn import Learned
-    from accord.learning.solve import Solution
+    from accord.runs.result import Learned, Solution
 
 
 def print_outcome(

@@ -25,14 +25,14 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
-from accord.deviations.written import written_k
+from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
     from accord.equilibrium.correlated import CorrelatedPolicy
-    from accord.equilibrium.hindsight import Move
-    from accord.equilibrium.mediator import Mediator, Play
     from accord.game.tree import Game
-    from accord.learning.rollout import Rollout
+    from accord.mediator.hindsight import Move
+    from accord.mediator.mediator import Mediator, Play
+    from accord.play.rollout import Rollout
 
 DEFAULT_PLAYS = 10_000
 PROMPT = "your move: "
@@ -102,7 +102,7 @@ def play(
         _play_as(loaded, mixture, _find_player(loaded, as_player), k, seed)
         return
 
-    from accord.learning.rollout import obedient_plays
+    from accord.play.rollout import obedient_plays
 
     with announced_compilation():
         exact = mixture.values()
@@ -154,9 +154,9 @@ def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int 
     """One play in the terminal."""
     import numpy as np
 
-    from accord.equilibrium.mediator import Mediator
     from accord.game.labels import player_name
     from accord.game.tree import total_rewards
+    from accord.mediator.mediator import Mediator
 
     mediator = Mediator(game, policy, k, seed)
     chance = np.random.default_rng(None if seed is None else [seed, 1])
@@ -189,7 +189,7 @@ def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]
     """From the root to a terminal: that node, and my moves."""
     import numpy as np
 
-    from accord.game.tree import CHANCE, TERMINAL
+    from accord._arrays import CHANCE, TERMINAL
 
     game, session = mediator.game, mediator.begin()
     for other in range(game.n_players):
@@ -220,7 +220,7 @@ def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]
 
 
 def _my_move(game: Game, session: Play, me: int, x: int) -> Move:
-    from accord.equilibrium.hindsight import Move
+    from accord.mediator.hindsight import Move
 
     actions = game.action_labels[me][x]
     print_text(_arrival(game.infoset_labels[me][x]))
@@ -278,8 +278,8 @@ def _read(prompt: str) -> str:
 
 def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]) -> list[str]:
     """What following earns, and what deviating earns at best, in words."""
-    from accord.equilibrium.hindsight import Hindsight
     from accord.errors import BudgetError
+    from accord.mediator.hindsight import Hindsight
 
     value = float(policy.values()[me])
     lines = [f"Following the mediator earns {number(value)} on average."]

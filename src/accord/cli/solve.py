@@ -21,7 +21,7 @@ from accord.cli.arguments import (
 from accord.cli.outcome import exit_if_interrupted, print_outcome
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, number, print_json, say
-from accord.deviations.written import written_k
+from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
 
 TARGET_MISSED = 1
@@ -89,9 +89,9 @@ def solve(
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
     from accord.interop.load import load_game
-    from accord.learning.folder import RunFolder
-    from accord.learning.solve import DEFAULT_ITERATIONS, resume_solve
-    from accord.learning.solve import solve as solve_game
+    from accord.runs.folder import RunFolder
+    from accord.runs.solve import DEFAULT_ITERATIONS, resume_solve
+    from accord.runs.solve import solve as solve_game
 
     with announced_compilation():
         if resume is not None:

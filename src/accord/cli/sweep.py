@@ -19,12 +19,11 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
-from accord.deviations.written import read_k, written_k
+from accord.deviations.notions import read_k, written_k
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.learning.learn import Learned
-    from accord.learning.solve import Solution
+    from accord.runs.result import Learned, Solution
 
 
 def sweep(
@@ -99,7 +98,7 @@ def sweep(
     """
     tasks = _tasks(games, ks or [1.0], methods, iterations, episodes, seeds)
 
-    from accord.learning.sweep import sweep as sweep_tasks
+    from accord.runs.sweep import sweep as sweep_tasks
 
     done = 0
 
@@ -139,8 +138,8 @@ def sweep(
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
     """Solve, or learn if ``limit`` is of episodes, in ``folder``; resume what is there."""
     from accord.interop.load import load_game
-    from accord.learning.learn import learn, resume_learn
-    from accord.learning.solve import resume_solve, solve
+    from accord.runs.learn import learn, resume_learn
+    from accord.runs.solve import resume_solve, solve
 
     loaded = load_game(game)
     begun = (folder / "run.json").exists()
@@ -170,8 +169,8 @@ def _tasks(
         if value is not None and value < 1:
             raise ArgumentError(f"--{option} must be at least 1; got {value}")
 
-    from accord.learning.learn import BANDIT_METHODS
-    from accord.learning.solve import METHODS
+    from accord.runs.learn import BANDIT_METHODS
+    from accord.runs.solve import METHODS
 
     known = METHODS if episodes is None else tuple(BANDIT_METHODS)
     for method in methods or ():

@@ -13,15 +13,14 @@ rechistory has one cell per (recommendation, action), an EXTERNAL one per action
 
 from __future__ import annotations
 
-import math
-import operator
 from dataclasses import dataclass
 from typing import SupportsIndex
 
 import numpy as np
 
-from accord.errors import ArgumentError
-from accord.treeplex.treeplex import Floats, Treeplex
+from accord._arrays import Floats
+from accord.deviations.notions import clipped_k
+from accord.treeplex.treeplex import Treeplex
 
 BYTES_PER_NODE = 16
 """Of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
@@ -53,30 +52,6 @@ class RechistoryCount:
     def learner_bytes(self) -> float:
         """Memory of a learner: the tree, time selections, regrets and the gap's accumulator."""
         return self.tree_bytes + 16 * self.nodes + 16 * self.cells
-
-
-def checked_k(k: SupportsIndex | float) -> float:
-    """``k`` as a number: a whole number of deviations, or ``math.inf``.
-
-    Raises:
-        ArgumentError: If it is negative, fractional or not a number.
-    """
-    if isinstance(k, float) and k == math.inf:
-        return math.inf
-    try:
-        whole = operator.index(k)  # type: ignore[arg-type]
-    except TypeError:
-        whole = -1
-    if isinstance(k, bool) or whole < 0:
-        raise ArgumentError(
-            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}"
-        )
-    return whole
-
-
-def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:
-    """min(K, H): a player cannot deviate more often than she decides."""
-    return int(min(checked_k(k), plex.horizon))
 
 
 def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCount:

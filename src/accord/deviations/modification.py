@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints
+from accord.treeplex.treeplex import EMPTY_SEQUENCE
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -33,15 +33,12 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 import psutil
 
+from accord._arrays import Ints
 from accord._jit import jit
-from accord.deviations.counting import (
-    RechistoryCount,
-    clipped_k,
-    count_rechistories,
-    rechistories_per_infoset,
-)
+from accord.deviations.counting import RechistoryCount, count_rechistories, rechistories_per_infoset
+from accord.deviations.notions import clipped_k
 from accord.errors import BudgetError
-from accord.treeplex.treeplex import Ints, Treeplex
+from accord.treeplex.treeplex import Treeplex
 
 ROOT = 0
 """The node, and the cell, before the first decision."""

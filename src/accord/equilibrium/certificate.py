@@ -20,11 +20,11 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from accord._arrays import Floats
 from accord._jit import jit
-from accord.deviations.counting import checked_k
 from accord.deviations.modification import Modification
+from accord.deviations.notions import checked_k, written_k
 from accord.deviations.rechistory import RechistoryTree
-from accord.deviations.written import written_k
 from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
 from accord.equilibrium.gap import add_deviation_loss, choose_actions
 from accord.equilibrium.normal_form import nfce_gaps
@@ -32,7 +32,6 @@ from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import Floats
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord._arrays import Floats
 from accord.errors import ArgumentError, MismatchError, PolicyError
-from accord.game.checked import checked_game
 from accord.game.labels import player_name
-from accord.game.tree import Game
+from accord.game.tree import Game, checked_game
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Floats, Treeplex
+from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import expected_values, joint_reach
 
 TOLERANCE = 1e-6

@@ -26,9 +26,8 @@ import numpy as np
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, MismatchError, ParseError, PolicyError
-from accord.game.checked import checked_game
 from accord.game.labels import player_name
-from accord.game.tree import Game
+from accord.game.tree import Game, checked_game
 from accord.treeplex.form import sequence_form
 
 FORMAT = "accord-policy"

@@ -24,12 +24,13 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import Floats, Treeplex
+from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
 
 

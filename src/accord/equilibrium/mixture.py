@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accord.treeplex.treeplex import Floats, Treeplex
+from accord._arrays import Floats
+from accord.treeplex.treeplex import Treeplex
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Floats, Treeplex
+from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import best_response, counterfactual_loss, immediate_loss, joint_reach
 
 LIMIT = 10_000

@@ -26,9 +26,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import GameError
 from accord.game.chance import CHANCE_TOLERANCE
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.tree import Game
 
 Labels = str | Sequence[object]
 """Labels in a row: a string that is split at blanks, or a sequence whose items are the labels."""

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, Floats, Ints
 from accord._jit import jit
 from accord.errors import GameError
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, Floats, Ints
 
 CHANCE_TOLERANCE = 1e-9
 """How far the probabilities of one chance node may be from one before the game is refused."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Ints
 from accord._jit import jit
-from accord.game.tree import Ints
 
 
 def prefix_numbers(parent: Ints, action: Ints, n_children: Ints) -> Ints | None:

@@ -18,6 +18,8 @@ number. How a game was made leaves no trace in these numbers.
 from __future__ import annotations
 
 import hashlib
+import os
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,15 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
-
-CHANCE = -1
-TERMINAL = -2
-NO_NODE = -1
-NO_INFOSET = -1
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from accord.errors import ArgumentError
+from accord.game.validate import validated
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,23 +103,22 @@ class Game:
         Raises:
             GameError: If this is not a game; the message says what is wrong and where.
         """
-        from accord.game.validate import validated
-
-        return validated(
-            cls,
-            n_players=n_players,
-            player=player,
-            parent=parent,
-            action=action,
-            infoset=infoset,
-            chance_prob=chance_prob,
-            reward_node=reward_node,
-            reward=reward,
-            name=name,
-            player_labels=player_labels,
-            infoset_labels=infoset_labels,
-            action_labels=action_labels,
-            chance_labels=chance_labels,
+        return cls(
+            **validated(
+                n_players=n_players,
+                player=player,
+                parent=parent,
+                action=action,
+                infoset=infoset,
+                chance_prob=chance_prob,
+                reward_node=reward_node,
+                reward=reward,
+                name=name,
+                player_labels=player_labels,
+                infoset_labels=infoset_labels,
+                action_labels=action_labels,
+                chance_labels=chance_labels,
+            )
         )
 
     @property
@@ -180,6 +176,18 @@ class Game:
             f"Game({self.name!r}, players={self.n_players}, infosets={infosets}, "
             f"terminals={self.n_terminals})"
         )
+
+
+def checked_game(game: object) -> Game:
+    """``game``, if it is one.
+
+    Raises:
+        ArgumentError: If it is anything else; for a name or a path the message says how to load it.
+    """
+    if isinstance(game, Game):
+        return game
+    advice = f"; try accord.load_game({game!r})" if isinstance(game, (str, os.PathLike)) else ""
+    raise ArgumentError(f"game must be an accord.Game; got {reprlib.repr(game)}{advice}")
 
 
 def total_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Floats:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
 from accord.game.labels import NumberedActions, NumberedLabels
 from accord.game.prefix_order import prefix_numbers
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Game, Ints
 
 MAX_NODES = 2**31 - 2
 
@@ -33,7 +33,6 @@ class _Tree(NamedTuple):
 
 
 def validated(
-    cls: type[Game],
     *,
     n_players: int,
     player: ArrayLike,
@@ -48,8 +47,8 @@ def validated(
     infoset_labels: Sequence[Sequence[str] | None] | None,
     action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None,
     chance_labels: Sequence[tuple[str, ...]] | None,
-) -> Game:
-    """Check everything, put nodes in prefix order and infosets in layers, and return the game."""
+) -> dict[str, Any]:
+    """The fields of a Game: checked, its nodes in prefix order, its infosets in layers."""
     if not 1 <= n_players <= 127:
         raise GameError(f"a game must have 1 to 127 players; got {n_players}")
     players = tuple(map(str, player_labels or range(1, n_players + 1)))
@@ -107,23 +106,23 @@ def validated(
 
     for array in (who, above, move, x_of, prob, reward_nodes, rewards):
         array.flags.writeable = False
-    return cls(
-        name=name,
-        player_labels=players,
-        player=who,
-        parent=above,
-        action=move,
-        infoset=x_of,
-        chance_prob=prob,
-        reward_node=reward_nodes,
-        reward=rewards,
-        n_actions=tuple(f.n_actions for f in facts),
-        parent_infoset=tuple(f.parent_infoset for f in facts),
-        parent_action=tuple(f.parent_action for f in facts),
-        infoset_labels=tuple(f.labels for f in facts),
-        action_labels=tuple(f.actions for f in facts),
-        chance_labels=outcomes,
-    )
+    return {
+        "name": name,
+        "player_labels": players,
+        "player": who,
+        "parent": above,
+        "action": move,
+        "infoset": x_of,
+        "chance_prob": prob,
+        "reward_node": reward_nodes,
+        "reward": rewards,
+        "n_actions": tuple(f.n_actions for f in facts),
+        "parent_infoset": tuple(f.parent_infoset for f in facts),
+        "parent_action": tuple(f.parent_action for f in facts),
+        "infoset_labels": tuple(f.labels for f in facts),
+        "action_labels": tuple(f.actions for f in facts),
+        "chance_labels": outcomes,
+    }
 
 
 class _Infosets:

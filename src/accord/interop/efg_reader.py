@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import ParseError
 from accord.game.chance import CHANCE_TOLERANCE
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.tree import Game
 from accord.interop.efg_tokens import (
     IS_END,
     IS_TEXT,

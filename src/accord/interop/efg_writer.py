@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import GameError
-from accord.game.checked import checked_game
-from accord.game.tree import CHANCE, TERMINAL, Floats, Game, total_rewards
+from accord.game.tree import Game, checked_game, total_rewards
 from accord.interop.efg_tokens import distinct
 
 _LARGEST_DENOMINATOR = 10**9

@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import AccordError, ArgumentError, BudgetError, GameError
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.tree import Game
 from accord.interop.openspiel_games import (
     SpielGame,
     game_name,

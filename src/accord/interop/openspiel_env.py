@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.game.tree import CHANCE, TERMINAL
+from accord._arrays import CHANCE, TERMINAL
 from accord.interop.openspiel_games import (
     SpielGame,
     game_name,
@@ -24,13 +24,13 @@ from accord.interop.openspiel_games import (
 )
 from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
 from accord.interop.own_history import history_after
-from accord.learning.environment import checked_bounds
+from accord.play.environment import checked_bounds
 
 
 class OpenSpielEnvironment:
-    """An :class:`~accord.learning.environment.Environment` of an OpenSpiel game.
+    """An :class:`~accord.play.environment.Environment` of an OpenSpiel game.
 
-    Chance is explicit and states can be cloned, so :func:`~accord.learning.environment.discover`
+    Chance is explicit and states can be cloned, so :func:`~accord.play.discovery.discover`
     goes through the tree if it is not too large. Where OpenSpiel samples chance itself it is
     hidden, is not drawn from the caller's generator, and there is nothing to clone.
 

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from accord._arrays import CHANCE, NO_NODE, Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import GameError, MismatchError, PolicyError
-from accord.game.tree import CHANCE, NO_NODE, Game
+from accord.game.tree import Game
 from accord.interop.openspiel_games import (
     SpielGame,
     game_name,
@@ -23,7 +24,6 @@ from accord.interop.openspiel_games import (
 )
 from accord.interop.openspiel_states import SPIEL_CHANCE, SpielState, legal_moves
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Floats
 
 Behaviors: TypeAlias = Sequence[Floats]  # per player, over her sequences (treeplex/strategy.py)
 SpielPolicy: TypeAlias = Any  # pyspiel.Policy, or open_spiel.python.policy.Policy

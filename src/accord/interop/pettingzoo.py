@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import TERMINAL
 from accord.errors import ArgumentError, GameError, MissingDependencyError
-from accord.game.tree import TERMINAL
 from accord.interop.own_history import digest, history_after
-from accord.learning.environment import checked_bounds
+from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
 """Numbers of an observation that are written out in a label; longer ones are hashed."""
 
 
 class PettingZooEnvironment:
-    """An :class:`~accord.learning.environment.Environment` of a PettingZoo environment.
+    """An :class:`~accord.play.environment.Environment` of a PettingZoo environment.
 
     Args:
         env: A ``pettingzoo.AECEnv`` or ``pettingzoo.ParallelEnv``.

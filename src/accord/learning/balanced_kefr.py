@@ -17,21 +17,21 @@ updating at the end of the iteration.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._arrays import Floats, Ints, aligned_concatenate
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
 from accord.learning.estimators import SamplingPlan, sampling_plan
-from accord.learning.layout import aligned_concatenate
+from accord.regret.rates import LARGEST_RATE
 from accord.regret.regret_matching import match_sampled, observe_sampled
-from accord.regret.wrhedge import LARGEST_RATE, hedge_sampled, learn_sampled
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
+from accord.regret.wrhedge import hedge_sampled, learn_sampled
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 SWRHEDGE, SAMPLED_RM = range(2)
 """Minimizers, as kernels know them."""
@@ -212,29 +212,6 @@ class BalancedKEFR:
     def _must_be_playing(self) -> None:
         if self._episode == NO_EPISODE:
             raise ArgumentError("no episode is being played; call begin_episode first")
-
-
-def bandit_learning_rate(
-    plexes: tuple[Treeplex, ...], player: int, k: int, iterations: int, failure_prob: float
-) -> float:
-    """eta of eq. (learningrate-bandit) for losses in [0, 1]; ``k`` is clipped to her horizon.
-
-    ``sqrt(C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T))``. A player without a decision gets
-    1: she has no policy.
-    """
-    plex = plexes[player]
-    if plex.horizon == 0:
-        return 1.0
-    size = sum(other.n_infosets * other.max_actions for other in plexes)
-    iota = math.log(8.0 * size / failure_prob)
-    logarithm = (
-        math.log(math.comb(plex.horizon, k) * plex.n_infosets)
-        + (k + 1) * math.log(plex.max_actions)
-        + math.log(iota)
-        - math.log(plex.horizon)
-        - math.log(iterations)
-    )
-    return math.exp(min(0.5 * logarithm, math.log(LARGEST_RATE)))
 
 
 def _arrays(tree: RechistoryTree, plan: SamplingPlan) -> BanditArrays:

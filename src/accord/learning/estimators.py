@@ -34,11 +34,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import BudgetError
 from accord.learning.exploration import count_descendants
-from accord.treeplex.treeplex import Floats, Ints
 
 MAX_EPISODES = 10_000_000
 

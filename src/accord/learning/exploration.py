@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.treeplex.treeplex import Floats, Ints, Treeplex
+from accord.treeplex.treeplex import Treeplex
 
 
 def balanced_behavior(plex: Treeplex, layer: int) -> Floats:

@@ -6,7 +6,7 @@ One learner per player. In every iteration it goes through its infosets, parents
     lets the infoset's regret minimizer recommend pi^t(. | x)          (Lines 7-8)
 
 then observes its counterfactual losses (Line 11), which the minimizers take up when they are next
-asked (``regret/minimizer.py`` says why that is the same). The minimizer is WRHedge, as in the
+asked (``regret/state.py`` says why that is the same). The minimizer is WRHedge, as in the
 paper, or regret matching. A learner knows its own treeplex and nothing else.
 
 In self-play (:class:`SelfPlay`) the losses come from the leaf table: all players recommend, all
@@ -21,31 +21,28 @@ time without storing one of them.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
+from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.modification import Modification
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.gap import add_deviation_loss, best_deviation
 from accord.errors import ArgumentError
-from accord.regret.minimizer import (
+from accord.regret.rates import paper_learning_rate
+from accord.regret.regret_matching import RegretMatching, match_regrets
+from accord.regret.state import (
     PREDICTIVE_RM_PLUS,
     RM,
     RM_PLUS,
     WRHEDGE,
-    MinimizerArrays,
     new_arrays,
 )
-from accord.regret.regret_matching import RegretMatching, match_regrets
-from accord.regret.wrhedge import WRHedge, hedge, paper_learning_rate
-from accord.treeplex.form import SequenceForm
-from accord.treeplex.leaves import LeafArrays
-from accord.treeplex.strategy import compute_reach
-from accord.treeplex.treeplex import Floats, Treeplex, TreeplexArrays
-from accord.treeplex.values import compute_cf_loss, compute_loss, fold_single_actions
+from accord.regret.wrhedge import WRHedge, hedge
+from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.values import compute_cf_loss, fold_single_actions
 
 Minimizer = WRHedge | RegretMatching
 
@@ -156,132 +153,6 @@ class KEFR:
         return self.own_loss - least, phi
 
 
-class Player(NamedTuple):
-    """What the self-play kernel sees of one player."""
-
-    plex: TreeplexArrays
-    tree: RechistoryArrays
-    leaves: LeafArrays
-    state: MinimizerArrays
-
-
-LARGE = 1_000_000
-"""Leaves (once per player) plus cells from which a thread per player pays: on two cores, six-sided
-Liar's Dice (1.4 million) runs 1.5 times as fast, Sheriff (200,000) no faster."""
-
-
-SAVED = ("behavior", "loss", "cf_loss", "rec_reach", "regret", "credit", "deviation_loss")
-"""The arrays of a learner that outlive an iteration."""
-
-
-class SelfPlay:
-    """All players of a game running K-EFR against each other."""
-
-    def __init__(
-        self,
-        form: SequenceForm,
-        k: SupportsIndex | float = 1,
-        minimizer: Minimizer | None = None,
-        *,
-        iterations: int | None = None,
-        averaging: int = 2,
-        threads: int | None = None,
-        budget: int | None = None,
-    ) -> None:
-        self.form = form
-        self.behavior = np.ones(form.n_sequences)  # joint: every player's pi^t
-        self.reach = np.ones(form.n_sequences)
-        self.learners = tuple(
-            KEFR(
-                plex, k, minimizer,
-                iterations=iterations, averaging=averaging, behavior=behavior, budget=budget,
-            )
-            for plex, behavior in zip(form.plexes, form.split(self.behavior), strict=True)
-        )  # fmt: skip
-        self.iteration = 0
-        self.total_loss = np.zeros(form.n_players)  # sum of w_t times each player's expected loss
-        self._players = tuple(
-            Player(learner.plex.arrays, learner.tree.arrays, leaves, learner.state)
-            for learner, leaves in zip(self.learners, form.leaves.arrays, strict=True)
-        )
-        work = len(form.leaves) * form.n_players + sum(p.tree.first_cell[-1] for p in self._players)
-        wanted = form.n_players if threads is None and work >= LARGE else (threads or 1)
-        self._pool = ThreadPoolExecutor(wanted) if wanted > 1 else None
-
-    def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
-        """Run iterations; keep iterate t, if ``stride`` divides t, in the next row of ``kept``.
-
-        Returns the number of rows written. There must be room for them.
-        """
-        first = self.learners[0]
-        rates = np.array([learner.learning_rate for learner in self.learners])
-        if kept is None:
-            kept = np.empty((0, self.form.n_sequences))
-            stride = self.iteration + iterations + 1
-        starts = self.form.leaves.first_reach
-        rows = 0
-        if self._pool is None:
-            rows = _self_play(
-                self._players, starts, self.reach, self.behavior, self.total_loss,
-                self.iteration, iterations, first.method, first.averaging, rates, first.decay,
-                kept, stride,
-            )  # fmt: skip
-            self.iteration += iterations
-        else:
-            for _ in range(iterations):
-                self.iteration += 1
-                self._advance_threaded(rates)
-                if self.iteration % stride == 0:
-                    kept[rows] = self.behavior
-                    rows += 1
-        for learner, loss in zip(self.learners, self.total_loss, strict=True):
-            learner.iteration, learner.own_loss = self.iteration, float(loss)
-        return rows
-
-    def _advance_threaded(self, rates: Floats) -> None:
-        assert self._pool is not None
-        t, first, reaches = self.iteration, self.learners[0], self.form.split(self.reach)
-        before = float((t - 1) ** first.averaging) if t > 1 else 0.0
-        jobs = [
-            self._pool.submit(
-                _take_turn, player, reach, first.method, before,
-                learning_rate_at(rate, first.decay, t),
-            )
-            for player, reach, rate in zip(self._players, reaches, rates, strict=True)
-        ]  # fmt: skip
-        for job in jobs:
-            job.result()
-        faced = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
-        for i, value in enumerate(faced):
-            self.total_loss[i] += float(t**first.averaging) * value.result()
-
-    def state(self) -> dict[str, Any]:
-        """All that going on needs, by name; arrays are views."""
-        state: dict[str, Any] = {"iteration": np.array(self.iteration), "loss": self.total_loss}
-        for i, learner in enumerate(self.learners):
-            for name in SAVED:
-                state[f"{name}_{i}"] = getattr(learner.state, name)
-        return state
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved :meth:`state`."""
-        self.iteration = int(state["iteration"])
-        self.total_loss[:] = state["loss"]
-        for i, learner in enumerate(self.learners):
-            learner.iteration, learner.own_loss = self.iteration, float(self.total_loss[i])
-            for name in SAVED:
-                getattr(learner.state, name)[:] = state[f"{name}_{i}"]
-
-    def gaps(self) -> Floats:
-        """``[n_players]`` exact K-EFCE gaps of the weighted average of all iterates, in payoffs."""
-        regrets = np.array([learner.regret() for learner in self.learners])
-        return regrets / self.learners[0].total_weight * self.form.leaves.payoff_range
-
-    def values(self) -> Floats:
-        """``[n_players]`` expected payoffs of that average."""
-        return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
-
-
 def _schedule(config: WRHedge, tree: RechistoryTree, iterations: int | None) -> tuple[float, float]:
     """The learning rate at t = 1 and the power of t by which it decays."""
     if config.learning_rate is not None:
@@ -314,50 +185,3 @@ def recommend(
     else:
         plus, predictive = method != RM, method == PREDICTIVE_RM_PLUS
         match_regrets(plex, tree, state, weight, learning_rate, plus, predictive)
-
-
-@jit
-def _take_turn(player: Any, reach: Any, method: int, weight: float, learning_rate: float) -> None:
-    """Recommend, and overwrite the player's own ``reach``."""
-    recommend(player.plex, player.tree, player.state, method, weight, learning_rate)
-    compute_reach(player.plex, player.state.behavior, reach)
-
-
-@jit
-def _face_losses(player: Any, reach: Any) -> float:
-    """Line 11: overwrite the player's losses against the joint ``reach``; return her value."""
-    compute_loss(player.leaves, reach, player.state.loss)
-    fold_single_actions(player.plex, player.state.loss)
-    compute_cf_loss(player.plex, player.state.behavior, player.state.loss, player.state.cf_loss)
-    return player.state.cf_loss[0]  # type: ignore[no-any-return]
-
-
-@jit
-def _self_play(
-    players: Any,
-    starts: Any,
-    reach: Any,
-    behavior: Any,
-    total_loss: Any,
-    done: int,
-    iterations: int,
-    method: int,
-    averaging: int,
-    rates: Any,
-    decay: float,
-    kept: Any,
-    stride: int,
-) -> int:
-    """Algorithm 2 for all players, ``iterations`` times; returns the rows of ``kept`` written."""
-    rows = 0
-    for t in range(done + 1, done + iterations + 1):
-        before = float(t - 1) ** averaging if t > 1 else 0.0
-        for i in range(len(players)):
-            own = reach[starts[i] : starts[i + 1]]
-            _take_turn(players[i], own, method, before, learning_rate_at(rates[i], decay, t))
-        for i in range(len(players)):
-            total_loss[i] += float(t) ** averaging * _face_losses(players[i], reach)
-        if t % stride == 0:
-            kept[rows] = behavior
-            rows += 1
-    return rows

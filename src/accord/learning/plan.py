@@ -1,60 +1,27 @@
-"""How long to run: the paper's two theorems with every constant written out.
+"""How long to run, by the paper's two theorems with every constant written out.
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
-the iterations that bring the gap below epsilon. Here are numbers that do, for any game, derived in
-``docs/theory/constants.md``. Take one player whose whole plays lose between 0 and 1, K clipped to
-her horizon, and H the number of layers in which she has a choice. After T iterations at learning
-rate eta her K-EFCE regret is at most T, and at most
-
-    eta H T + D / eta                                                (full feedback)
-    eta H T + D' / eta + 2 sqrt(T) sum_h ( sqrt(c_h) + sqrt(c'_h) )  (bandit, unless with prob. p).
-
-With N_x rechistories at an infoset x of A_x actions, each costs ``log N_x + A_x log A_x`` (SWAP) or
-``log N_x + log A_x`` (EXTERNAL; nothing where A_x = 1), and D is the most that those which one phi
-can meet cost together. What lies below a rechistory depends only on its infoset and its number of
-deviations, so one sweep from the last layer to the first finds D.
-
-The bandit's costs are divided by weights w_b. In layer h, of X_h infosets with at most a_h actions,
-the sum of 1 / w_b over what one phi can meet is at most
-
-    B_h  = X_h a_h e_{min(K, h) - 1}(a_1, ..., a_{h-1})   (SWAP; none for K = 0)
-    B'_h = X_h a_h e_K(a_1, ..., a_{h-1})                 (EXTERNAL)
-
-with elementary symmetric polynomials e_j: ``C(h-1, j) A^j`` when all a's are A. With
-iota_h = log(3 X / p) + log max N_x, X counting the infosets of all players,
-
-    D'   = sum_h  B_h (iota_h + a_h log a_h) + B'_h (iota_h + log a_h)
-    c_h  = (B_h + B'_h) iota_h
-    c'_h = B_h a_h (iota_h + 2 log a_h) + B'_h (iota_h + log a_h).
-
-The paper's learning rates are a constant over sqrt(T), so all terms grow as sqrt(T) and the T that
-is needed is explicit. It covers the worst case: a run is usually good enough much earlier, which
-is why ``learning/run.py`` measures the gap and can stop by it.
-
-Numbers beyond any float occur (deep trees, large K): sums are in logarithms, the rest is decimal.
+the iterations that bring the gap below epsilon. :func:`plan` gives numbers that do, for any game.
+The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
+regret bound (``learning/bounds.py``) grows as sqrt(T) and the T that is needed is explicit. It
+covers the worst case. A run usually gets there much earlier, which is why ``runs/loop.py`` measures
+the gap and can stop by it.
 """
 
 from __future__ import annotations
 
 import decimal
-import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
-import numpy as np
-
-from accord._jit import jit
-from accord.deviations.counting import checked_k, clipped_k, rechistories_per_infoset
-from accord.errors import ArgumentError
+from accord._check import check_positive, check_probability
+from accord.deviations.notions import checked_k, clipped_k
 from accord.game.tree import Game
+from accord.learning.bounds import CONTEXT, bandit_bound, full_feedback_bound
+from accord.learning.estimators import episodes_per_iteration
+from accord.regret.rates import log_bandit_rate, log_paper_rate
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Floats, Treeplex
-
-MARGIN = Decimal("1e-9")
-"""Relative, on top of every number of iterations: what rounding in the sweep could have cost."""
-
-CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 
 @dataclass(frozen=True)
@@ -87,22 +54,21 @@ def plan(game: Game, k: SupportsIndex | float, epsilon: float, failure_prob: flo
         ArgumentError: If an argument is out of range.
     """
     asked = checked_k(k)
-    _check_positive("epsilon", epsilon)
-    _check_probability(failure_prob)
+    check_positive("epsilon", epsilon)
+    check_probability("failure_prob", failure_prob)
     form = sequence_form(game)
     infosets = sum(plex.n_infosets for plex in form.plexes)
-    sequences = sum(plex.n_infosets * plex.max_actions for plex in form.plexes)
     iterations = bandit_iterations = 1
-    for plex, span in zip(form.plexes, form.leaves.payoff_range, strict=True):
+    for i, (plex, span) in enumerate(zip(form.plexes, form.leaves.payoff_range, strict=True)):
         if span <= epsilon or plex.max_actions == 1:  # no deviation gains more than the range
             continue
         own_k = clipped_k(plex, asked)
         with decimal.localcontext(CONTEXT):
             accuracy = Decimal(float(epsilon)) / Decimal(float(span))
-            full = _full_feedback_bound(plex, own_k)
-            bandit = _bandit_bound(plex, own_k, infosets, failure_prob)
-            rate = _paper_rate(plex, own_k)
-            bandit_rate = _paper_bandit_rate(plex, own_k, sequences, failure_prob)
+            full = full_feedback_bound(plex, own_k)
+            bandit = bandit_bound(plex, own_k, infosets, failure_prob)
+            rate = Decimal(log_paper_rate(plex, own_k)).exp()
+            bandit_rate = Decimal(log_bandit_rate(form.plexes, i, own_k, failure_prob)).exp()
             iterations = max(iterations, full.iterations(rate, accuracy))
             bandit_iterations = max(bandit_iterations, bandit.iterations(bandit_rate, accuracy))
     return Plan(
@@ -115,214 +81,3 @@ def plan(game: Game, k: SupportsIndex | float, epsilon: float, failure_prob: flo
             episodes_per_iteration(plex.horizon, clipped_k(plex, asked)) for plex in form.plexes
         ),
     )
-
-
-def regret_bound(
-    plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
-) -> float:
-    """What K-EFR with WRHedge can regret at most after ``iterations``, against anybody.
-
-    Holds for one player alone, at every number of iterations and every constant learning rate, for
-    the unweighted K-EFCE regret in losses that are in [0, 1] over a whole play.
-    """
-    _check_positive("learning_rate", learning_rate)
-    _check_iterations(iterations)
-    with decimal.localcontext(CONTEXT):
-        return _full_feedback_bound(plex, clipped_k(plex, k)).regret(learning_rate, iterations)
-
-
-def bandit_regret_bound(
-    plex: Treeplex,
-    k: SupportsIndex | float,
-    learning_rate: float,
-    iterations: int,
-    failure_prob: float,
-    *,
-    infosets: int | None = None,
-) -> float:
-    """What the policies of Balanced K-EFR can regret at most, unless with ``failure_prob``.
-
-    Like :func:`regret_bound`, but at a number of iterations fixed beforehand.
-
-    Args:
-        plex: The player's treeplex.
-        k: How many recommendations a deviator may disobey.
-        learning_rate: eta, with loss bound 1.
-        iterations: T.
-        failure_prob: Shared by everybody whose infosets are counted.
-        infosets: How many infosets all players have together, if the bounds of all of them are to
-            hold at once; by default her own.
-    """
-    _check_positive("learning_rate", learning_rate)
-    _check_iterations(iterations)
-    _check_probability(failure_prob)
-    count = plex.n_infosets if infosets is None else infosets
-    if count < plex.n_infosets:
-        raise ArgumentError(
-            f"infosets must count hers, {plex.n_infosets}, and those of others; got {infosets}"
-        )
-    with decimal.localcontext(CONTEXT):
-        bound = _bandit_bound(plex, clipped_k(plex, k), count, failure_prob)
-        return bound.regret(learning_rate, iterations)
-
-
-def episodes_per_iteration(horizon: int, k: int) -> int:
-    """Lemma needed-episode: what one player's loss estimators need, for ``k`` up to ``horizon``."""
-    return math.comb(horizon + 1, k + 1) + k - 1
-
-
-class _Bound(NamedTuple):
-    """Regret is at most T, and ``eta * layers * T + cost / eta + noise * sqrt(T)``."""
-
-    layers: int  # in which the player has a choice
-    cost: Decimal
-    noise: Decimal
-
-    def regret(self, learning_rate: float, iterations: int) -> float:
-        eta, time = Decimal(float(learning_rate)), Decimal(int(iterations))
-        bound = eta * self.layers * time + self.cost / eta + self.noise * time.sqrt()
-        return float(min(time, bound))
-
-    def iterations(self, rate: Decimal, accuracy: Decimal) -> int:
-        """The T from which on eta = ``rate`` / sqrt(T) has an average regret of ``accuracy``."""
-        needed = ((rate * self.layers + self.cost / rate + self.noise) / accuracy) ** 2
-        return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
-
-
-def _paper_rate(plex: Treeplex, k: int) -> Decimal:
-    """``eta sqrt(T)`` of eq. (learning-rate-full-feedback) for losses in [0, 1]."""
-    choices = Decimal(math.comb(plex.horizon, k) * plex.n_infosets * plex.max_actions**k)
-    return (choices * Decimal(math.log(plex.max_actions))).sqrt()
-
-
-def _paper_bandit_rate(plex: Treeplex, k: int, sequences: int, failure_prob: float) -> Decimal:
-    """``eta sqrt(T)`` of eq. (learningrate-bandit) for losses in [0, 1].
-
-    ``sequences`` is the sum of X_j A_j over all players.
-    """
-    choices = Decimal(math.comb(plex.horizon, k) * plex.n_infosets * plex.max_actions ** (k + 1))
-    iota = Decimal(math.log(8 * sequences) - math.log(failure_prob))
-    return (choices * iota / plex.horizon).sqrt()
-
-
-def _full_feedback_bound(plex: Treeplex, k: int) -> _Bound:
-    layers = int((_widest(plex) > 1).sum())
-    return _Bound(layers, Decimal(_log_cost(plex, k)).exp(), Decimal(0))
-
-
-def _bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> _Bound:
-    log_count = _log_rechistories(plex, k)
-    layers, cost, noise = 0, Decimal(0), Decimal(0)
-    for h, (width, (swap, external)) in enumerate(
-        zip(_widest(plex), weight_sums(plex, k), strict=True)
-    ):
-        n, log_n = int(width), math.log(width)
-        if n == 1:
-            continue
-        iota = math.log(3 * infosets) - math.log(failure_prob)
-        iota += float(log_count[plex.layers[h] : plex.layers[h + 1]].max())
-        layers += 1
-        cost += swap * Decimal(iota + n * log_n) + external * Decimal(iota + log_n)
-        own = (swap + external) * Decimal(iota)
-        deviator = swap * n * Decimal(iota + 2 * log_n) + external * Decimal(iota + log_n)
-        noise += 2 * (own.sqrt() + deviator.sqrt())
-    return _Bound(layers, cost, noise)
-
-
-def weight_sums(plex: Treeplex, k: int) -> list[tuple[int, int]]:
-    """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over what one phi can meet in layer h.
-
-    Eqs. (swap-mu-over-pi-bound) and (ext-mu-over-pi-bound), for action sets of any sizes.
-    """
-    sums = []
-    ways = [1] + [0] * k  # e_0 .. e_K of the widths of the layers above
-    for above, (size, width) in enumerate(zip(np.diff(plex.layers), _widest(plex), strict=True)):
-        sequences = int(size) * int(width)
-        seen = ways[min(k - 1, above)] if k else 0
-        sums.append((sequences * seen, sequences * ways[k]))
-        for j in range(k, 0, -1):
-            ways[j] += int(width) * ways[j - 1]
-    return sums
-
-
-def _widest(plex: Treeplex) -> Any:
-    """``[horizon]`` the largest number of actions in each layer."""
-    return np.maximum.reduceat(plex.n_actions, plex.layers[:-1])
-
-
-def _log_rechistories(plex: Treeplex, k: int) -> Floats:
-    """``[n_infosets]`` log N_x; where the count overflows, of all recommendations on the way."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        swap, external = rechistories_per_infoset(plex, k)
-        counted = np.log(swap + external)
-    everything = np.zeros(plex.n_infosets)
-    for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
-        above = plex.seq_infoset[plex.parent_seq[start:end]]
-        everything[start:end] = everything[above] + np.log(plex.n_actions[above])
-    return np.fmin(counted, everything)
-
-
-def _log_cost(plex: Treeplex, k: int) -> float:
-    """log D: the most that the rechistories one phi can meet may cost."""
-    actions = plex.n_actions
-    count = _log_rechistories(plex, k)
-    chooses = actions > 1
-    swap, external = (np.full(plex.n_infosets, -np.inf) for _ in range(2))
-    np.log(count + actions * np.log(actions), out=swap, where=chooses)
-    np.log(count + np.log(actions), out=external, where=chooses)
-    total = np.full((plex.n_sequences, k + 1), -np.inf)
-    _add_costs(plex.arrays, swap, external, total)
-    return float(total[0, 0])
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ArgumentError(f"{name} must be positive and finite; got {value}")
-
-
-def _check_probability(value: float) -> None:
-    if not 0 < value < 1:
-        raise ArgumentError(f"failure_prob must be between 0 and 1, both excluded; got {value}")
-
-
-def _check_iterations(value: int) -> None:
-    if value < 1:
-        raise ArgumentError(f"iterations must be at least 1; got {value}")
-
-
-@jit
-def _log_sum(one: float, other: float) -> float:
-    """``log(exp(one) + exp(other))``; either may be minus infinity."""
-    if one < other:
-        one, other = other, one
-    return one if other == -math.inf else one + math.log1p(math.exp(other - one))
-
-
-@jit
-def _add_costs(plex: Any, swap: Any, external: Any, total: Any) -> None:
-    """Sweep bottom-up: overwrite ``total``.
-
-    ``total[seq, d]`` becomes the logarithm of the most that lies below ``seq`` after d deviations.
-    At a SWAP node phi answers each recommendation r by r itself, which is no deviation, or by the
-    other action below which d + 1 deviations cost most. After K there is one answer to all.
-    """
-    k = total.shape[1] - 1
-    for x in range(len(plex.parent_seq) - 1, -1, -1):
-        first, last = plex.first_seq[x], plex.first_seq[x + 1]
-        above = plex.parent_seq[x]
-        for d in range(k + 1):
-            best, second, best_seq = -math.inf, -math.inf, first
-            for seq in range(first, last):
-                value = total[seq, min(d + 1, k)]
-                if value > best:
-                    best, second, best_seq = value, best, seq
-                elif value > second:
-                    second = value
-            if d == k:
-                cost = _log_sum(external[x], best)
-            else:
-                cost = swap[x]
-                for seq in range(first, last):
-                    other = second if seq == best_seq else best
-                    cost = _log_sum(cost, max(total[seq, d], other))
-            total[above, d] = _log_sum(total[above, d], cost)

@@ -26,7 +26,7 @@ from typing import Any
 from accord._jit import jit
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.minimizer import pass_on
+from accord.regret.state import pass_on
 
 
 @dataclass(frozen=True)

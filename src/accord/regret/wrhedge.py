@@ -34,11 +34,8 @@ from typing import Any
 from accord._jit import jit
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.minimizer import pass_on
-from accord.treeplex.treeplex import Treeplex
-
-LARGEST_RATE = 1e100
-"""Of learning rates, so that their products with sums of losses stay finite."""
+from accord.regret.rates import LARGEST_RATE
+from accord.regret.state import pass_on
 
 
 @dataclass(frozen=True)
@@ -61,20 +58,6 @@ class WRHedge:
                 raise ArgumentError(
                     f"WRHedge: {name} must be positive and at most {LARGEST_RATE:g}; got {value}"
                 )
-
-
-def paper_learning_rate(plex: Treeplex, k: int) -> float:
-    """``eta * sqrt(T)`` of eq. (learning-rate-full-feedback) for losses in [0, 1].
-
-    ``sqrt(C(H, K) X A^K log A)`` with K already clipped to H. A player without a choice gets 1:
-    any rate gives her only policy.
-    """
-    if plex.max_actions == 1:
-        return 1.0
-    log_actions = math.log(plex.max_actions)
-    log_choices = math.log(math.comb(plex.horizon, k)) + math.log(plex.n_infosets)
-    log_rate = 0.5 * (log_choices + k * log_actions + math.log(log_actions))
-    return math.exp(min(log_rate, math.log(LARGEST_RATE)))
 
 
 SLACK = 100.0

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
-from accord.deviations.written import read_k
+from accord.deviations.notions import read_k
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.learning.folder import FORMAT, VERSION
+from accord.runs.folder import FORMAT, VERSION
 from accord.treeplex.form import sequence_form
 
 LIMITS = ("iterations", "episodes", "target_gap", "seconds")

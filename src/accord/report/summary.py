@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from accord.deviations.counting import clipped_k, count_rechistories
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import clipped_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
 from accord.errors import ArgumentError, BudgetError
-from accord.learning.balanced_kefr import bandit_learning_rate
-from accord.learning.learn import learn
-from accord.learning.plan import bandit_regret_bound, regret_bound
-from accord.regret.wrhedge import paper_learning_rate
+from accord.learning.bounds import bandit_regret_bound, regret_bound
+from accord.regret.rates import bandit_learning_rate, paper_learning_rate
 from accord.report.inspector import Inspection, inspect, inspector_data, steps
 from accord.report.runs import Run, too_much, work
 from accord.report.words import k_key
+from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
 
 SHOWN = (0, 1, 2, math.inf)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.game.tree import CHANCE, TERMINAL, Game, total_rewards
+from accord._arrays import CHANCE, TERMINAL
+from accord.game.tree import Game, total_rewards
 from accord.report.inspector import Inspection
 from accord.report.words import escape, number, shortened, signed
 

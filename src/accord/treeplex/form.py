@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from accord.game.checked import checked_game
-from accord.game.tree import Game
+from accord._arrays import Floats
+from accord.game.tree import Game, checked_game
 from accord.treeplex.leaves import LeafTable, leaf_table
-from accord.treeplex.treeplex import Floats, Treeplex, treeplexes
+from accord.treeplex.treeplex import Treeplex, treeplexes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

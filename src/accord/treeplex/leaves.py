@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
-from accord.game.tree import CHANCE, NO_NODE, TERMINAL, Game, total_rewards
+from accord.game.tree import Game, total_rewards
 from accord.game.validate import own_moves
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Floats, Ints, Treeplex
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 
 class LeafArrays(NamedTuple):

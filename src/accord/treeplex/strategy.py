@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.errors import PolicyError
-from accord.treeplex.treeplex import Floats, Ints, Treeplex
+from accord.treeplex.treeplex import Treeplex
 
 
 def uniform_behavior(plex: Treeplex) -> Floats:

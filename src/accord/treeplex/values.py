@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.treeplex.leaves import LeafTable
 from accord.treeplex.strategy import compute_reach
-from accord.treeplex.treeplex import Floats, Ints, Treeplex
+from accord.treeplex.treeplex import Treeplex
 
 
 def joint_reach(plexes: Sequence[Treeplex], behaviors: Sequence[Floats]) -> Floats:

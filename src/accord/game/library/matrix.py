@@ -14,10 +14,11 @@ from operator import mul
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord._arrays import NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import GameError
 from accord.game.library.device import Device
 from accord.game.library.naming import named
-from accord.game.tree import NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.tree import Game
 
 
 def matrix_game(

@@ -26,9 +26,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import ArgumentError
 from accord.game.library.naming import named
-from accord.game.tree import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Game
+from accord.game.tree import Game
 from accord.game.validate import MAX_NODES
 
 WALKER, GUARD = 0, 1

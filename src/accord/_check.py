@@ -1,0 +1,36 @@
+"""Checks of arguments that many functions take, so that every one refuses in the same words."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex
+
+from accord.errors import ArgumentError
+
+
+def checked_whole(name: str, value: SupportsIndex, least: int) -> int:
+    """``value`` as a whole number that is at least ``least``.
+
+    Raises:
+        ArgumentError: If it is none.
+    """
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        whole = least - 1
+    if isinstance(value, bool) or whole < least:
+        raise ArgumentError(f"{name} must be a whole number, {least} or more; got {value!r}")
+    return whole
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise an ArgumentError unless ``value`` is positive and finite."""
+    if not (math.isfinite(value) and value > 0):
+        raise ArgumentError(f"{name} must be positive and finite; got {value}")
+
+
+def check_probability(name: str, value: float) -> None:
+    """Raise an ArgumentError unless ``value`` is strictly between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise ArgumentError(f"{name} must be between 0 and 1, both excluded; got {value}")

@@ -1,0 +1,58 @@
+"""K, the number of recommendations that a deviator may see and disobey.
+
+K = 0 is the coarse correlated equilibrium (NFCCE), K = 1 the extensive-form one (EFCE), K =
+infinity the behavioural one (BCE). Nobody can disobey more often than they decide, so every
+algorithm works with ``min(K, H)``. Files, tables and the command line write a number, or ``"inf"``.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex
+
+from accord.errors import ArgumentError
+from accord.treeplex.treeplex import Treeplex
+
+
+def checked_k(k: SupportsIndex | float) -> float:
+    """``k`` as a number: a whole number of deviations, or ``math.inf``.
+
+    Raises:
+        ArgumentError: If it is negative, fractional or not a number.
+    """
+    if isinstance(k, float) and k == math.inf:
+        return math.inf
+    try:
+        whole = operator.index(k)  # type: ignore[arg-type]
+    except TypeError:
+        whole = -1
+    if isinstance(k, bool) or whole < 0:
+        raise ArgumentError(
+            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}"
+        )
+    return whole
+
+
+def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:
+    """min(K, H): a player cannot deviate more often than she decides."""
+    return int(min(checked_k(k), plex.horizon))
+
+
+def written_k(k: float) -> int | str:
+    """``k`` as it is written; JSON has no infinity."""
+    return "inf" if math.isinf(k) else int(k)
+
+
+def read_k(written: int | str) -> float:
+    """What :func:`written_k` wrote.
+
+    Raises:
+        ArgumentError: If it is something else.
+    """
+    if written == "inf":
+        return math.inf
+    try:
+        return operator.index(written)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(f'k must be a whole number or "inf"; got {written!r}') from None

@@ -1,0 +1,203 @@
+"""DOC"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from decimal import Decimal
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord._check import check_positive, check_probability, checked_whole
+from accord._jit import jit
+from accord.deviations.counting import rechistories_per_infoset
+from accord.deviations.notions import clipped_k
+from accord.errors import ArgumentError
+from accord.treeplex.treeplex import Treeplex
+
+MARGIN = Decimal("1e-9")
+"""Relative, on top of every number of iterations: what rounding in the sweep could have cost."""
+
+CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+
+
+def regret_bound(
+    plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
+) -> float:
+    """What K-EFR with WRHedge can regret at most after ``iterations``, against anybody.
+
+    Holds for one player alone, at every number of iterations and every constant learning rate, for
+    the unweighted K-EFCE regret in losses that are in [0, 1] over a whole play.
+    """
+    check_positive("learning_rate", learning_rate)
+    checked_whole("iterations", iterations, 1)
+    with decimal.localcontext(CONTEXT):
+        return full_feedback_bound(plex, clipped_k(plex, k)).regret(learning_rate, iterations)
+
+
+def bandit_regret_bound(
+    plex: Treeplex,
+    k: SupportsIndex | float,
+    learning_rate: float,
+    iterations: int,
+    failure_prob: float,
+    *,
+    infosets: int | None = None,
+) -> float:
+    """What the policies of Balanced K-EFR can regret at most, unless with ``failure_prob``.
+
+    Like :func:`regret_bound`, but at a number of iterations fixed beforehand.
+
+    Args:
+        plex: The player's treeplex.
+        k: How many recommendations a deviator may disobey.
+        learning_rate: eta, with loss bound 1.
+        iterations: T.
+        failure_prob: Shared by everybody whose infosets are counted.
+        infosets: How many infosets all players have together, if the bounds of all of them are to
+            hold at once; by default her own.
+    """
+    check_positive("learning_rate", learning_rate)
+    checked_whole("iterations", iterations, 1)
+    check_probability("failure_prob", failure_prob)
+    count = plex.n_infosets if infosets is None else infosets
+    if count < plex.n_infosets:
+        raise ArgumentError(
+            f"infosets must count hers, {plex.n_infosets}, and those of others; got {infosets}"
+        )
+    with decimal.localcontext(CONTEXT):
+        bound = bandit_bound(plex, clipped_k(plex, k), count, failure_prob)
+        return bound.regret(learning_rate, iterations)
+
+
+class RegretBound(NamedTuple):
+    """Regret is at most T, and ``eta * layers * T + cost / eta + noise * sqrt(T)``."""
+
+    layers: int  # in which the player has a choice
+    cost: Decimal
+    noise: Decimal
+
+    def regret(self, learning_rate: float, iterations: int) -> float:
+        eta, time = Decimal(float(learning_rate)), Decimal(int(iterations))
+        bound = eta * self.layers * time + self.cost / eta + self.noise * time.sqrt()
+        return float(min(time, bound))
+
+    def iterations(self, rate: Decimal, accuracy: Decimal) -> int:
+        """The T from which on eta = ``rate`` / sqrt(T) has an average regret of ``accuracy``."""
+        needed = ((rate * self.layers + self.cost / rate + self.noise) / accuracy) ** 2
+        return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
+
+
+def full_feedback_bound(plex: Treeplex, k: int) -> RegretBound:
+    """The bound of WRHedge with full feedback, for ``k`` clipped to the horizon."""
+    layers = int((_widest(plex) > 1).sum())
+    return RegretBound(layers, Decimal(_log_cost(plex, k)).exp(), Decimal(0))
+
+
+def bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> RegretBound:
+    """The bound of Balanced K-EFR that holds unless with ``failure_prob``.
+
+    ``infosets`` counts those of all players whose bounds are to hold at once.
+    """
+    log_count = _log_rechistories(plex, k)
+    layers, cost, noise = 0, Decimal(0), Decimal(0)
+    for h, (width, (swap, external)) in enumerate(
+        zip(_widest(plex), weight_sums(plex, k), strict=True)
+    ):
+        n, log_n = int(width), math.log(width)
+        if n == 1:
+            continue
+        iota = math.log(3 * infosets) - math.log(failure_prob)
+        iota += float(log_count[plex.layers[h] : plex.layers[h + 1]].max())
+        layers += 1
+        cost += swap * Decimal(iota + n * log_n) + external * Decimal(iota + log_n)
+        own = (swap + external) * Decimal(iota)
+        deviator = swap * n * Decimal(iota + 2 * log_n) + external * Decimal(iota + log_n)
+        noise += 2 * (own.sqrt() + deviator.sqrt())
+    return RegretBound(layers, cost, noise)
+
+
+def weight_sums(plex: Treeplex, k: int) -> list[tuple[int, int]]:
+    """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over what one phi can meet in layer h.
+
+    Eqs. (swap-mu-over-pi-bound) and (ext-mu-over-pi-bound), for action sets of any sizes.
+    """
+    sums = []
+    ways = [1] + [0] * k  # e_0 .. e_K of the widths of the layers above
+    for above, (size, width) in enumerate(zip(np.diff(plex.layers), _widest(plex), strict=True)):
+        sequences = int(size) * int(width)
+        seen = ways[min(k - 1, above)] if k else 0
+        sums.append((sequences * seen, sequences * ways[k]))
+        for j in range(k, 0, -1):
+            ways[j] += int(width) * ways[j - 1]
+    return sums
+
+
+def _widest(plex: Treeplex) -> Any:
+    """``[horizon]`` the largest number of actions in each layer."""
+    return np.maximum.reduceat(plex.n_actions, plex.layers[:-1])
+
+
+def _log_rechistories(plex: Treeplex, k: int) -> Floats:
+    """``[n_infosets]`` log N_x; where the count overflows, of all recommendations on the way."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        swap, external = rechistories_per_infoset(plex, k)
+        counted = np.log(swap + external)
+    everything = np.zeros(plex.n_infosets)
+    for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
+        above = plex.seq_infoset[plex.parent_seq[start:end]]
+        everything[start:end] = everything[above] + np.log(plex.n_actions[above])
+    return np.fmin(counted, everything)
+
+
+def _log_cost(plex: Treeplex, k: int) -> float:
+    """log D: the most that the rechistories one phi can meet may cost."""
+    actions = plex.n_actions
+    count = _log_rechistories(plex, k)
+    chooses = actions > 1
+    swap, external = (np.full(plex.n_infosets, -np.inf) for _ in range(2))
+    np.log(count + actions * np.log(actions), out=swap, where=chooses)
+    np.log(count + np.log(actions), out=external, where=chooses)
+    total = np.full((plex.n_sequences, k + 1), -np.inf)
+    _add_costs(plex.arrays, swap, external, total)
+    return float(total[0, 0])
+
+
+@jit
+def _log_sum(one: float, other: float) -> float:
+    """``log(exp(one) + exp(other))``; either may be minus infinity."""
+    if one < other:
+        one, other = other, one
+    return one if other == -math.inf else one + math.log1p(math.exp(other - one))
+
+
+@jit
+def _add_costs(plex: Any, swap: Any, external: Any, total: Any) -> None:
+    """Sweep bottom-up: overwrite ``total``.
+
+    ``total[seq, d]`` becomes the logarithm of the most that lies below ``seq`` after d deviations.
+    At a SWAP node phi answers each recommendation r by r itself, which is no deviation, or by the
+    other action below which d + 1 deviations cost most. After K there is one answer to all.
+    """
+    k = total.shape[1] - 1
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        first, last = plex.first_seq[x], plex.first_seq[x + 1]
+        above = plex.parent_seq[x]
+        for d in range(k + 1):
+            best, second, best_seq = -math.inf, -math.inf, first
+            for seq in range(first, last):
+                value = total[seq, min(d + 1, k)]
+                if value > best:
+                    best, second, best_seq = value, best, seq
+                elif value > second:
+                    second = value
+            if d == k:
+                cost = _log_sum(external[x], best)
+            else:
+                cost = swap[x]
+                for seq in range(first, last):
+                    other = second if seq == best_seq else best
+                    cost = _log_sum(cost, max(total[seq, d], other))
+            total[above, d] = _log_sum(total[above, d], cost)

@@ -1,0 +1,151 @@
+"""Plays in which everybody obeys, many at a time.
+
+Each play draws a component of the correlated policy and goes down the tree, every player drawing
+her action from her part of it: the mediator of ``mediator/mediator.py`` with everybody's moves
+delegated, compiled. Only how often each terminal was reached is kept, so memory does not grow with
+the number of plays, and the mean and its standard error come from those counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import CHANCE, TERMINAL, Floats
+from accord._check import checked_whole
+from accord._jit import jit
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
+from accord.errors import ArgumentError
+from accord.game.tree import total_rewards
+from accord.play.environment import Environment
+from accord.play.simulator import draw_outcome, simulator
+from accord.play.table import Table
+from accord.treeplex.form import sequence_form
+
+CHUNK = 1 << 16
+"""Plays between two looks at the keyboard."""
+
+CONFIDENCE = 0.95
+
+QUANTILE = 1.959963984540054
+"""Of the normal distribution, for 95% confidence intervals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """What many plays paid."""
+
+    plays: int
+    counts: NDArray[np.int64]  # [n_terminals] how often each was reached
+    mean: Floats  # [n_players] payoffs
+    margin: Floats  # [n_players] half the width of the 95% confidence interval; NaN for one play
+
+
+def obedient_plays(
+    policy: CorrelatedPolicy, plays: SupportsIndex, seed: int | None = None
+) -> Rollout:
+    """Play ``plays`` times with everybody following the mediator.
+
+    Args:
+        policy: What is recommended.
+        plays: How often, at least once.
+        seed: Of all that is drawn.
+
+    Raises:
+        ArgumentError: If ``plays`` or ``seed`` is out of range.
+    """
+    wanted = checked_whole("plays", plays, 1)
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
+    game, form = policy.game, sequence_form(policy.game)
+    tree = simulator(game, form.leaves.best, form.leaves.loss_scale)
+    first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
+    first_reach = form.leaves.first_reach[:-1]
+    first_seq = np.concatenate(
+        [plex.first_seq[:-1] + start for plex, start in zip(form.plexes, first_reach, strict=True)]
+    )
+    ends = np.flatnonzero(game.player == TERMINAL)
+    counts = np.zeros(len(ends), np.int64)
+    weights = np.cumsum(policy.weights)
+    for done in range(0, wanted, CHUNK):
+        _play(tree, first_infoset, first_seq, weights, policy.behavior, rng,
+              min(CHUNK, wanted - done), counts)  # fmt: skip
+    mean, margin = _confidence(total_rewards(game, ends), counts)
+    return Rollout(wanted, counts, mean, margin)
+
+
+def estimated_values(
+    env: Environment, policy: Mixture, plays: int, rng: np.random.Generator
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals."""
+    table = Table(env, policy.plexes)
+    first = [plex.first_seq.tolist() for plex in policy.plexes]
+    components = rng.choice(policy.n_components, size=plays, p=policy.weights)
+    paid = np.empty((plays, len(first)))
+    for n, c in enumerate(components):
+        behaviors = policy.split(policy.behavior[c])
+
+        def act(i: int, x: int, behaviors: tuple[Floats, ...] = behaviors) -> int:
+            law = np.cumsum(behaviors[i][first[i][x] : first[i][x + 1]])
+            return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
+
+        payoffs = table.play(rng, act)
+        table.losses(payoffs)  # refuses what is out of bounds
+        paid[n] = payoffs
+    spread = paid.std(axis=0, ddof=1) if plays > 1 else np.full(len(first), math.nan)
+    margins = QUANTILE * spread / math.sqrt(plays)
+    return tuple(map(float, paid.mean(axis=0))), tuple(map(float, margins))
+
+
+def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The mean payoffs and the half-widths of their Student intervals."""
+    from scipy.special import stdtrit
+
+    plays = int(counts.sum())
+    share = counts / plays
+    mean = share @ payoffs
+    if plays == 1:
+        return mean, np.full(len(mean), np.nan)
+    variance = share @ (payoffs - mean) ** 2 * plays / (plays - 1)
+    quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
+    return mean, quantile * np.sqrt(variance / plays)
+
+
+@jit
+def _play(
+    game: Any,
+    first_infoset: Any,
+    first_seq: Any,
+    weights: Any,
+    behavior: Any,
+    rng: Any,
+    plays: int,
+    counts: Any,
+) -> None:
+    """Add to ``counts`` the terminals that ``plays`` plays ended at."""
+    for _ in range(plays):
+        component = min(np.searchsorted(weights, rng.random(), side="right"), len(weights) - 1)
+        node = game.nodes[0]
+        while node.player != TERMINAL:
+            draw = rng.random()
+            i = node.player
+            if i == CHANCE:
+                a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
+            else:
+                first = first_seq[first_infoset[i] + node.place]
+                a = 0  # the last action of positive probability, should rounding matter
+                for other in range(node.n_children):
+                    if behavior[component, first + other] > 0.0:
+                        a = other
+                        draw -= behavior[component, first + other]
+                        if draw < 0.0:
+                            break
+            node = game.nodes[node.first_child + a]
+        counts[node.place] += 1

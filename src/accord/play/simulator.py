@@ -1,0 +1,114 @@
+"""A loaded game as something that can only be played.
+
+The tree as a compiled simulator walks it: from a node an action, or a chance draw, leads on, and
+the play ends with a payoff for everybody. A large game is walked at the speed of the memory, so
+what a move needs lies together: a node is a quarter of a cache line, its children stand side by
+side, and what follows a child soon after it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import CHANCE, TERMINAL, Floats, aligned_empty
+from accord._jit import jit
+from accord.game.tree import Game, total_rewards
+
+NODE = np.dtype(
+    [
+        ("player", np.int32),
+        ("place", np.int32),  # infoset; at chance nodes the first outcome; at terminals the row
+        ("first_child", np.int32),  # the others follow, in the order of the actions
+        ("n_children", np.int32),
+    ]
+)
+"""What a simulator knows of a node."""
+
+OUTCOME = np.dtype(
+    [
+        ("cumulative", np.float64),  # probability of this outcome and those before it
+        ("guess", np.int64),  # of the n here, where to start with a draw of j / n; in the j-th
+    ]
+)
+"""What a simulator knows of an outcome of chance."""
+
+
+class SimulatorArrays(NamedTuple):
+    """What kernels see of the game being played."""
+
+    nodes: NDArray[np.void]  # [n_nodes] of NODE, the root first
+    outcomes: NDArray[np.void]  # [all outcomes of all chance nodes] of OUTCOME
+    loss: Floats  # [n_terminals, n_players] normalised loss of the play
+
+
+def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
+    """The compiled simulator of ``game``; a payoff u counts as the loss ``(best - u) * scale``."""
+    n_children = np.bincount(game.parent[1:], minlength=game.n_nodes).astype(np.int32)
+    number, first_child = np.zeros((2, game.n_nodes), np.int32)
+    _number_nodes(game.parent, game.action, n_children, number, first_child)
+    ends, draws = (np.flatnonzero(game.player == who) for who in (TERMINAL, CHANCE))
+    place = game.infoset.copy()
+    place[ends] = np.arange(len(ends))
+    place[draws] = np.cumsum(n_children[draws]) - n_children[draws]
+    nodes = aligned_empty(game.n_nodes, NODE)
+    nodes["player"][number] = game.player
+    nodes["place"][number] = place
+    nodes["first_child"][number] = first_child
+    nodes["n_children"][number] = n_children
+    below = np.flatnonzero(game.player[game.parent[1:]] == CHANCE) + 1
+    outcomes = aligned_empty(len(below), OUTCOME)
+    outcomes["cumulative"][place[game.parent[below]] + game.action[below]] = game.chance_prob[below]
+    prepare_draws(nodes, outcomes)
+    loss = np.clip((best - total_rewards(game, ends)) * scale, 0.0, 1.0)
+    return SimulatorArrays(nodes, outcomes, loss)
+
+
+@jit
+def _number_nodes(parent: Any, action: Any, n_children: Any, number: Any, first_child: Any) -> None:
+    """Number the children of a node, then all below the one, all below the next, and so on."""
+    below = n_children.copy()  # how many nodes are below each
+    for node in range(len(parent) - 1, 0, -1):
+        below[parent[node]] += below[node]
+    first_child[0] = 1
+    free = 1 + n_children  # where the numbers below the next child of each node start
+    for node in range(1, len(parent)):
+        above = parent[node]
+        number[node] = first_child[above] + action[node]
+        first_child[node] = free[above]
+        free[node] = first_child[node] + n_children[node]
+        free[above] += below[node]
+
+
+@jit
+def prepare_draws(nodes: Any, outcomes: Any) -> None:
+    """Make running sums of the probabilities at each chance node, the last exactly 1; guess."""
+    for node in range(len(nodes)):
+        if nodes[node].player != CHANCE:
+            continue
+        first, n = nodes[node].place, nodes[node].n_children
+        total, guessed = 0.0, 0
+        for outcome in range(n):
+            total += outcomes[first + outcome].cumulative
+            if outcome == n - 1:
+                total = 1.0
+            outcomes[first + outcome].cumulative = total
+            while guessed < n and guessed <= int(total * n):
+                outcomes[first + guessed].guess = outcome
+                guessed += 1
+
+
+@jit
+def draw_outcome(draw: float, first: int, n: int, outcomes: Any) -> int:
+    """The first of the ``n`` outcomes from ``first`` on with ``draw`` below its running sum.
+
+    The guess for a draw is the first outcome whose running sum has at least its ``int(draw * n)``.
+    That grows with the draw, also when rounded, so the guess is never behind what is looked for;
+    on average it is at most one outcome before it, however many there are.
+    """
+    outcome = outcomes[first + int(draw * n)].guess
+    while draw >= outcomes[first + outcome].cumulative:
+        outcome += 1
+    return outcome  # type: ignore[no-any-return]

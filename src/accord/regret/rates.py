@@ -1,0 +1,66 @@
+"""The paper's learning rates, for losses in [0, 1] (Song, Mei, Bai 2022).
+
+The paper lets the losses of a play reach H; here a whole play loses at most 1
+(``treeplex/leaves.py``), which turns its rates into
+
+    full feedback   eta = sqrt( C(H, K) X A^K log A / T )
+    bandit          eta = sqrt( C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T) )
+
+with K already clipped to H. The counts may exceed any float, so each formula adds logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+from accord.treeplex.treeplex import Treeplex
+
+LARGEST_RATE = 1e100
+"""The largest learning rate, so that its products with sums of losses stay finite."""
+
+
+def paper_learning_rate(plex: Treeplex, k: int) -> float:
+    """``eta * sqrt(T)`` with full feedback, at most :data:`LARGEST_RATE`."""
+    return _rate(log_paper_rate(plex, k))
+
+
+def bandit_learning_rate(
+    plexes: tuple[Treeplex, ...], player: int, k: int, iterations: int, failure_prob: float
+) -> float:
+    """``eta`` of one player with bandit feedback, at most :data:`LARGEST_RATE`."""
+    return _rate(log_bandit_rate(plexes, player, k, failure_prob, iterations))
+
+
+def log_paper_rate(plex: Treeplex, k: int) -> float:
+    """The logarithm of ``eta * sqrt(T)``, eq. (learning-rate-full-feedback).
+
+    0 for a player without a choice, who plays the same at any rate.
+    """
+    if plex.max_actions == 1:
+        return 0.0
+    log_actions = math.log(plex.max_actions)
+    log_choices = math.log(math.comb(plex.horizon, k)) + math.log(plex.n_infosets)
+    return 0.5 * (log_choices + k * log_actions + math.log(log_actions))
+
+
+def log_bandit_rate(
+    plexes: tuple[Treeplex, ...], player: int, k: int, failure_prob: float, iterations: int = 1
+) -> float:
+    """The logarithm of ``eta``, eq. (learningrate-bandit); 0 for a player without a decision."""
+    plex = plexes[player]
+    if plex.horizon == 0:
+        return 0.0
+    size = sum(other.n_infosets * other.max_actions for other in plexes)
+    odds = 8.0 * size / failure_prob
+    iota = math.log(odds) if math.isfinite(odds) else math.log(8.0 * size) - math.log(failure_prob)
+    return 0.5 * (
+        math.log(math.comb(plex.horizon, k) * plex.n_infosets)
+        + (k + 1) * math.log(plex.max_actions)
+        + math.log(iota)
+        - math.log(plex.horizon)
+        - math.log(iterations)
+    )
+
+
+def _rate(logarithm: float) -> float:
+    return math.exp(min(logarithm, math.log(LARGEST_RATE)))

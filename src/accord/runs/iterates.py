@@ -1,0 +1,72 @@
+"""Which iterates of a long run are kept as the mixture that is saved.
+
+A run of unknown length is thinned as it goes: every ``stride``-th iterate is kept, and whenever
+there are twice as many as wanted every other one is dropped and the stride doubles. What is kept
+depends only on how many iterations were run, not on how they were split into calls. At the end
+the kept ones are thinned evenly to the number wanted, counted back from the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.errors import ArgumentError
+
+DEFAULT_COMPONENTS = 1000
+DEFAULT_BYTES = 2**30
+"""Memory for iterates when the caller does not say how many to keep."""
+
+
+class Iterates:
+    """Evenly spaced iterates of a run.
+
+    Attributes:
+        components: How many are wanted in the end.
+        stride: Iterate t is kept if this divides t.
+        count: How many are kept now.
+        kept: ``[2 * components, n_sequences]`` the kept ones, in the first ``count`` rows.
+    """
+
+    def __init__(self, n_sequences: int, components: int | None = None) -> None:
+        if components is None:
+            fits = DEFAULT_BYTES // (16 * n_sequences)
+            components = int(max(1, min(DEFAULT_COMPONENTS, fits)))
+        if components < 1:
+            raise ArgumentError(f"components must be at least 1; got {components}")
+        self.components = components
+        self.stride = 1
+        self.count = 0
+        self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are touched when used
+
+    @property
+    def room(self) -> Floats:
+        """The rows to write next; never empty."""
+        if self.count == len(self.kept):
+            self.kept[: self.components] = self.kept[1::2]
+            self.count = self.components
+            self.stride *= 2
+        return self.kept[self.count :]
+
+    def until_full(self, iteration: int) -> int:
+        """How many iterations after ``iteration`` can run before there is no room."""
+        rows = len(self.room)  # this may double the stride
+        return (iteration // self.stride + rows) * self.stride - iteration
+
+    def state(self) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        return {"kept": self.kept[: self.count], "stride": np.array(self.stride)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved :meth:`state`."""
+        self.count, self.stride = len(state["kept"]), int(state["stride"])
+        self.kept[: self.count] = state["kept"]
+
+    def selected(self) -> tuple[np.ndarray, Floats]:
+        """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""
+        if self.count <= self.components:
+            return np.arange(1, self.count + 1) * self.stride, self.kept[: self.count]
+        index = np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
+        return (index + 1) * self.stride, self.kept[index]

@@ -1,0 +1,210 @@
+"""A run: the one loop around every learner.
+
+Iterations run in compiled blocks. Between blocks the loop looks at the clock, the keyboard and, at
+checkpoints a tenth apart, the exact K-EFCE gap. Iterates to save are kept on the way, and all that
+going on needs is written to the run's folder. How the work is split into blocks, or into calls that
+were killed and resumed, changes no bit of the result.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.errors import ParseError
+from accord.runs.folder import RunFolder
+from accord.runs.interrupt import heeding_interrupts
+from accord.runs.iterates import Iterates
+
+BLOCK_SECONDS = 0.25
+"""How long a block of iterations should take, so that a clock or a keyboard is heard."""
+
+SHOW_SECONDS = 2.0
+"""How long progress is silent between checkpoints."""
+
+
+class Play(Protocol):
+    """Learners playing with each other."""
+
+    iteration: int  # how many have been run
+
+    def advance(self, iterations: int, kept: Floats, stride: int) -> int:
+        """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
+
+
+@runtime_checkable
+class ResumablePlay(Play, Protocol):
+    """Learners whose state can be written down."""
+
+    def state(self) -> dict[str, Any]:
+        """All that going on needs, by name."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a saved state."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was known after some iterations."""
+
+    iteration: int
+    gap: float  # payoff units, maximum over players; NaN if it cannot be known
+    players: tuple[float, ...]  # per player
+    values: tuple[float, ...]  # expected payoffs when everybody obeys
+    seconds: float  # since the start
+    episodes: int | None = None  # that were played, if any
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of ``progress.jsonl``."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class Run:
+    """Learners, the iterates to save, and the gap on the way.
+
+    Attributes:
+        play: The learners.
+        iterates: The iterates to save.
+        measure: Gives ``(gaps, values)`` of all players now, or ``None`` if nothing can be said.
+        episodes_per_iteration: ``None`` if no episodes are played.
+        record: The checkpoints at which there was a gap.
+        elapsed: Seconds that the run has taken in all.
+        interrupted: Whether Ctrl-C ended it.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        iterates: Iterates,
+        measure: Callable[[], tuple[Floats, Floats] | None],
+        episodes_per_iteration: int | None = None,
+    ) -> None:
+        self.play, self.iterates, self.measure = play, iterates, measure
+        self.episodes_per_iteration = episodes_per_iteration
+        self.record: list[Checkpoint] = []
+        self.elapsed = 0.0
+        self.interrupted = False
+
+    def go(
+        self,
+        limit: float,
+        *,
+        target_gap: float | None = None,
+        seconds: float | None = None,
+        files: RunFolder | None = None,
+        progress: Callable[[Checkpoint], object] | None = None,
+    ) -> None:
+        """Run until a limit is reached or the user interrupts, from a checkpoint if there is one.
+
+        Args:
+            limit: The largest number of iterations.
+            target_gap: Stop at a checkpoint whose gap is at most this.
+            seconds: Stop after this much wall-clock time.
+            files: Where the run is kept.
+            progress: Called with every checkpoint, and now and then in between.
+        """
+        self.play.advance(0, self.iterates.room, self.iterates.stride)  # compiling is not running
+        start = time.perf_counter()
+        if files is not None and (state := files.load()) is not None:
+            try:
+                self._restore(state)
+                start -= float(state["elapsed"])
+            except (KeyError, TypeError, ValueError):
+                raise ParseError(
+                    str(files.path / "checkpoint.npz"), 0, 0,
+                    "is of another version of Accord; resume with that, or begin a new run",
+                ) from None  # fmt: skip
+        begun = time.perf_counter()
+        play, iterates, block = self.play, self.iterates, 1
+        show_at = math.inf if progress is None else begun + SHOW_SECONDS
+        with heeding_interrupts() as interruption:
+            while play.iteration < limit and not self.reached(target_gap):
+                checkpoint = min(next_checkpoint(play.iteration), limit)
+                free = iterates.until_full(play.iteration)
+                size = int(min(block, checkpoint - play.iteration, free))
+                before = time.perf_counter()
+                iterates.count += play.advance(size, iterates.room, iterates.stride)
+                now = time.perf_counter()
+                block = next_block(block, now - before)
+                late = seconds is not None and now - begun >= seconds
+                stop = late or interruption.requested
+                recorded = play.iteration == checkpoint or stop
+                if recorded or now >= show_at:
+                    point = self._look(now - start)
+                    if recorded and point.players:
+                        self.record.append(point)
+                    if progress is not None:
+                        progress(point)
+                        looked = time.perf_counter()
+                        show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
+                if files is not None:
+                    self._save(files, now - start, now=stop)
+                if stop:
+                    break
+        self.elapsed = time.perf_counter() - start
+        self.interrupted = interruption.requested
+        if files is not None:
+            self._save(files, self.elapsed, now=True)
+
+    def reached(self, target_gap: float | None) -> bool:
+        """Whether the last known gap is at most ``target_gap``."""
+        return bool(target_gap is not None and self.record and self.record[-1].gap <= target_gap)
+
+    def _look(self, seconds: float) -> Checkpoint:
+        """How far the run has come."""
+        measured = self.measure()
+        gaps, values = ((), ()) if measured is None else (part.tolist() for part in measured)
+        iteration, each = self.play.iteration, self.episodes_per_iteration
+        return Checkpoint(
+            iteration,
+            max(gaps, default=math.nan),
+            tuple(gaps),
+            tuple(values),
+            seconds,
+            None if each is None else each * iteration,
+        )
+
+    def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
+        """Write a checkpoint to disk, if it is time for one or ``now``."""
+        assert isinstance(self.play, ResumablePlay)
+        record = [point.to_json() for point in self.record]
+        state = {"elapsed": np.array(elapsed), "record": np.array(json.dumps(record))}
+        state |= {f"play_{name}": value for name, value in self.play.state().items()}
+        state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
+        files.save(state, record, now=now)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        assert isinstance(self.play, ResumablePlay)
+        self.play.restore(_part_of(state, "play_"))
+        self.iterates.restore(_part_of(state, "iterates_"))
+        self.record = [
+            Checkpoint(**point | {name: tuple(point[name]) for name in ("players", "values")})
+            for point in json.loads(str(state["record"]))
+        ]
+
+
+def next_checkpoint(iteration: int) -> int:
+    """When the gap is next computed after ``iteration``: at 1, 2, ..., then a tenth apart."""
+    checkpoint = 1
+    while checkpoint <= iteration:
+        checkpoint += max(1, checkpoint // 10)
+    return checkpoint
+
+
+def next_block(block: int, seconds: float) -> int:
+    """How many iterations to run at once, if ``block`` of them took ``seconds``."""
+    if seconds < BLOCK_SECONDS / 2:
+        return block * 2
+    return max(1, block // 2) if seconds > 2 * BLOCK_SECONDS else block
+
+
+def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """The entries whose names begin with ``prefix``, without it."""
+    return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}

@@ -1,0 +1,146 @@
+"""What :func:`accord.solve` and :func:`accord.learn` return."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from accord.deviations.notions import written_k
+from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
+from accord.game.tree import Game
+from accord.runs.loop import Checkpoint
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A K-EFCE as far as it was computed, with its exact gap."""
+
+    game: Game
+    k: float
+    method: str
+    iterations: int
+    gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
+    players: tuple[float, ...]  # the same per player
+    values: tuple[float, ...]  # expected payoffs of that average
+    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
+    saved_gap: float  # K-EFCE gap of the saved mixture
+    record: tuple[Checkpoint, ...]
+    seconds: float
+    target_reached: bool | None  # None if no target was given
+    interrupted: bool = False  # by Ctrl-C
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """Of the saved mixture, computed when first asked for."""
+        return certify(self.game, self.policy, self.k)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
+        return {
+            "game": self.game.name,
+            "k": written_k(self.k),
+            "method": self.method,
+            "iterations": self.iterations,
+            "gap": self.gap,
+            "players": list(self.players),
+            "saved_gap": self.saved_gap,
+            "components": self.policy.n_components,
+            "values": list(self.values),
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.game.name!r}, k={self.k}, method={self.method!r}, "
+            f"iterations={self.iterations}, gap={self.gap:.4g})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Learned:
+    """A K-EFCE as far as it was learned from episodes, with its exact gap."""
+
+    game: Game
+    k: float
+    method: str
+    episodes: int  # that were played
+    iterations: int
+    episodes_per_iteration: int
+    gap: float  # K-EFCE gap of the saved mixture, payoff units
+    players: tuple[float, ...]  # the same per player
+    values: tuple[float, ...]  # expected payoffs of the saved mixture
+    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
+    record: tuple[Checkpoint, ...]  # gaps of what was kept so far; the last, of what is saved
+    seconds: float
+    interrupted: bool = False  # by Ctrl-C
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """Of the saved mixture, computed when first asked for."""
+        return certify(self.game, self.policy, self.k)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
+        return {
+            "game": self.game.name,
+            "k": written_k(self.k),
+            "episodes": self.episodes,
+            "iterations": self.iterations,
+            "episodes_per_iteration": self.episodes_per_iteration,
+            "gap": self.gap,
+            "players": list(self.players),
+            "components": self.policy.n_components,
+            "values": list(self.values),
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Learned({self.game.name!r}, k={self.k}, method={self.method!r}, "
+            f"episodes={self.episodes}, gap={self.gap:.4g})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnedByPlay:
+    """What was learned in an environment whose game is not known: no gap can be claimed."""
+
+    name: str
+    k: float
+    method: str
+    episodes: int  # that were played
+    iterations: int
+    episodes_per_iteration: int
+    values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
+    margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
+    value_plays: int  # how many fresh plays
+    policy: Mixture  # the saved mixture: evenly spaced iterates
+    seconds: float
+    interrupted: bool = False  # by Ctrl-C
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as one JSON object, with no gap."""
+        return {
+            "game": self.name,
+            "k": written_k(self.k),
+            "episodes": self.episodes,
+            "iterations": self.iterations,
+            "episodes_per_iteration": self.episodes_per_iteration,
+            "gap": None,
+            "players": None,
+            "components": self.policy.n_components,
+            "values": list(self.values),
+            "margins": [None if math.isnan(margin) else margin for margin in self.margins],
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{value:.4g}" for value in self.values)
+        return (
+            f"LearnedByPlay({self.name!r}, k={self.k}, method={self.method!r}, "
+            f"episodes={self.episodes}, values=({values}))"
+        )

@@ -1,0 +1,334 @@
+"""Many runs at once, restartable: one after the other, or on a Ray cluster.
+
+A *task* is a name and keyword arguments; the *job* is the function that is called with them and
+with a folder of the task's own. In the sweep's folder there are
+
+* ``NAME/``: what the job keeps for this task; it may hold a run that can be resumed
+* ``NAME/result.json``: the task and its result, written last: a task is done when it is there
+* ``.NAME.json``: the task, written first
+
+so a sweep killed at any moment goes on where it was, and never takes one task's files for
+another's.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from accord.equilibrium.files import write_whole
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    MismatchError,
+    MissingDependencyError,
+    ParseError,
+    SweepError,
+)
+from accord.runs.interrupt import noted_interrupts
+
+LOCAL = "local"
+RESULT = "result.json"
+CONNECT_SECONDS = 5.0
+"""How long to wait for a cluster to answer at its address."""
+
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
+"""How gRPC, which Ray speaks, begins (RFC 9113, section 3.4): settings, answered by settings."""
+
+Job = Callable[..., Any]
+Progress = Callable[[str, Any], object]
+
+
+def sweep(
+    job: Job,
+    tasks: Mapping[str, Mapping[str, Any]],
+    folder: str | os.PathLike[str],
+    *,
+    ray: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Call ``job`` for every task that is not done yet; return the results of all by name.
+
+    A task that fails does not stop the others. Ctrl-C does; what is done is kept, and the same call
+    goes on from there.
+
+    Args:
+        job: Called as ``job(folder, **task)`` with the task's own folder, a ``Path``. It returns
+            what can be written as JSON, and finds in the folder what it had left there if it was
+            killed before.
+        tasks: Names, fit for folders, and keyword arguments that can be written as JSON.
+        folder: Where tasks and results are kept.
+        ray: ``None`` to run one task after the other in this process; ``"local"`` to run them with
+            Ray on all cores of this machine; ``"HOST:PORT"`` on the cluster whose head is there.
+            A connection to Ray that is open already is used. Workers need no common disk, but
+            Accord and whatever else the job imports.
+        progress: Called with name and result of every task as it is done, or found to be.
+
+    Raises:
+        SweepError: If tasks failed, after all others are done.
+        MismatchError: If the folder has another task of the same name.
+        ArgumentError: If a name or a task cannot be kept, or no cluster answers.
+        MissingDependencyError: If Ray is asked for and not installed.
+    """
+    home = Path(folder)
+    places = [_Place(home, name, task) for name, task in tasks.items()]
+    done = {place.name: place.result() for place in places if place.is_done()}
+    for name, result in done.items():
+        if progress is not None:
+            progress(name, result)
+    left = [place for place in places if place.name not in done]
+    failed: dict[str, Exception] = {}
+    run = _in_process(job, left) if ray is None else _on_ray(job, left, ray)
+    for place, outcome in run if left else ():
+        if isinstance(outcome, Exception):
+            failed[place.name] = outcome
+            continue
+        done[place.name] = outcome
+        if progress is not None:
+            progress(place.name, outcome)
+    if failed:
+        messages = {name: _message(error) for name, error in failed.items()}
+        raise SweepError(messages, len(tasks)) from next(iter(failed.values()))
+    return {name: done[name] for name in tasks}
+
+
+class _Place:
+    """Where one task is kept."""
+
+    def __init__(self, home: Path, name: str, task: Mapping[str, Any]) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][\w.,=+-]*", name, re.ASCII):
+            raise ArgumentError(
+                "a task's name must be fit for a folder: letters, digits and _ . , = + -, first a "
+                f"letter or a digit; got {name!r}"
+            )
+        self.name, self.folder = name, home / name
+        self.note = home / f".{name}.json"
+        try:
+            self.task = json.loads(json.dumps(dict(task), allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"task {name!r} must be JSON: {error}") from None
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse a folder that holds something else."""
+        noted = self.note if not (self.folder / RESULT).exists() else self.folder / RESULT
+        if noted.exists():
+            kept = _read(noted).get("task")
+            if kept != self.task:
+                raise MismatchError(
+                    f"{self.folder} must hold the task {json.dumps(self.task)}, but holds "
+                    f"{json.dumps(kept)}; nothing is overwritten; choose another folder or name"
+                )
+        elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise ArgumentError(
+                f"{self.folder} must be a new or empty folder, or one of this sweep; nothing is "
+                "overwritten; choose another folder or name"
+            )
+
+    def is_done(self) -> bool:
+        return (self.folder / RESULT).exists()
+
+    def result(self) -> Any:
+        return _read(self.folder / RESULT)["result"]
+
+    def begin(self) -> None:
+        """Make the folder and note whose it is."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArgumentError(
+                f"{self.folder} must be a folder to write to: {error.strerror}"
+            ) from None
+        _write(self.note, {"task": self.task})
+
+    def finish(self, result: Any) -> Any:
+        """Write the result, and return it as it will be read."""
+        _write(self.folder / RESULT, {"task": self.task, "result": result})
+        return self.result()
+
+    def replace(self, files: dict[str, bytes], result: Any) -> Any:
+        """Put what a worker made in the place of what was there."""
+        self.begin()
+        with _temporary_folder(self.folder.parent, f".{self.name}.") as made:
+            _unpack(files, made)
+            _write(made / RESULT, {"task": self.task, "result": result})
+            shutil.rmtree(self.folder)
+            made.rename(self.folder)
+        return self.result()
+
+
+Outcomes = Iterator[tuple[_Place, Any]]
+"""Each task's place with its result, or with the exception that it ended with."""
+
+
+def _in_process(job: Job, places: list[_Place]) -> Outcomes:
+    for place in places:
+        place.begin()
+        before = noted_interrupts()
+        try:
+            outcome = job(place.folder, **place.task)
+        except Exception as error:
+            outcome = error
+        if noted_interrupts() > before:  # the job stopped early: that is no result
+            raise KeyboardInterrupt
+        if not isinstance(outcome, Exception):
+            outcome = _tried(lambda: place.finish(outcome))  # noqa: B023
+        yield place, outcome
+
+
+def _on_ray(job: Job, places: list[_Place], address: str) -> Outcomes:
+    with _connected(address) as ray:
+        run = ray.remote(_run_on_worker)
+        with _carried(job, ray):
+            pending = {run.remote(job, place.task, _pack(place.folder)): place for place in places}
+        try:
+            while pending:
+                finished, _ = ray.wait(list(pending), num_returns=1)
+                place = pending.pop(finished[0])
+                try:
+                    files, result = ray.get(finished[0])
+                except ray.exceptions.RayError as error:
+                    yield place, getattr(error, "cause", None) or error
+                else:
+                    yield place, _tried(lambda: place.replace(files, result))  # noqa: B023
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+
+
+def _run_on_worker(job: Job, task: dict[str, Any], files: dict[str, bytes]) -> Any:
+    """Run a task in a folder of this machine; return the folder's files and the result."""
+    with tempfile.TemporaryDirectory(prefix="accord-") as folder:
+        _unpack(files, Path(folder))
+        result = job(Path(folder), **task)
+        return _pack(Path(folder)), result
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """Ray, connected for as long as this is open."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingDependencyError("ray", "ray") from None
+    if ray.is_initialized():
+        yield ray
+        return
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == LOCAL:
+        options["include_dashboard"] = False
+    else:
+        _check_reachable(address)
+    try:
+        ray.init(address, **options)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ArgumentError(f"Ray at {address!r} cannot be used: {_message(error)}") from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address where nobody answers, on which Ray itself would wait for long."""
+    host, _, port = address.rpartition(":")
+    if not host or not re.fullmatch("[0-9]{1,5}", port):
+        raise ArgumentError(
+            f"the address of a Ray cluster must be {LOCAL!r} or HOST:PORT; got {address!r}"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as peer:
+            peer.settimeout(CONNECT_SECONDS)
+            peer.sendall(HELLO)
+            if peer.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
+                raise OSError("something else is there")
+    except (OSError, OverflowError) as error:
+        raise ArgumentError(
+            f"no Ray cluster answers at {address!r}: {error}; `ray status` on its head tells the "
+            "address"
+        ) from None
+
+
+@contextmanager
+def _carried(job: Job, ray: Any) -> Iterator[None]:
+    """Let the job's own module travel with it, unless it is Accord's, which workers have."""
+    name = getattr(job, "__module__", None) or "__main__"
+    module = sys.modules.get(name)
+    if module is None or name == "__main__" or name.startswith("accord."):
+        yield
+        return
+    ray.cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        ray.cloudpickle.unregister_pickle_by_value(module)
+
+
+def _pack(folder: Path) -> dict[str, bytes]:
+    """All files in ``folder`` by their path in it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _unpack(files: dict[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@contextmanager
+def _temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """A folder in ``parent`` that is removed in the end, if it is still there."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tried(call: Callable[[], Any]) -> Any:
+    """What ``call`` returns, or the exception that it ends with."""
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ParseError(str(path), 0, 0, f"is no JSON: {error}") from None
+    if not isinstance(content, dict) or "task" not in content:
+        raise ParseError(str(path), 0, 0, 'must be a JSON object with a "task"')
+    return content
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    try:
+        text = json.dumps(content, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"a result must be JSON: {error}") from None
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
+def _message(error: Exception) -> str:
+    """One line that says what went wrong."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, AccordError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,326 @@
+"""The benchmark harness: it runs, its adapters tell the truth, and its page is what was measured.
+
+No time is asserted here, only that times were taken and what is made of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+import accord
+from accord._arrays import Floats
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.game.tree import Game
+from accord.interop.openspiel_games import openspiel_game
+from accord.interop.openspiel_policies import from_openspiel
+from accord.report.words import NOTHING
+from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.treeplex import Treeplex
+from benchmarks.__main__ import PARTS, main
+from benchmarks.games import GAMES
+from benchmarks.kefr import METHODS, kefr
+from benchmarks.measure import TimeUpError, Timing, cpu_limit, fitted_exponent, take_turns
+from benchmarks.pages import episode_ratios, figures, gap_ratios, iteration_ratios, page
+from benchmarks.peers import CFR, CausalEFR, CFRPlus, OutcomeSampling, Peer, TwiceInformedEFR, peers
+from benchmarks.results import OUT, load, save
+from benchmarks.time_to_gap import SHARES, JudgedPeer
+
+UNEVEN = "goofspiel(imp_info=True,num_cards=3,points_order=descending)"
+"""Simultaneous moves, action sets of several sizes, action numbers with gaps."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results and page of the small benchmarks."""
+    path = tmp_path_factory.mktemp("benchmarks")
+    main(["--small", "--out", str(path)])
+    return path
+
+
+def numbers(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [x for item in value.values() for x in numbers(item)]
+    if isinstance(value, (list, tuple)):
+        return [x for item in value for x in numbers(item)]
+    return [value] if isinstance(value, (int, float)) else []
+
+
+# What is measured
+
+
+def test_every_part_is_measured(folder: Path) -> None:
+    results = json.loads((folder / "results.json").read_text())
+    assert results["format"] == "accord-benchmarks"
+    assert set(results["parts"]) == set(PARTS)
+    for part in results["parts"].values():
+        assert part["machine"]["packages"]["accord"]
+        assert part["cpu_seconds"] > 0
+        found = numbers(part)
+        assert found and np.isfinite(found).all()
+
+
+def test_everybody_takes_part(folder: Path) -> None:
+    parts = load(folder)
+    [game] = parts["iterations"]["games"]
+    timed = {e["name"]: e for e in game["entrants"]}
+    for k in ("0", "1", "2", "inf"):
+        for method in METHODS:
+            assert timed[f"K-EFR {method}, K = {k}"]["seconds"] > 0
+    for peer in peers():
+        entry = timed[peer.name]
+        assert 0 < entry["low"] <= entry["seconds"] <= entry["high"]
+    [game] = parts["gap"]["games"]
+    assert {e["name"] for e in game["entrants"]} == {
+        *(f"K-EFR {method}, K = 1" for method in METHODS),
+        *(peer.name for peer in peers()),
+    }
+    [game] = parts["bandit"]["games"]
+    assert {e["name"] for e in game["gaps"]} == {
+        "Balanced K-EFR swrhedge, K = 1", "Balanced K-EFR rm, K = 1", "OpenSpiel OS-MCCFR",
+    }  # fmt: skip
+
+
+def test_gaps_reached_are_in_the_record(folder: Path) -> None:
+    [game] = load(folder)["gap"]["games"]
+    reached = 0
+    for entry in game["entrants"]:
+        gap_at = {iteration: gap for iteration, _, gap in entry["record"]}
+        for point in entry["reached"]:
+            reached += 1
+            assert gap_at[point["iterations"]] <= point["share"]
+            earlier = [gap for t, gap in gap_at.items() if t < point["iterations"]]
+            assert all(gap > point["share"] for gap in earlier)
+    assert reached > len(SHARES)
+
+
+def test_ratios_are_ratios(folder: Path) -> None:
+    parts = load(folder)
+    [row] = iteration_ratios(parts["iterations"]).values()
+    assert set(row) == {peer.name for peer in peers()}
+    times = {e["name"]: e["seconds"] for e in parts["iterations"]["games"][0]["entrants"]}
+    assert row["OpenSpiel CFR"] == times["OpenSpiel CFR"] / times["K-EFR rm, K = 0"]
+    assert row["OpenSpiel EFR tips"] == times["OpenSpiel EFR tips"] / times["K-EFR rm, K = 1"]
+    [gaps] = gap_ratios(parts["gap"]).values()
+    found = [*row.values(), *(cell[0] for cell in gaps if cell)]
+    found += numbers(episode_ratios(parts["bandit"]))
+    assert len(found) > len(row) + 2
+    assert all(math.isfinite(ratio) and ratio > 0 for ratio in found)
+
+
+def test_a_peer_without_time_is_named_and_has_no_number(folder: Path) -> None:
+    parts = load(folder)
+    entrants = parts["iterations"]["games"][0]["entrants"]
+    slow = next(e for e in entrants if e["name"] == "OpenSpiel EFR tips")
+    for what in ("seconds", "low", "high", "turns"):
+        del slow[what]
+    slow["note"] = "more than 30 s"
+    entry = next(e for e in parts["gap"]["games"][0]["entrants"] if e["name"] == slow["name"])
+    entry["record"], entry["reached"] = [], []
+    [row] = iteration_ratios(parts["iterations"]).values()
+    assert slow["name"] not in row
+    text = page(parts)
+    assert "| OpenSpiel EFR tips | more than 30 s |" in text
+    assert f"| OpenSpiel EFR tips | {NOTHING} |" in text
+
+
+def test_parts_run_alone_and_keep_the_others(folder: Path, tmp_path: Path) -> None:
+    before = load(folder)
+    save(tmp_path, {name: part for name, part in before.items() if name != "scaling"})
+    main(["--small", "--out", str(tmp_path), "scaling"])
+    after = load(tmp_path)
+    assert after["gap"] == before["gap"]
+    assert set(after) == set(PARTS)
+    assert (tmp_path / "index.md").exists()
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["--small"]])
+def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "error:" in capsys.readouterr().err
+
+
+# The page
+
+
+def test_page_is_made_of_the_results(folder: Path) -> None:
+    parts = load(folder)
+    text = (folder / "index.md").read_text()
+    assert text == page(parts)
+    assert "{{" not in text and "nan" not in text.lower()
+    for name in figures(parts):
+        assert f"]({name})" in text
+        assert "<svg" in (folder / name).read_text()
+    for peer in peers():
+        assert peer.name in text
+
+
+def test_committed_page_is_made_of_the_committed_results() -> None:
+    parts = load(OUT)
+    assert (OUT / "index.md").read_text() == page(parts)
+    for name in figures(parts):
+        assert (OUT / name).exists()
+    for part in ("iterations", "gap", "bandit"):
+        assert {game["title"] for game in parts[part]["games"]} == set(GAMES)
+
+
+# Measuring
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
+def test_fitted_exponent_recovers_a_known_one(power: float) -> None:
+    sizes = [10, 30, 100, 1000]
+    assert fitted_exponent(sizes, [7.0 * n**power for n in sizes]) == pytest.approx(power)
+
+
+def test_fitted_exponent_of_noisy_times() -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.geomspace(10, 10_000, 30)
+    noisy = 3e-6 * sizes**2 * rng.lognormal(sigma=0.1, size=30)
+    assert fitted_exponent(list(sizes), list(noisy)) == pytest.approx(2.0, abs=0.05)
+
+
+def test_turns_are_taken_one_after_the_other() -> None:
+    log: list[str] = []
+
+    class Busy:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def advance(self, iterations: int, /) -> None:
+            log.append(self.name)
+            sum(range(20_000 * iterations))
+
+    timings = take_turns({"a": Busy("a"), "b": Busy("b")}, turns=3, turn_seconds=1e-4)
+    assert log[-6:] == ["a", "b"] * 3
+    assert all(t.turns == 3 and 0 < t.low <= t.seconds <= t.high for t in timings.values())
+
+
+def test_timing_is_a_median() -> None:
+    timing = Timing.of([5.0, 1.0, 2.0])
+    assert (timing.seconds, timing.low, timing.high, timing.turns) == (2.0, 1.0, 5.0, 3)
+    assert timing.per(2).seconds == 1.0
+
+
+def test_cpu_limit_ends_what_takes_too_long() -> None:
+    with pytest.raises(TimeUpError), cpu_limit(0.05):
+        while True:
+            pass
+    with cpu_limit(60):
+        pass
+    sum(range(1_000_000))  # no limit any more
+
+
+# Those who are compared
+
+
+def _split(game: Game, joint: Floats) -> tuple[tuple[Treeplex, ...], tuple[Floats, ...]]:
+    form = sequence_form(game)
+    return form.plexes, form.split(joint)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_kefr_is_what_solve_runs(method: str) -> None:
+    game = accord.load_game("kuhn_poker")
+    solution = accord.solve(game, k=1, method=method, target_gap=0.0, seconds=0.01)
+    play = kefr(sequence_form(game), 1, method)
+    play.advance(solution.iterations)
+    assert tuple(play.gaps()) == solution.players
+
+
+@pytest.mark.parametrize("peer", peers(), ids=lambda peer: peer.name)
+@pytest.mark.parametrize("name", ["kuhn_poker", UNEVEN])
+def test_iterates_begin_uniform(peer: type[Peer], name: str) -> None:
+    game = accord.load_game(name)
+    for plex, part in zip(*_split(game, peer(game).iterate()), strict=True):
+        assert part == pytest.approx(uniform_behavior(plex))
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker(players=3)", UNEVEN])
+def test_iterates_are_read_as_openspiel_reads_them(name: str) -> None:
+    game = accord.load_game(name)
+    spiel = openspiel_game(name)
+    solver = pyspiel.CFRSolver(spiel)
+    for _ in range(7):
+        solver.evaluate_and_update_policy()
+    cfr, efr = CFR(game), CausalEFR(game)
+    cfr.advance(7)
+    efr.advance(2)
+    for peer, policy in (
+        (cfr, solver.tabular_current_policy()),
+        (efr, efr._solver.current_policy()),
+    ):
+        plexes, parts = _split(game, peer.iterate())
+        wanted = from_openspiel(game, policy, spiel)
+        for part, own in zip(parts, wanted, strict=True):
+            assert part == pytest.approx(own)
+        moved = [abs(b - uniform_behavior(p)).max() for p, b in zip(plexes, wanted, strict=True)]
+        assert max(moved) > 0.1
+
+
+def test_meter_agrees_with_the_certificate() -> None:
+    game = accord.load_game(UNEVEN)
+    form = sequence_form(game)
+    judged, peer = JudgedPeer(form, CFRPlus), CFRPlus(game)
+    judged.advance(12)
+    iterates = []
+    for _ in range(12):
+        iterates.append(peer.iterate())
+        peer.advance(1)
+    weights = np.arange(1.0, 13.0)
+    policy = CorrelatedPolicy(game, weights / weights.sum(), np.array(iterates))
+    assert judged.relative_gap() == pytest.approx(certify(game, policy, 1)[1].relative)
+
+
+@pytest.mark.parametrize(
+    ("peer", "k", "iterations", "least"),
+    [
+        (CFR, 0, 1000, 10),
+        (CFRPlus, 0, 300, 30),
+        (CausalEFR, 1, 200, 3),
+        (TwiceInformedEFR, 1, 200, 3),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_peers_approach_what_their_theory_says(
+    peer: type[Peer], k: float, iterations: int, least: float
+) -> None:
+    """On Kuhn poker the gap of the mixture of iterates falls, and not because it is misread."""
+    judged = JudgedPeer(sequence_form(accord.load_game("kuhn_poker")), peer, k)
+    judged.advance(10)
+    early = judged.relative_gap()
+    judged.advance(iterations - 10)
+    assert 0 < judged.relative_gap() < early / least
+
+
+def test_outcome_sampling_learns() -> None:
+    game = accord.load_game("kuhn_poker")
+    peer = OutcomeSampling(game, seed=0)
+    gaps = []
+    for iterations in (50, 20_000):
+        peer.advance(iterations)
+        policy = CorrelatedPolicy.product(game, peer.average())
+        gaps.append(certify(game, policy, 1)[1].relative)
+    assert gaps[1] < gaps[0] / 4
+
+
+def test_liteefg_and_openspiel_agree_on_cfr_plus() -> None:
+    """Two programs, one algorithm: so both are read rightly."""
+    pytest.importorskip("LiteEFG")
+    from benchmarks.peers import LiteCFRPlus
+
+    game = accord.load_game("leduc_poker")
+    one, other = CFRPlus(game), LiteCFRPlus(game)
+    for _ in range(5):
+        one.advance(1)
+        other.advance(1)
+        assert one.iterate() == pytest.approx(other.iterate(), abs=1e-9)

@@ -1,0 +1,655 @@
+"""The command ``accord``, as a person and as a program would use it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import accord
+from accord.cli import progress, terminal
+from accord.cli.solve import Method
+from accord.equilibrium.files import save_policy
+from accord.game.library import LIBRARY, library_device
+from accord.runs.loop import Checkpoint
+from accord.runs.solve import METHODS
+from tests.support.command import process, refused, run, run_json
+
+COMMANDS = ("games", "info", "solve", "learn", "sweep", "certify", "play", "report", "convert")
+SOLVE_KEYS = [
+    "game",
+    "k",
+    "method",
+    "iterations",
+    "gap",
+    "players",
+    "saved_gap",
+    "components",
+    "values",
+    "seconds",
+]
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of Kuhn poker."""
+    folder = tmp_path_factory.mktemp("runs") / "kuhn"
+    run("solve", "kuhn", "-k", 1, "--iterations", 300, "--components", 50, "--out", folder)
+    return folder
+
+
+# Help
+
+
+def test_help_lists_the_commands() -> None:
+    for arguments in ([], ["--help"], ["-h"]):
+        text = run(*arguments).stdout
+        assert all(f"\n  {command}" in text for command in COMMANDS)
+        assert "--install-completion" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert re.search(rf"Examples?:\n +accord {command}", text)
+
+
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"report"}))  # that is in test_report.py
+def test_examples_in_help_are_good_use(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "kuhn").mkdir(parents=True)
+    game = accord.load_game("kuhn_poker")
+    policy = accord.solve(game, iterations=10).policy
+    for path in ("runs/kuhn/policy.npz", "policy.npz"):
+        save_policy(policy, path)
+    for example in re.findall(rf"^ +accord ({command}.*)$", run(command, "-h").stdout, re.M):
+        run(*shlex.split(example))
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"accord {accord.__version__}\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """What makes it quick: no compiler, no arrays, no games before a command runs."""
+    code = (
+        "import sys; from accord.cli.main import main; sys.argv = ['accord', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'numpy', 'scipy', 'pyspiel', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "solve" in done.stdout
+
+
+def test_completion_knows_commands_and_games() -> None:
+    def complete(words: str) -> str:
+        number = words.count(" ")
+        environment = {
+            **os.environ,
+            "_ACCORD_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(number),
+        }
+        code = "from accord.cli.main import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+
+    assert complete("accord so").split() == ["solve"]
+    assert complete("accord solve leduc").split() == ["leduc_poker"]
+    assert complete("accord solve separa").split() == ["separation"]
+
+
+# games
+
+
+def test_games() -> None:
+    text = run("games").stdout
+    assert all(name in text for name in LIBRARY)
+    assert "leduc_poker" in text
+    assert "Song, Mei, Bai 2022" in text
+
+
+def test_games_json() -> None:
+    content = run_json("games")
+    assert [game["name"] for game in content["library"]] == list(LIBRARY)
+    kuhn = next(game for game in content["library"] if game["name"] == "kuhn")
+    assert kuhn["infosets"] == [6, 6]
+    assert kuhn["parameters"] == {"players": 2}
+    assert {"name": "kuhn_poker", "infosets": [6, 6], "terminals": 30} in content["openspiel"]
+
+
+# info
+
+
+def test_info() -> None:
+    text = run("info", "kuhn").stdout
+    assert "58 nodes, 30 terminals" in text
+    assert "-2 to 2" in text
+    assert re.search(r"^inf +1 +9 +0 +36 +864 B$", text, re.M)
+    assert "uaranteed" not in text
+
+
+def test_info_json() -> None:
+    content = run_json("info", "kuhn")
+    game = accord.load_game("kuhn")
+    assert content["digest"] == game.digest
+    assert (content["nodes"], content["terminals"], content["leaves"]) == (58, 30, 30)
+    first, second = content["players"]
+    assert first["horizon"] == 2
+    assert second["horizon"] == 1
+    assert first["payoffs"] == [-2.0, 2.0]
+    assert [row["k"] for row in first["rechistories"]] == [0, 1, 2, "inf"]
+    assert first["rechistories"][1] == {
+        "k": 1,
+        "swap": 6,
+        "external": 3,
+        "cells": 30,
+        "bytes": 768,
+    }
+    assert "plan" not in content
+
+
+def test_info_epsilon() -> None:
+    planned = accord.plan(accord.load_game("kuhn"), 1, 0.1)
+    (row,) = run_json("info", "kuhn", "-k", 1, "--epsilon", 0.1)["plan"]
+    assert row["iterations"] == planned.iterations
+    assert row["episodes"] == planned.episodes
+    assert f"{planned.iterations:,}" in run("info", "kuhn", "-k", 1, "--epsilon", 0.1).stdout
+
+
+def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
+    b = accord.GameBuilder("idle", players=2)
+    b.move(player=1, actions="a b")
+    b.payoff("a", 1, 0)
+    b.payoff("b", 0, 0)
+    accord.write_efg(b.build(), tmp_path / "idle.efg")
+    idle = run_json("info", tmp_path / "idle.efg", "--epsilon", 0.1)["players"][1]
+    assert (idle["infosets"], idle["horizon"], idle["actions"]) == (0, 0, 0)
+    assert "idle: 3 nodes" in run("info", tmp_path / "idle.efg", "--epsilon", 0.1).stdout
+
+
+# solve
+
+
+def test_solve() -> None:
+    result = run("solve", "kuhn", "-k", 1, "--iterations", 300)
+    assert "kuhn: 1-EFCE by prm+, 300 iterations in" in result.stdout
+    assert re.search(r"^1 +\d\S+ +\d\S+ +-0\.05", result.stdout, re.M)
+    assert "best deviation from it: player" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_solve_json_is_the_solution() -> None:
+    content = run_json("solve", "kuhn", "-k", "inf", "--iterations", 200, "--components", 20)
+    assert list(content) == SOLVE_KEYS
+    solution = accord.solve(
+        accord.load_game("kuhn"), k=math.inf, iterations=200, components=20
+    ).to_json()
+    del content["seconds"], solution["seconds"]
+    assert content == solution
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_solve_methods(method: str) -> None:
+    content = run_json("solve", "chicken", "--method", method, "--iterations", 50)
+    assert content["method"] == method
+    assert content["gap"] >= 0
+
+
+def test_methods_of_the_command_are_those_of_the_library() -> None:
+    assert tuple(Method) == METHODS
+
+
+def test_learning_rate() -> None:
+    options = ("--method", "wrhedge", "--iterations", 50)
+    gaps = [
+        run_json("solve", "kuhn", *options, "--learning-rate", rate)["gap"] for rate in (0.1, 10)
+    ]
+    assert gaps[0] != gaps[1]
+
+
+def test_target() -> None:
+    reached = run("solve", "kuhn", "--target-gap", 0.1)
+    assert "not reached" not in reached.stderr
+    missed = run("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
+    assert "target gap 1e-12 not reached: the gap is" in missed.stderr
+    assert "kuhn: 1-EFCE" in missed.stdout
+    content = run_json("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
+    assert content["iterations"] == 20
+
+
+def test_seconds() -> None:
+    assert 0.2 <= run_json("solve", "kuhn", "--seconds", 0.2)["seconds"] < 60
+
+
+def test_a_run_is_a_folder(solved: Path) -> None:
+    names = ["certificate.json", "checkpoint.npz", "policy.npz", "progress.jsonl", "run.json"]
+    assert sorted(path.name for path in solved.iterdir()) == names
+    asked = json.loads((solved / "run.json").read_text())
+    game = accord.load_game(asked["asked"]["game"])
+    assert asked["digest"] == game.digest
+    assert asked["asked"]["iterations"] == 300
+    assert asked["versions"]["accord"] == accord.__version__
+    assert list(asked["result"]) == SOLVE_KEYS
+
+    policy = accord.load_policy(solved / "policy.npz", game)
+    assert policy.n_components == asked["result"]["components"] == 50
+    certificate = json.loads((solved / "certificate.json").read_text())
+    assert certificate["gaps"][0]["gap"] == asked["result"]["saved_gap"]
+    assert accord.certify(game, policy, 1)[1].gap == pytest.approx(certificate["gaps"][0]["gap"])
+
+    lines = [json.loads(line) for line in (solved / "progress.jsonl").read_text().splitlines()]
+    assert lines[-1]["iteration"] == 300
+    assert lines[-1]["gap"] == asked["result"]["gap"]
+    assert [line["iteration"] for line in lines] == sorted({line["iteration"] for line in lines})
+
+
+def test_the_policy_opens_without_accord(solved: Path) -> None:
+    with np.load(solved / "policy.npz") as file:
+        assert file["weights"].sum() == pytest.approx(1.0)
+        assert file["probabilities_1"].shape[0] == 50
+
+
+def test_nothing_is_overwritten(solved: Path, tmp_path: Path) -> None:
+    before = {path.name: path.read_bytes() for path in solved.iterdir()}
+    message = refused("solve", "kuhn", "--out", solved)
+    assert "must be a new or empty folder" in message
+    assert {path.name: path.read_bytes() for path in solved.iterdir()} == before
+    (tmp_path / "file").touch()
+    assert "must be a folder" in refused("solve", "kuhn", "--out", tmp_path / "file")
+    assert "must be a folder" in refused("solve", "kuhn", "--out", tmp_path / "file" / "x")
+
+
+def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+    run("solve", "chicken", "--iterations", 5, "--out", tmp_path)
+    assert (tmp_path / "policy.npz").exists()
+
+
+# certify
+
+
+def test_certify(solved: Path) -> None:
+    policy = solved / "policy.npz"
+    text = run("certify", "kuhn", policy, "-k", 0, "-k", 1, "-k", "inf").stdout
+    assert "50 components" in text
+    assert re.search(r"^K +gap +relative +sum +player 1 +player 2$", text, re.M)
+    for k in ("0", "1", "inf"):
+        assert re.search(rf"^{k} +\S+ +\S+ +\S+ +\S+ +\S+$", text, re.M)
+        assert f"K = {k}: player" in text
+    assert "trigger gap" in text
+    assert "NFCE gap" in text
+
+
+def test_certify_json_is_the_certificate(solved: Path) -> None:
+    game = accord.load_game("kuhn")
+    policy = accord.load_policy(solved / "policy.npz", game)
+    content = run_json("certify", "kuhn", solved / "policy.npz")
+    assert content == json.loads(json.dumps(accord.certify(game, policy).to_json()))
+    assert [gap["k"] for gap in content["gaps"]] == [0, 1, "inf"]
+
+
+def test_certify_the_device_of_a_library_game() -> None:
+    content = run_json("certify", "separation:k=1", "device", "-k", 1, "-k", 2)
+    assert content["gaps"][0]["gap"] == pytest.approx(0.0, abs=1e-12)
+    assert content["gaps"][1]["gap"] == pytest.approx(0.5)
+    assert "the library has no device for kuhn" in refused("certify", "kuhn", "device")
+    message = refused("certify", "kuhn_poker", "device")
+    assert "the library has no device for kuhn_poker; it has some for separation, fore" in message
+
+
+def test_certify_prints_rounding_as_zero() -> None:
+    (exact,) = run_json("certify", "chicken", "device", "-k", 0)["gaps"]
+    assert 0 < abs(exact["gap"]) < 1e-12
+    text = run("certify", "chicken", "device", "-k", 0).stdout
+    assert re.search(r"^0( +0){5}$", text, re.M)
+    assert "gains 0\n" in text
+    assert "e-1" not in text
+
+
+def test_certify_prints_gaps_above_rounding(tmp_path: Path) -> None:
+    """What is small but more than rounding is shown; for rounding nobody deviates."""
+    game = tmp_path / "game.efg"
+    policy = tmp_path / "policy.json"
+    for payoff, said in ((1 + 1e-11, "told 'a' plays 'b' instead"), (1 + 1e-15, "cannot gain")):
+        b = accord.GameBuilder("small", players=["Player 1"])
+        b.move(player="Player 1", infoset="root", actions="a b c")
+        for action, paid in zip("abc", (1, payoff, 0), strict=True):
+            b.payoff(action, paid)
+        accord.write_efg(b.build(), game)
+        loaded = accord.load_game(game)
+        save_policy(accord.CorrelatedPolicy.product(loaded, [[1, 1, 0, 0]]), policy)
+        text = run("certify", game, policy, "-k", 1).stdout
+        assert re.search(r"^K +gap +relative +sum +Player 1$", text, re.M)
+        assert re.search(rf"^K = 1: Player 1 .*{said}", text, re.M)
+
+
+@pytest.mark.parametrize("k", ["99999999999999999999", "9" * 5000, "infinity", "∞"])
+def test_k_may_be_above_any_horizon(k: str) -> None:
+    (gap,) = run_json("certify", "separation:k=1", "device", "-k", k)["gaps"]
+    assert gap["gap"] == pytest.approx(0.5)
+    assert gap["k"] == (int(k) if len(k) == 20 else "inf")
+    solution = run_json("solve", "kuhn", "-k", k, "--iterations", 3)
+    assert solution["k"] == gap["k"]
+
+
+def test_a_k_given_twice_is_one_row() -> None:
+    content = run_json("certify", "chicken", "device", "-k", 1, "-k", 1)
+    assert [gap["k"] for gap in content["gaps"]] == [1]
+
+
+# convert
+
+
+def test_convert_games(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.efg", tmp_path / "second.efg"
+    assert "kuhn_poker, 58 nodes" in run("convert", "kuhn_poker", first).stdout
+    run("convert", first, second)
+    assert second.read_bytes() == first.read_bytes()
+    assert accord.load_game(second).digest == accord.load_game(first).digest
+
+
+def test_a_run_of_a_game_is_a_run_of_its_file(tmp_path: Path) -> None:
+    """Of a library game by the file it was converted to, of a built one by the file written."""
+    file, folder = tmp_path / "signalling.efg", tmp_path / "signalling"
+    run("solve", "signalling", "-k", 1, "--iterations", 50, "--out", folder)
+    run("convert", "signalling", file)
+    by_name, by_file = (
+        run_json("certify", game, folder / "policy.npz", "-k", 1) for game in ("signalling", file)
+    )
+    assert by_file["gaps"] == by_name["gaps"]
+
+    b = accord.GameBuilder("built", players=["a", "b"])
+    b.move(player="a", actions="l r")
+    b.chance({"x": 0.3, "y": 0.7}, "l")
+    b.move("r", "l x", "l y", player="b", infoset="b", actions="l r")
+    b.reward("l", 1, 0)
+    for end in ("r l", "r r", "l x l", "l x r", "l y l", "l y r"):
+        b.payoff(end, len(end), end.count("l"))
+    game = b.build()
+    accord.solve(game, k=1, iterations=50, folder=tmp_path / "built")
+    accord.write_efg(game, tmp_path / "built.efg")
+    run("report", tmp_path / "built", "--game", tmp_path / "built.efg")
+    assert (tmp_path / "built" / "report.html").exists()
+
+
+def test_convert_policies(solved: Path, tmp_path: Path) -> None:
+    as_json, as_npz = tmp_path / "policy.json", tmp_path / "policy.npz"
+    run("convert", solved / "policy.npz", as_json, "--game", "kuhn")
+    assert json.loads(as_json.read_text())["format"] == "accord-policy"
+    run("convert", as_json, as_npz, "--game", "kuhn")
+    game = accord.load_game("kuhn")
+    before, after = (accord.load_policy(path, game) for path in (solved / "policy.npz", as_npz))
+    np.testing.assert_allclose(after.behavior, before.behavior, rtol=0, atol=1e-15)
+
+
+def test_convert_a_device(tmp_path: Path) -> None:
+    run("convert", "device", tmp_path / "chicken.json", "--game", "chicken")
+    game = accord.load_game("chicken")
+    policy = accord.load_policy(tmp_path / "chicken.json", game)
+    assert policy.n_components == len(library_device("chicken"))
+
+
+def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
+    target = tmp_path / "chicken.efg"
+    target.write_text("mine")
+    assert "exists; with --force it is replaced" in refused("convert", "chicken", target)
+    assert target.read_text() == "mine"
+    run("convert", "chicken", target, "--force")
+    assert accord.load_game(target).n_players == 2
+
+
+# Bad use and bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("solve", "give a GAME to solve, or --resume DIR"),
+        ("solve kuhn --resume here", "a run folder must have this file"),
+        ("solve --resume here -k 2", "-k cannot change when a run is resumed"),
+        ("solve --resume here", "a run folder must have this file"),
+        ("solvee kuhn", "No such command 'solvee'. Did you mean 'solve'?"),
+        ("--nonsense", "No such option"),
+        ("solve kuhn --nonsense", "No such option"),
+        ("solve kuhn extra", "unexpected extra argument"),
+        ("solve khun", "did you mean kuhn"),
+        ("solve nowhere.efg", "nowhere.efg"),
+        ("solve kuhn -k 1.5", "whole number of deviations, 0 or more, or inf; got '1.5'"),
+        ("solve kuhn -k -1", "got '-1'"),
+        ("solve kuhn -k abc", "got 'abc'"),
+        ("solve kuhn -k nan", "got 'nan'"),
+        ("solve kuhn -k ²", "got '²'"),
+        ("info kuhn -k 1.5", "got '1.5'"),
+        ("certify kuhn device -k -1", "got '-1'"),
+        ("solve kuhn --method cfr", "wrhedge"),
+        ("solve kuhn --iterations 0", "iterations must be"),
+        ("solve kuhn --iterations 1.5", "must be a whole number; got '1.5'"),
+        ("solve kuhn --components 0", "components must be"),
+        ("solve kuhn --seconds -1", "seconds must be non-negative"),
+        ("solve kuhn --seconds nan", "must be a number; got 'nan'"),
+        ("solve kuhn --target-gap inf", "must be a number; got 'inf'"),
+        ("solve kuhn --target-gap -1", "target_gap must be non-negative"),
+        ("solve kuhn --learning-rate 1", "only wrhedge has a learning rate"),
+        ("solve kuhn --method wrhedge --learning-rate 0", "learning_rate must be positive"),
+        ("info kuhn --epsilon 0", "epsilon must be positive"),
+        ("info kuhn --epsilon x", "must be a number; got 'x'"),
+        ("certify kuhn", "Missing argument 'POLICY'"),
+        ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),
+        ("certify kuhn nowhere.txt", "must end in .json or .npz"),
+        ("convert kuhn", "Missing argument 'TARGET'"),
+        ("convert kuhn kuhn.txt", "must end in .efg (a game)"),
+        ("convert kuhn kuhn.json", "a game is written as .efg"),
+        ("convert a.json b.efg", "a.json is a policy"),
+        ("convert a.json b.npz", "give it with --game"),
+        ("convert a.json b.npz --game kuhn", "a.json: cannot be read"),
+        ("convert kuhn nowhere/kuhn.efg", "there is no folder nowhere"),
+    ],
+)
+def test_bad_use(
+    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(*arguments.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_files(tmp_path: Path, solved: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert "broken.json:1:2: must be a policy as JSON" in refused("certify", "kuhn", broken)
+    message = refused("certify", "kuhn", solved)
+    assert message == f"{solved} is the folder of a run; its policy is {solved / 'policy.npz'}"
+    game = tmp_path / "broken.efg"
+    game.write_text("EFG 2 R")
+    assert "broken.efg:1:8" in refused("info", game)
+    message = refused("certify", "kuhn:players=3", solved / "policy.npz")
+    assert "is for 2 players" in message
+    message = refused("certify", "kuhn_poker", solved / "policy.npz")
+    assert "was made for the game 'kuhn'" in message
+
+
+def test_too_large_is_refused_before_allocating() -> None:
+    message = refused("solve", "random:depth=40,seed=3,actions=2,stop=0.9", "--components", 10**15)
+    assert "nable to allocate" in message
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    tmp_path.chmod(0o500)
+    assert "must be a folder to write to" in refused("solve", "kuhn", "--out", tmp_path / "run")
+
+
+def test_json_with_a_bad_game_prints_no_json() -> None:
+    assert "did you mean" in refused("info", "khun", "--json")
+
+
+# Progress and interruptions
+
+
+def checkpoint(iteration: int, seconds: float) -> Checkpoint:
+    return Checkpoint(iteration, 0.25, (0.25, 0.1), (0.0, 0.0), seconds)
+
+
+def test_progress_without_a_terminal_is_a_few_plain_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress.shown_progress(1000, None) as show:
+        for iteration in range(1, 1001):
+            show(checkpoint(iteration, 20.0 + 0.02 * iteration))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 3  # 20 s, one line every 5
+    assert lines[0] == "252 iterations, 50 per second, gap 0.25, 15 s left"
+    assert "\x1b" not in captured.err
+
+
+def test_short_runs_say_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.shown_progress(None, None) as show:
+        show(checkpoint(1, 30.0))  # compiling took long, and is not the run's fault
+        show(checkpoint(5, 31.0))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("iterations", "seconds", "left"),
+    [(None, None, math.inf), (1000, None, 9.0), (None, 15.0, 4.0), (1000, 15.0, 4.0)],
+)
+def test_time_left(iterations: int | None, seconds: float | None, left: float) -> None:
+    pace = progress._Pace(iterations, seconds)
+    pace.seconds_left(checkpoint(0, 10.0))
+    assert pace.seconds_left(checkpoint(100, 11.0)) == pytest.approx(left)
+
+
+def test_progress_on_a_terminal() -> None:
+    pty = pytest.importorskip("pty")
+    mine, theirs = pty.openpty()
+    started = subprocess.Popen(
+        [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--seconds", "1"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # how a terminal ends
+        while piece := os.read(mine, 65536):
+            shown += piece
+    os.close(mine)
+    output = started.communicate(timeout=60)[0]
+    text = shown.decode()
+    assert "per second, gap" in text
+    assert "left" in text
+    assert b"\x1b" not in output
+    assert b"1-EFCE" in output
+
+
+def test_compiling_is_announced_once(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = []
+    for _ in range(2):
+        with process("info", "kuhn_poker", "--json", env=environment) as started:
+            output, errors = started.communicate(timeout=120)
+        assert json.loads(output)["game"] == "kuhn_poker"
+        said.append(errors)
+    assert said == ["compiling kernels (first time only) ...\n", ""]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+def test_interruption() -> None:
+    started = process("solve", "kuhn", "--seconds", "60")
+    assert started.stderr is not None
+    while "iterations" not in started.stderr.readline():
+        pass
+    started.send_signal(signal.SIGINT)
+    output, errors = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "1-EFCE by prm+" in output
+    said = [line for line in errors.splitlines() if not line.startswith("compiling")]
+    assert said[-1] == "interrupted"
+    assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+def test_interruption_while_compiling(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    started = process("solve", "kuhn", env=environment)
+    assert started.stderr is not None
+    assert started.stderr.readline().startswith("compiling")
+    started.send_signal(signal.SIGINT)
+    errors = started.communicate(timeout=60)[1]
+    assert (started.returncode, errors) == (130, "interrupted\n")
+
+
+def test_labels_beyond_the_terminals_letters(tmp_path: Path) -> None:
+    b = accord.GameBuilder("Ω", players=["naïve", "rusé"])
+    b.move(player="naïve", actions="↑ ↓")
+    b.payoff("↑", 1, 0)
+    b.payoff("↓", 0, 1)
+    accord.write_efg(b.build(), tmp_path / "omega.efg")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    with process("info", tmp_path / "omega.efg", env=environment) as started:
+        output, errors = started.communicate(timeout=60)
+    assert started.returncode == 0, errors
+    assert r"na\xefve" in output
+
+
+# What tables are made of
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (12345.0, "12,345"),
+        (10**9, "1.00e+9"),
+        (3 * 10**400, "3.00e+400"),
+        (1e300, "1.00e+300"),
+    ],
+)
+def test_counts(value: float, text: str) -> None:
+    assert terminal.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 B"), (1500, "1.5 kB"), (2e9, "2 GB"), (math.inf, "inf TB")]
+)
+def test_memory(value: float, text: str) -> None:
+    assert terminal.memory(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.4, "0 s"), (75, "1 min 15 s"), (7260, "2 h 01 min")]
+)
+def test_durations(value: float, text: str) -> None:
+    assert progress.duration(value) == text
+
+
+def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.print_table(("name", "n", "[bold]"), [("a[b]", 1, "x"), ("b", 20, ":smile:")])
+    assert capsys.readouterr().out.splitlines() == [
+        "name   n  [bold]",
+        "a[b]   1  x",
+        "b     20  :smile:",
+    ]

@@ -1,0 +1,538 @@
+"""Balanced K-EFR: the algorithm of the paper, and that nobody sees more than she may."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.errors import ArgumentError, BudgetError
+from accord.game.builder import GameBuilder
+from accord.game.library import balanced, kuhn, library_game, matching_pennies
+from accord.game.tree import Game
+from accord.learning.balanced_kefr import (
+    SAMPLED_RM,
+    SWRHEDGE,
+    BalancedKEFR,
+    BanditArrays,
+    explore,
+    join,
+    learn,
+    refresh,
+    sample,
+)
+from accord.learning.sampled_self_play import BanditSelfPlay
+from accord.play.simulator import NODE, OUTCOME, draw_outcome, prepare_draws, simulator
+from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
+from tests import reference
+from tests.support.driven import as_rng, naive_episodes, play_round
+from tests.support.policies import grown_game
+
+pytestmark = pytest.mark.kernels
+
+GAMES = [
+    *(pytest.param(grown_game(s, 2, 60), id=f"two players {s}") for s in (0, 3, 9, 55)),
+    *(pytest.param(grown_game(s, 3, 60), id=f"three players {s}") for s in (0, 1, 26, 53)),
+    pytest.param(library_game("separation:k=1"), id="separation"),
+    pytest.param(kuhn(), id="kuhn"),
+]
+KS = (0, 1, 2, math.inf)
+METHODS = (SWRHEDGE, SAMPLED_RM)
+
+
+def rates_of(game: Game, k: float, iterations: int, scale: float = 1.0) -> list[float]:
+    plexes = sequence_form(game).plexes
+    return [
+        scale * bandit_learning_rate(plexes, i, int(min(k, plex.horizon)), iterations, 0.05)
+        for i, plex in enumerate(plexes)
+    ]
+
+
+def learners_of(game: Game, k: float, rates: list[float], method: int) -> list[BalancedKEFR]:
+    plexes = sequence_form(game).plexes
+    return [BalancedKEFR(plex, k, rate, method) for plex, rate in zip(plexes, rates, strict=True)]
+
+
+def joint_policy(learners: list[BalancedKEFR]) -> np.ndarray:
+    return np.concatenate([learner.policy() for learner in learners])
+
+
+# --- the algorithm --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", GAMES)
+def test_every_iterate_is_the_papers(game: Game, k: float) -> None:
+    """Algorithm 8 with SWRHedge over all A^A experts, fed with the same plays."""
+    iterations, scale = 8, 3.0
+    rates = rates_of(game, k, iterations, scale)
+    learners = learners_of(game, k, rates, SWRHEDGE)
+    rng = np.random.default_rng(5)
+    ends: list[dict[tuple[int, int], int]] = []
+    iterates = []
+    for _ in range(iterations):
+        ends.append(play_round(game, learners, rng))
+        iterates.append(joint_policy(learners))
+    number = [
+        {episode: e for e, episode in enumerate(naive_episodes(game, i, k))}
+        for i in range(game.n_players)
+    ]
+
+    def make(i: int, n: int, swap: Any, external: Any) -> reference.SWRHedge:
+        return reference.SWRHedge(n, swap, external, rates[i])
+
+    def play(t: int, i: int, episode: reference.Episode, _: reference.Behaviors) -> int:
+        return ends[t][i, number[i][episode]]
+
+    wanted = reference.balanced_kefr(game, k, iterations, make, play)
+    for t, behaviors in enumerate(wanted):
+        np.testing.assert_allclose(
+            iterates[t], np.concatenate(behaviors), rtol=0, atol=1e-10, err_msg=f"iteration {t}"
+        )
+
+
+def test_the_iterates_do_change() -> None:
+    """Else the test above would not say much."""
+    for game in (grown_game(0, 2, 60), grown_game(0, 3, 60), kuhn()):
+        learners = learners_of(game, 1, rates_of(game, 1, 8, 3.0), SWRHEDGE)
+        rng = np.random.default_rng(5)
+        play_round(game, learners, rng)
+        first = joint_policy(learners)
+        for _ in range(7):
+            play_round(game, learners, rng)
+        assert np.abs(joint_policy(learners) - first).max() > 0.05
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", GAMES)
+def test_the_learning_rate_is_the_papers(game: Game, k: float) -> None:
+    for i, rate in enumerate(rates_of(game, k, 1000)):
+        if reference.horizon(game, i):
+            assert rate == pytest.approx(reference.bandit_rate(game, i, k, 1000, 0.05), rel=1e-12)
+        else:
+            assert rate == 1.0
+
+
+def test_learning_rates_do_not_overflow() -> None:
+    size = 2000
+    plex = Treeplex.from_parents([9] * size, range(-1, size - 1), [0] * size)
+    assert bandit_learning_rate((plex,), 0, size, 1, 0.05) == pytest.approx(LARGEST_RATE)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rate", [1e-300, 1e-12, 1e3, LARGEST_RATE])
+def test_no_learning_rate_leaves_the_simplex(rate: float, method: int) -> None:
+    game = library_game("separation:k=1")
+    learners = learners_of(game, 1, [rate] * 2, method)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        play_round(game, learners, rng)
+    for learner, plex in zip(learners, sequence_form(game).plexes, strict=True):
+        behavior = learner.policy()
+        assert (behavior >= 0).all()
+        sums = np.add.reduceat(behavior[1:], plex.first_seq[:-1] - 1)
+        np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
+
+
+# --- compiled self-play ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", GAMES)
+def test_self_play_is_its_learners_playing(game: Game, k: float, method: int) -> None:
+    """Learners that are separate objects, asked one move at a time, give the same bits."""
+    iterations = 12
+    form = sequence_form(game)
+    play = BanditSelfPlay(
+        form, k, 10**4, np.random.default_rng(7), method=method, learning_rate_scale=2.0
+    )
+    learners = learners_of(game, k, play.learning_rates.tolist(), method)
+    assert play.episodes_per_iteration == sum(learner.n_episodes for learner in learners)
+    kept = np.empty((iterations, form.n_sequences))
+    assert play.advance(iterations, kept) == iterations
+    rng = np.random.default_rng(7)
+    for t in range(iterations):
+        play_round(game, learners, rng)
+        assert joint_policy(learners).tobytes() == kept[t].tobytes()
+    assert rng.bit_generator.state == play.rng.bit_generator.state
+    regrets = np.concatenate([learner.arrays.regret for learner in learners])
+    assert play.joint.regret.tobytes() == regrets.tobytes()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_splits_of_a_run_do_not_matter(method: int) -> None:
+    form = sequence_form(library_game("kuhn:players=3"))
+    runs = []
+    for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
+        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        kept = np.empty((6, form.n_sequences))
+        rows = 0
+        for size in split:
+            rows += play.advance(size, kept[rows:], 10)
+        assert rows == 6
+        assert play.iteration == 60
+        runs.append((kept.tobytes(), play.joint.regret.tobytes(), play.rng.random()))
+    assert len(set(runs)) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_kept_changes_nothing(method: int) -> None:
+    """To evaluate pi^t in full is only to compute early what episodes may need later."""
+    form = sequence_form(library_game("kuhn:players=3"))
+    regrets = []
+    for stride in (None, 1, 7):
+        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        if stride is None:
+            play.advance(30)
+        else:
+            play.advance(30, np.empty((30, form.n_sequences)), stride)
+        regrets.append(play.joint.regret.tobytes())
+    assert len(set(regrets)) == 1
+
+
+def test_the_seed_matters() -> None:
+    form = sequence_form(kuhn())
+    regrets = set()
+    for seed in (0, 0, 1):
+        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(seed))
+        play.advance(20)
+        regrets.add(play.joint.regret.tobytes())
+    assert len(regrets) == 2
+
+
+def test_the_simulator_plays_the_game() -> None:
+    game = grown_game(1, 3, 60)
+    leaves = sequence_form(game).leaves
+    arrays = simulator(game, leaves.best, leaves.loss_scale)
+    number = {0: 0}  # of the game's nodes in the simulator
+    for node, below in enumerate(reference.node_children(game)):
+        player, place, first_child, n_children = arrays.nodes[number[node]]
+        assert (player, n_children) == (game.player[node], len(below))
+        number |= {child: first_child + a for a, child in enumerate(below)}
+        if player == reference.CHANCE:
+            cumulative = arrays.outcomes["cumulative"][place : place + n_children]
+            law = np.diff([0.0, *cumulative])
+            np.testing.assert_allclose(law, game.chance_prob[list(below)], rtol=0, atol=1e-15)
+            assert cumulative[-1] == 1.0
+        elif player != reference.TERMINAL:
+            assert place == game.infoset[node]
+    assert sorted(number.values()) == list(range(game.n_nodes))
+    for end in reference.terminals(game):
+        for i, payoff in enumerate(end.payoffs):
+            loss = arrays.loss[arrays.nodes[number[end.node]]["place"], i]
+            assert loss == pytest.approx(reference.normalized_loss(game, i, payoff), abs=1e-12)
+
+
+def test_the_last_outcome_of_chance_takes_the_rounding() -> None:
+    """Ten times 0.1 is less than 1, and a draw may be as large as that."""
+    builder = GameBuilder("dice", players=1)
+    builder.chance({f"side {n}": 0.1 for n in range(10)})
+    builder.move(*((f"side {n}",) for n in range(10)), player="1", infoset="x", actions="a b")
+    for n in range(10):
+        builder.payoff((f"side {n}", "a"), n)
+        builder.payoff((f"side {n}", "b"), 0)
+    game = builder.build()
+    arrays = simulator(game, np.array([9.0]), np.array([1 / 9]))
+    assert sum([0.1] * 10) < 1.0
+    assert arrays.outcomes["cumulative"].max() == arrays.outcomes["cumulative"][9] == 1.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 10, 100, 1000])
+def test_draws_of_chance(size: int) -> None:
+    """The outcome whose share of [0, 1) holds the draw; never one that cannot be."""
+    rng = np.random.default_rng(size)
+    law = rng.random(size) * (rng.random(size) < 0.7)
+    law[rng.integers(size)] = 1.0
+    outcomes = np.zeros(2 + size + 2, OUTCOME)  # those of other nodes around them
+    outcomes["cumulative"] = np.concatenate([[0.5, 0.5], law / law.sum(), [0.3, 0.7]])
+    nodes = np.array(
+        [(reference.CHANCE, at, 1, n) for at, n in ((0, 2), (2, size), (2 + size, 2))], NODE
+    )
+    prepare_draws(nodes, outcomes)
+    ends = outcomes["cumulative"][2:-2]
+    assert ends[-1] == 1.0
+    draws = np.concatenate([[0.0], rng.random(300), ends[:-1], np.arange(size) / size, [1.0]])
+    draws = np.concatenate([draws, np.nextafter(draws, -1.0), np.nextafter(draws, 2.0)])
+    for draw in draws[(draws >= 0.0) & (draws < 1.0)]:
+        outcome = draw_outcome(draw, 2, size, outcomes)
+        assert outcome == np.searchsorted(ends, draw, side="right")
+        assert np.diff([0.0, *ends])[outcome] > 0.0
+    guessed = outcomes["guess"][2:-2].repeat(10)
+    drawn = np.searchsorted(ends, (np.arange(10 * size) + 0.5) / (10 * size), side="right")
+    assert (guessed <= drawn).all()
+    assert (drawn - guessed).mean() <= 1.0
+
+
+# --- nobody sees more than she may ----------------------------------------------------------------
+
+
+def test_a_learner_is_made_from_a_treeplex() -> None:
+    """It cannot see what it does not have: the learner gets a treeplex and numbers, and every
+    method gets an infoset of it, a loss or a source of randomness."""
+    allowed = {"self", "plex", "k", "learning_rate", "method", "budget", "episode", "x", "rng"}
+    for name, method in inspect.getmembers(BalancedKEFR, inspect.isfunction):
+        assert set(inspect.signature(method).parameters) <= allowed | {"loss"}, name
+    learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, 0.1)
+    assert set(vars(learner)) == {
+        "tree", "plan", "learning_rate", "method", "iteration", "arrays",
+        "_episode", "_seq", "_layer", "_followed",
+    }  # fmt: skip
+
+
+def slices_of(parts: list[BanditArrays]) -> list[dict[str, slice]]:
+    """Where each learner's part of joint arrays stands, by the name of what is numbered."""
+    sizes = [
+        {
+            "infosets": len(part.infosets),
+            "seqs": len(part.behavior),
+            "nodes": len(part.nodes),
+            "cells": len(part.regret),
+            "episodes": len(part.episode_layer),
+        }
+        for part in parts
+    ]
+    slices = []
+    start = dict.fromkeys(sizes[0], 0)
+    for size in sizes:
+        slices.append({name: slice(start[name], start[name] + n) for name, n in size.items()})
+        start = {name: start[name] + n for name, n in size.items()}
+    return slices
+
+
+def within(values: Any, where: slice) -> bool:
+    return bool(((np.asarray(values) >= where.start) & (np.asarray(values) < where.stop)).all())
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
+    """Every index in the joint arrays points into the part of the same player."""
+    learners = learners_of(game, 1, [0.1] * game.n_players, SWRHEDGE)
+    parts = [learner.arrays for learner in learners]
+    joint = join(parts)
+    for part, own, learner in zip(parts, slices_of(parts), learners, strict=True):
+        infosets, nodes = joint.infosets[own["infosets"]], joint.nodes[own["nodes"]]
+        assert within(infosets["first_seq"], own["seqs"])
+        assert within(infosets["first_seq"] + infosets["n_actions"] - 1, own["seqs"])
+        assert within(infosets["first_node"], own["nodes"])
+        assert within(infosets["end_node"] - 1, own["nodes"])
+        assert within(infosets["first_external"], slice(own["nodes"].start, own["nodes"].stop + 1))
+        assert within(nodes["parent"], own["nodes"])
+        assert within(nodes["rec_seq"], own["seqs"])
+        size = np.diff(learner.tree.arrays.first_cell)
+        assert within(nodes["first_cell"], own["cells"])
+        assert within(nodes["first_cell"] + size - 1, own["cells"])
+        assert (infosets["first_cell"] == joint.nodes["first_cell"][infosets["first_node"]]).all()
+        if len(part.episode_layer):
+            assert within(nodes["episode"], own["episodes"])
+        horizon = part.explores.shape[1]
+        assert (joint.explores[own["episodes"], :horizon] == part.explores).all()
+        assert not joint.explores[own["episodes"], horizon:].any()
+        assert (joint.descendants[own["seqs"], :horizon] == part.descendants).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("game", GAMES)
+def test_kernels_do_not_look_at_other_players(game: Game, method: int) -> None:
+    """With everything of the others made nonsense, a player in joint arrays plays and learns as
+    she does alone."""
+    learners = learners_of(game, 1, [0.3] * game.n_players, method)
+    parts = [learner.arrays for learner in learners]
+    rng = np.random.default_rng(4)
+    for i, learner in enumerate(learners):
+        if not learner.n_episodes:
+            continue
+        joint = join(parts)
+        own = slices_of(parts)[i]
+        others = {
+            name: np.delete(np.arange(slices_of(parts)[-1][name].stop), np.r_[where])
+            for name, where in own.items()
+        }
+        joint.behavior[others["seqs"]] = np.nan
+        joint.baseline[others["seqs"]] = np.nan
+        joint.regret[others["cells"]] = np.nan
+        joint.descendants[others["seqs"]] = -(10**6)
+        joint.explores[others["episodes"]] ^= True
+        for name in ("rec_reach", "weight", "credit"):
+            joint.nodes[name][others["nodes"]] = np.nan
+        before = [array.copy() for array in joint]
+        plex = learner.tree.plex
+        alone = BalancedKEFR(plex, 1, 0.3, method)
+        alone.begin_iteration()
+        for e in range(alone.n_episodes):
+            alone.begin_episode(e)
+            length, followed = 0, 1.0
+            episode = own["episodes"].start + e
+            children = plex.children(0)
+            while children:
+                x = int(rng.choice(children))
+                y, draw = own["infosets"].start + x, float(rng.random())
+                refresh(
+                    y, 1, joint.infosets, joint.nodes, joint.behavior, joint.regret, joint.scratch,
+                    method, 0.3,
+                )  # fmt: skip
+                a, factor = explore(
+                    y, length, draw, joint.infosets, joint.behavior, joint.descendants,
+                    joint.episode_layer[episode], joint.explores[episode],
+                )  # fmt: skip
+                assert alone.act(x, as_rng([draw])) == a
+                assert 0 <= sample(y, draw, joint.infosets, joint.behavior) < plex.n_actions[x]
+                joint.path[:, length] = y, a
+                followed *= factor
+                length += 1
+                children = plex.children(int(plex.first_seq[x]) + a)
+            learn(
+                episode, joint.episode_layer[episode], length, 0.7, followed, joint.path,
+                joint.infosets, joint.nodes, joint.behavior, joint.regret, joint.baseline,
+                joint.scratch, method,
+            )  # fmt: skip
+            alone.end_episode(0.7)
+        arrays = alone.arrays
+        assert joint.behavior[own["seqs"]].tobytes() == arrays.behavior.tobytes()
+        assert joint.regret[own["cells"]].tobytes() == arrays.regret.tobytes()
+        assert joint.baseline[own["seqs"]].tobytes() == arrays.baseline.tobytes()
+        for name in ("rec_reach", "weight", "credit"):
+            assert (joint.nodes[name][own["nodes"]] == arrays.nodes[name]).all()
+        for array, was, kind in zip(
+            joint, before, ("infosets", "nodes", "seqs", "cells", "seqs"), strict=False
+        ):
+            assert array[others[kind]].tobytes() == was[others[kind]].tobytes()
+
+
+# --- an episode touches what it sees --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_iteration_touches_only_what_it_sees(method: int) -> None:
+    """The same number of entries in a game of a thousand infosets and in one of a hundred thousand,
+    at most what its episodes pass."""
+    for infosets in (1000, 100_000):
+        game = balanced(infosets, horizon=2, actions=2, ratio=3.2)
+        form = sequence_form(game)
+        play = BanditSelfPlay(form, 1, 10**6, np.random.default_rng(0), method=method)
+        per_iteration = play.episodes_per_iteration
+        assert per_iteration == 6  # C(3, 2) for each of two players
+        for _ in range(20):
+            before = [array.copy() for array in play.joint]
+            play.advance(1)
+            after = play.joint
+            seen = np.flatnonzero(after.infosets["stamp"] != before[0]["stamp"])
+            assert 0 < len(seen) <= 4 * per_iteration  # two decisions of each of two players
+            nodes = np.flatnonzero(after.nodes != before[1])
+            assert 0 < len(nodes) <= 2 * len(seen)
+            behavior = np.flatnonzero(after.behavior != before[2])
+            assert len(behavior) <= 2 * len(seen)
+            regret = np.flatnonzero(after.regret != before[3])
+            assert 0 < len(regret) <= 4 * per_iteration
+            baseline = np.flatnonzero(after.baseline != before[4])
+            assert len(baseline) <= 2 * per_iteration
+            assert all((a == b).all() for a, b in zip(after[5:8], before[5:8], strict=True))
+
+
+def test_an_episode_informs_the_rechistories_it_is_for() -> None:
+    """Exactly the nodes of its target infoset that the plan assigns to it."""
+    game = grown_game(55, 2, 60)
+    learner = learners_of(game, 2, [0.4, 0.4], SWRHEDGE)[0]
+    tree, arrays = learner.tree, learner.arrays
+    rng = np.random.default_rng(8)
+    learned = 0
+    for _ in range(40):
+        learner.begin_iteration()
+        for e in range(learner.n_episodes):
+            credit = arrays.nodes["credit"].copy()
+            learner.begin_episode(e)
+            path = []
+            children = tree.plex.children(0)
+            while children:
+                path.append(int(rng.choice(children)))
+                a = learner.act(path[-1], rng)
+                children = tree.plex.children(int(tree.plex.first_seq[path[-1]]) + a)
+            learner.end_episode(0.5)
+            layer = int(learner.plan.layer[e])
+            changed = np.flatnonzero(arrays.nodes["credit"] != credit)
+            wanted = []
+            if layer < len(path) and tree.plex.n_actions[path[layer]] > 1:
+                here = np.flatnonzero(tree.node_infoset == path[layer])
+                wanted = [n for n in here if learner.plan.node_episode[n] == e]
+            assert changed.tolist() == wanted
+            learned += len(wanted)
+    assert learned > 100
+
+
+# --- good use -------------------------------------------------------------------------------------
+
+
+def test_a_fresh_learner_is_uniform() -> None:
+    for plex in sequence_form(library_game("kuhn:players=3")).plexes:
+        for method in METHODS:
+            learner = BalancedKEFR(plex, 1, 0.5, method)
+            for _ in range(2):
+                policy = learner.policy()
+                np.testing.assert_allclose(
+                    policy[1:], 1 / np.repeat(plex.n_actions, plex.n_actions)
+                )
+                policy[:] = -1.0  # a copy
+                learner.begin_iteration()
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan, 1e101])
+def test_bad_learning_rates(rate: float) -> None:
+    with pytest.raises(ArgumentError, match="learning_rate must be positive"):
+        BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, rate)
+
+
+def test_bad_arguments() -> None:
+    plex = sequence_form(kuhn()).plexes[0]
+    with pytest.raises(ArgumentError, match="method must be SWRHEDGE or SAMPLED_RM; got 2"):
+        BalancedKEFR(plex, 1, 0.1, 2)
+    with pytest.raises(ArgumentError, match="k must be"):
+        BalancedKEFR(plex, -1, 0.1)
+    with pytest.raises(BudgetError, match="try a smaller k"):
+        BalancedKEFR(plex, 1, 0.1, budget=100)
+
+
+def test_moves_that_cannot_be() -> None:
+    """A learner is told when it is asked for what does not follow."""
+    plex = sequence_form(kuhn()).plexes[0]
+    assert plex.horizon == 2
+    second = int(plex.layers[1])
+    learner = BalancedKEFR(plex, 1, 0.1)
+    rng = np.random.default_rng(0)
+    for call in (lambda: learner.act(0, rng), lambda: learner.end_episode(0.5)):
+        with pytest.raises(ArgumentError, match="no episode is being played"):
+            call()
+    for episode in (-1, learner.n_episodes):
+        with pytest.raises(ArgumentError, match="an episode of the sampling plan is one of"):
+            learner.begin_episode(episode)
+    learner.begin_episode(0)
+    for x in (-1, second, plex.n_infosets):
+        with pytest.raises(ArgumentError, match=f"infoset {x} cannot come at decision 1"):
+            learner.act(x, rng)
+    learner.act(0, rng)
+    with pytest.raises(ArgumentError, match="infoset 1 cannot come at decision 2"):
+        learner.act(1, rng)
+    for loss in (-0.1, 1.1, math.nan):
+        with pytest.raises(ArgumentError, match=r"loss of a play must be in \[0, 1\]"):
+            learner.end_episode(loss)
+    learner.end_episode(0.5)
+    with pytest.raises(ArgumentError, match="no episode is being played"):
+        learner.end_episode(0.5)
+    learner.begin_episode()
+    learner.begin_iteration()
+    with pytest.raises(ArgumentError, match="no episode is being played"):
+        learner.act(0, rng)
+
+
+def test_playing_while_others_sample_teaches_nothing() -> None:
+    learner = BalancedKEFR(sequence_form(matching_pennies()).plexes[0], 1, 0.5)
+    learner.begin_iteration()
+    learner.begin_episode()
+    learner.act(0, np.random.default_rng(0))
+    learner.end_episode(1.0)
+    assert not learner.arrays.regret.any()
+    assert not learner.arrays.nodes["credit"].any()

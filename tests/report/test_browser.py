@@ -1,0 +1,319 @@
+"""The report in a real browser: Chromium, without a window, driven as a reader would.
+
+Without Chromium and its driver these tests are skipped; where ``CI`` is set that is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.keys import Keys
+
+import accord
+from accord.report.words import number, percent
+from accord.treeplex.form import sequence_form
+from tests.support.command import run
+from tests.support.labels import NASTY, nasty_game
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--force-prefers-reduced-motion",  # a click does not wait for smooth scrolling
+    "--window-size=1200,900",
+)
+
+A4_WITHOUT_MARGINS = 687
+"""Pixels: 210 mm less twice 14 mm, at 96 to the inch."""
+
+
+def program(*names: str) -> str | None:
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    chromium = program("chromium", "chromium-browser", "google-chrome")
+    driver = program("chromedriver")
+    if chromium is None or driver is None:
+        message = "needs chromium and chromedriver, which are not installed"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture(scope="module")
+def kuhn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "kuhn"
+    run("solve", "kuhn", "--iterations", 40, "--method", "rm", "--out", folder)
+    run("report", folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4, 6])
+def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report about so many players, with gaps that take many letters."""
+    game = f"random:players={request.param},depth=8,seed=4"
+    folder: Path = tmp_path_factory.mktemp("runs") / "many"
+    run("solve", game, "--iterations", 100, "--out", folder)
+    run("report", folder)
+    return folder / "report.html"
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[[Path], Any]]:
+    """Opens a page; at the end the browser must have nothing to complain, and asked nobody."""
+    pages: list[str] = []
+
+    def open_page(path: Path) -> Any:
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)  # what came before is not of this page
+        pages.append(path.as_uri())
+        browser.get(path.as_uri())
+        return browser
+
+    yield open_page
+    assert browser.get_log("browser") == []
+    asked = [
+        message["params"]["request"]["url"]
+        for entry in browser.get_log("performance")
+        if (message := json.loads(entry["message"])["message"])["method"]
+        == "Network.requestWillBeSent"
+    ]
+    assert asked, "the log of requests must see at least the page"
+    assert [url for url in asked if url not in pages and not url.startswith("data:")] == []
+
+
+def find(browser: Any, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def find_all(browser: Any, selector: str) -> list[Any]:
+    return list(browser.find_elements("css selector", selector))
+
+
+def choose(browser: Any, name: str, value: object) -> None:
+    find(browser, f"label:has(input[name={name}][value='{value}'])").click()
+
+
+def rows(browser: Any) -> list[list[str]]:
+    """The table of recommendations, as shown."""
+    return [
+        [cell.text.strip() for cell in find_all(row, "td")]
+        for row in find_all(browser, "#panel table.told tbody tr")
+    ]
+
+
+def test_what_is_shown_is_what_certify_finds(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+    game = accord.load_game("kuhn")
+    policy = accord.load_policy(kuhn / "policy.npz", game)
+    certificate = accord.certify(game, policy, 1)
+    body = find(browser, "main").text
+    assert f"Nobody gains more than {number(certificate[1].gap)} by disobeying once" in body
+    checked = 0
+    for i, witness in enumerate(certificate[1].witnesses):
+        choose(browser, "player", i)
+        plex = sequence_form(game).plexes[i]
+        for place in witness.first_deviations[:3]:
+            search = find(browser, "#find")
+            search.clear()
+            search.send_keys(place.infoset + Keys.ENTER)
+            assert find(browser, "#where").text == place.infoset
+            x = list(plex.infoset_labels).index(place.infoset)
+            r = list(plex.action_labels[x]).index(place.told)
+            told, _, _, answer, _, gain = rows(browser)[r]
+            assert told == place.told
+            if place.probability > 1e-6:
+                assert answer == f"{place.plays} instead"
+                assert gain == f"+{number(place.gain / place.probability)}"
+                checked += 1
+    assert checked >= 2
+
+
+def test_probabilities_of_recommendations(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+    game = accord.load_game("kuhn")
+    policy = accord.load_policy(kuhn / "policy.npz", game)
+    first = sequence_form(game).plexes[0].first_seq[0]
+    share = policy.weights @ policy.behavior[:, first]  # her first infoset: nothing came before
+    assert rows(browser)[0][1] == percent(float(share)).replace("\N{NO-BREAK SPACE}", " ")
+    assert len(find_all(browser, "#list li")) == 6
+
+
+def test_one_can_walk_through_the_tree(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+    start = find(browser, "#where").text
+    below = find(browser, "#panel .next button")
+    label = below.text
+    below.click()
+    assert find(browser, "#where").text == label != start
+    assert find(browser, "#list li[aria-selected=true] span").text == label
+    assert "This is her last decision." in find(browser, "#panel").text
+    find(browser, "#panel .crumbs button").click()
+    assert find(browser, "#where").text == start
+
+
+def test_the_keyboard_is_enough(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+    labels = [item.text.splitlines()[0] for item in find_all(browser, "#list li")]
+    box = find(browser, "#list")
+    box.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert find(browser, "#where").text == labels[2]
+    box.send_keys(Keys.END)
+    assert find(browser, "#where").text == labels[-1]
+    assert box.get_attribute("aria-activedescendant") == f"option-{len(labels) - 1}"
+    node = find(browser, ".accord-tree .node[data-player='1']")
+    node.send_keys(Keys.ENTER)
+    label = node.get_attribute("aria-label")
+    assert f"Inspect {find(browser, '#where').text} of player 2" == label
+    assert find(browser, "input[name=player][value='1']").is_selected()
+    assert "chosen" in node.get_attribute("class")
+
+
+def test_k_can_be_chosen(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+    assert find(browser, "input[name=k][value='1']").is_selected()
+    choose(browser, "k", 0)
+    assert "told nothing" in find(browser, "#panel").text
+    choose(browser, "k", "inf")
+    find(browser, "#answers summary").click()
+    assert len(find_all(browser, "#answers tbody tr")) == len(rows(browser)) == 2
+
+
+def test_links_in_the_deviations_lead_to_the_inspector(
+    opened: Callable[[Path], Any], kuhn: Path
+) -> None:
+    browser = opened(kuhn / "report.html")
+    for link in find_all(browser, ".deviation-card > p a"):
+        browser.execute_script("arguments[0].click()", link)
+        assert find(browser, "#where").text == link.text
+        player = link.get_attribute("data-go")
+        assert find(browser, f"input[name=player][value='{player}']").is_selected()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_nothing_is_wider_than_the_screen(
+    opened: Callable[[Path], Any], kuhn: Path, width: int
+) -> None:
+    browser = opened(kuhn / "report.html")
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        script = "return [document.documentElement.scrollWidth, innerWidth]"
+        page, screen = browser.execute_script(script)
+        assert page <= screen == width
+        plots = [svg.is_displayed() for svg in find_all(browser, "figure .narrow svg")]
+        assert plots == [width < 600] * 2
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("width", [360, 390, 800, 1024, 1280])
+def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) -> None:
+    browser = opened(many)
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        hidden = browser.execute_script(
+            "return [...document.querySelectorAll('.scroll:has(table):not(details *)')]"
+            ".map(box => box.scrollWidth - box.clientWidth)"
+        )
+        assert len(hidden) >= 2
+        assert max(hidden) == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_no_table_is_cut_on_paper(opened: Callable[[Path], Any], many: Path) -> None:
+    browser = opened(many)
+    size = {"width": A4_WITHOUT_MARGINS, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        script = "return [document.documentElement.scrollWidth, innerWidth]"
+        page, paper = browser.execute_script(script)
+        assert page <= paper == A4_WITHOUT_MARGINS
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_dark_pages_have_light_ink(opened: Callable[[Path], Any], kuhn: Path) -> None:
+    browser = opened(kuhn / "report.html")
+
+    def brightness(scheme: str) -> tuple[int, int]:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
+        paper, ink = (
+            sum(map(int, text.strip("rgb()").split(","))) for text in browser.execute_script(style)
+        )
+        return paper, ink
+
+    paper, ink = brightness("dark")
+    assert paper + 450 < ink
+    paper, ink = brightness("light")
+    assert ink + 450 < paper
+
+
+def test_labels_are_only_text(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    accord.write_efg(nasty_game(), tmp_path / "game.efg")
+    run("solve", tmp_path / "game.efg", "--iterations", 5, "--out", tmp_path / "run")
+    run("report", tmp_path / "run")
+    browser = opened(tmp_path / "run" / "report.html")
+    assert browser.title.startswith(f"game {NASTY}")
+    assert find_all(browser, "img") == []
+    assert find(browser, "#where").text.endswith(NASTY)
+    choose(browser, "player", 1)
+    find(browser, "#panel .crumbs")
+    assert find_all(browser, "img") == []
+
+
+def test_a_large_game_stays_quick(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    run("solve", "leduc_poker", "--iterations", 5, "--out", tmp_path / "run")
+    run("report", tmp_path / "run")
+    browser = opened(tmp_path / "run" / "report.html")
+    assert "468 of 468 infosets" in find(browser, "#count").text
+    start = time.perf_counter()
+    for _ in range(5):
+        below = find_all(browser, "#panel .next button")
+        if not below:
+            break
+        browser.execute_script("arguments[0].click()", below[0])
+    find(browser, "#find").send_keys("[Round 2] [Private: 3]")
+    assert "468 of 468" not in find(browser, "#count").text
+    assert time.perf_counter() - start < 10
+
+
+def test_comparison(opened: Callable[[Path], Any], kuhn: Path, tmp_path: Path) -> None:
+    run("solve", "kuhn", "--iterations", 20, "--out", tmp_path / "other")
+    run("report", kuhn, tmp_path / "other", "--out", tmp_path / "both.html")
+    browser = opened(tmp_path / "both.html")
+    assert find(browser, "h1").text == "2 runs of kuhn"
+    assert len(find_all(browser, "main tbody tr")) == 2

@@ -1,0 +1,279 @@
+"""Runs in folders: killed, interrupted, resumed, extended, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.files import load_policy
+from accord.errors import ArgumentError, MismatchError, ParseError
+from accord.game.library import library_game
+from accord.runs import folder as folders
+from accord.runs.learn import learn, resume_learn
+from accord.runs.loop import next_checkpoint
+from accord.runs.solve import resume_solve, solve
+
+GAME = "kuhn:players=3"
+ITERATIONS = 12_000
+
+# A run that saves at every step, slowed so that a kill hits it at any of its moments.
+DRIVER = """
+import sys, time
+import accord.runs.folder as folders, accord.runs.loop as run
+from accord.runs.learn import learn, resume_learn
+from accord.runs.solve import resume_solve, solve
+from accord.game.library import library_game
+folders.SAVE_SECONDS = 0.0
+run.BLOCK_SECONDS = 1e-4
+command, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+game = library_game("{game}")
+print("ready", flush=True)
+try:
+    (resume_solve if command == "solve" else resume_learn)(game, folder)
+except folders.ParseError:
+    if command == "solve":
+        solve(game, 1, iterations=count, components=40, folder=folder)
+    else:
+        learn(game, 1, episodes=count, method=command, components=40, folder=folder)
+print("done", flush=True)
+""".replace("{game}", GAME)
+
+
+EPISODES = 400_000
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """A run that nothing happened to."""
+    folder = tmp_path_factory.mktemp("runs") / "straight"
+    solution = solve(library_game(GAME), 1, iterations=ITERATIONS, components=40, folder=folder)
+    return folder, solution
+
+
+def every_file_is_whole(folder: Path) -> None:
+    for file in folder.iterdir():
+        if file.suffix == ".json":
+            json.loads(file.read_text())
+        elif file.suffix == ".jsonl":
+            assert all(json.loads(line) for line in file.read_text().splitlines())
+        elif file.suffix == ".npz":
+            with np.load(file, allow_pickle=False) as content:
+                assert all(content[name] is not None for name in content.files)
+        else:
+            assert file.suffix == ".tmp"
+
+
+@pytest.mark.parametrize(
+    ("command", "count"), [("solve", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES)]
+)
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight, command, count):
+    folder, rng = tmp_path / "killed", np.random.default_rng(5)
+    kills = 0
+    while True:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, command, str(folder), str(count)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        if kills < 6:
+            time.sleep(float(rng.uniform(0.0, 0.5)))
+            process.send_signal(signal.SIGKILL)
+        ended = process.stdout.readline() == "done\n"
+        process.stdout.close()
+        process.wait()
+        if folder.exists():
+            every_file_is_whole(folder)
+        if ended:
+            break
+        kills += 1
+    assert kills
+    whole, solution = straight
+    if command != "solve":
+        whole = tmp_path / "whole"
+        game = library_game(GAME)
+        solution = learn(game, 1, episodes=count, method=command, components=40, folder=whole)
+    assert (folder / "policy.npz").read_bytes() == (whole / "policy.npz").read_bytes()
+    result = json.loads((folder / "run.json").read_text())["result"]
+    assert result["gap"] == solution.gap
+    assert tuple(result["players"]) == solution.players
+
+
+def test_extending_a_finished_run_is_as_if_it_had_been_asked_for_at_once(tmp_path, straight):
+    game = library_game(GAME)
+    solve(game, 1, iterations=5_000, components=40, folder=tmp_path / "run")
+    longer = resume_solve(game, tmp_path / "run", iterations=ITERATIONS)
+    whole, solution = straight
+    assert longer.gap == solution.gap
+    assert (tmp_path / "run" / "policy.npz").read_bytes() == (whole / "policy.npz").read_bytes()
+    again = resume_solve(game, tmp_path / "run", iterations=ITERATIONS)
+    assert (again.iterations, again.gap) == (longer.iterations, longer.gap)
+
+
+def test_a_wrhedge_run_goes_on_with_the_rate_it_began_with(tmp_path):
+    game = library_game("kuhn:players=2")
+    whole = solve(game, 1, method="wrhedge", iterations=400, folder=tmp_path / "whole")
+    solve(game, 1, method="wrhedge", iterations=400, seconds=0.0, folder=tmp_path / "part")
+    part = resume_solve(game, tmp_path / "part", iterations=400)
+    assert part.gap == whole.gap
+    assert np.array_equal(part.policy.behavior, whole.policy.behavior)
+
+
+def test_the_first_interrupt_finishes_the_step_and_saves(tmp_path):
+    game = library_game(GAME)
+
+    def interrupt(checkpoint):
+        if checkpoint.iteration > 100 and not interrupt.sent:
+            interrupt.sent = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+    interrupt.sent = False
+    before = signal.getsignal(signal.SIGINT)
+    stopped = solve(
+        game, 1, iterations=ITERATIONS, components=40, folder=tmp_path / "run", progress=interrupt
+    )
+    assert stopped.interrupted
+    assert 100 < stopped.iterations < ITERATIONS
+    assert stopped.gap == stopped.record[-1].gap
+    assert signal.getsignal(signal.SIGINT) is before
+    every_file_is_whole(tmp_path / "run")
+    assert not resume_solve(game, tmp_path / "run").interrupted
+
+
+def test_the_files_say_what_the_solution_says(straight):
+    folder, solution = straight
+    lines = [json.loads(line) for line in (folder / "progress.jsonl").read_text().splitlines()]
+    assert [line["gap"] for line in lines] == [point.gap for point in solution.record]
+    game = library_game(GAME)
+    policy = load_policy(folder / "policy.npz", game)
+    certificate = json.loads((folder / "certificate.json").read_text())
+    assert certificate["gaps"][0]["gap"] == pytest.approx(
+        certify(game, policy, 1)[1].gap, abs=1e-12
+    )
+    with np.load(folder / "policy.npz", allow_pickle=False) as content:  # without Accord
+        assert content["weights"].sum() == pytest.approx(1.0)
+        assert content["probabilities_1"].shape == (40, len(policy.behavior[0]) // 3 - 1)
+    run = json.loads((folder / "run.json").read_text())
+    assert run["asked"]["iterations"] == ITERATIONS
+    assert run["digest"] == game.digest
+
+
+def test_a_folder_that_holds_anything_is_not_written_to(tmp_path, straight):
+    game = library_game(GAME)
+    whole, _ = straight
+    before = {file.name: file.read_bytes() for file in whole.iterdir()}
+    with pytest.raises(ArgumentError, match="new or empty folder"):
+        solve(game, 1, iterations=5, folder=whole)
+    assert {file.name: file.read_bytes() for file in whole.iterdir()} == before
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArgumentError, match="must be a folder to write to"):
+        solve(game, 1, iterations=5, folder=tmp_path / "file")
+
+
+def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
+    whole, _ = straight
+    with pytest.raises(MismatchError, match="holds a run on 'kuhn:players=3'"):
+        resume_solve(library_game("kuhn:players=2"), whole)
+    with pytest.raises(MismatchError, match="not of 'learn'"):
+        resume_learn(library_game(GAME), whole)
+    with (
+        folders.RunFolder.open(whole, "solve").held(),
+        pytest.raises(ArgumentError, match="another is writing there now"),
+    ):
+        resume_solve(library_game(GAME), whole)
+    assert resume_solve(library_game(GAME), whole).iterations == ITERATIONS  # free again
+
+
+HEAD = '{"format": "accord-run", "version": 1, "command": "solve"}'
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "other"}', HEAD])
+def test_what_is_no_run_is_refused(tmp_path, text):
+    with pytest.raises(ParseError, match="must have this file"):
+        folders.RunFolder.open(tmp_path, "solve")
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ParseError):
+        folders.RunFolder.open(tmp_path, "solve")
+
+
+def test_a_broken_checkpoint_is_named(tmp_path, straight):
+    game = library_game(GAME)
+    solve(game, 1, iterations=50, folder=tmp_path / "run")
+    (tmp_path / "run" / "checkpoint.npz").write_bytes(b"not a checkpoint")
+    with pytest.raises(ParseError, match=r"checkpoint\.npz: is no checkpoint"):
+        resume_solve(game, tmp_path / "run", iterations=100)
+
+
+@pytest.mark.parametrize("lost", ["elapsed", "record", "play_iteration", "iterates_kept"])
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, lost):
+    game = library_game(GAME)
+    solve(game, 1, iterations=50, folder=tmp_path / "run")
+    file = tmp_path / "run" / "checkpoint.npz"
+    with np.load(file) as content:
+        rest = {name: content[name] for name in content.files if name != lost}
+    np.savez(file, **rest)
+    with pytest.raises(ParseError, match="is of another version of Accord"):
+        resume_solve(game, tmp_path / "run", iterations=100)
+
+
+def test_a_full_disk_ends_in_one_clear_error_and_loses_nothing(tmp_path, monkeypatch):
+    game = library_game(GAME)
+    solve(game, 1, iterations=50, folder=tmp_path / "run")
+    kept = (tmp_path / "run" / "checkpoint.npz").read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(ArgumentError, match=r"checkpoint\.npz cannot be written: No space left"):
+        resume_solve(game, tmp_path / "run", iterations=100)
+    assert (tmp_path / "run" / "checkpoint.npz").read_bytes() == kept
+    assert not list((tmp_path / "run").glob("*.tmp"))
+    assert not list((tmp_path / "run").glob(".*.tmp"))
+
+
+def test_checkpoints_do_not_depend_on_where_a_run_stopped():
+    schedule = [1]
+    while schedule[-1] < 10_000:
+        schedule.append(next_checkpoint(schedule[-1]))
+    for iteration in range(1, 10_000, 7):
+        assert next_checkpoint(iteration) == next(t for t in schedule if t > iteration)
+
+
+@pytest.mark.parametrize("method", ["swrhedge", "rm"])
+def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
+    game = library_game("kuhn:players=2")
+    asked = {"episodes": 60_000, "method": method, "seed": 11, "components": 30}
+    whole = learn(game, 1, **asked, folder=tmp_path / "whole")
+
+    def interrupt(point):
+        if point.episodes > 5_000 and not interrupt.sent:
+            interrupt.sent = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+    interrupt.sent = False
+    part = learn(game, 1, **asked, folder=tmp_path / "part", progress=interrupt)
+    assert part.interrupted
+    assert 5_000 < part.episodes < whole.episodes
+    every_file_is_whole(tmp_path / "part")
+    rest = resume_learn(game, tmp_path / "part")
+    assert not rest.interrupted
+    assert (rest.episodes, rest.gap) == (whole.episodes, whole.gap)
+    names = ("whole", "part")
+    one, other = ((tmp_path / name / "policy.npz").read_bytes() for name in names)
+    assert one == other
+    assert json.loads((tmp_path / "part" / "run.json").read_text())["result"]["gap"] == whole.gap
+    longer = resume_learn(game, tmp_path / "part", episodes=90_000)
+    assert longer.episodes == 90_000
+    lines = (tmp_path / "part" / "progress.jsonl").read_text().splitlines()
+    assert json.loads(lines[-1])["gap"] == longer.gap == longer.record[-1].gap
+    with pytest.raises(MismatchError, match="not of 'solve'"):
+        resume_solve(game, tmp_path / "part")

@@ -1,0 +1,105 @@
+"""Bandit learners driven from outside: one play at a time, with every draw chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from accord._arrays import CHANCE, TERMINAL
+from accord.deviations.rechistory import ROOT
+from accord.game.tree import Game
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.estimators import sampling_sets
+from accord.treeplex.form import sequence_form
+from tests import reference
+
+
+class Scripted:
+    """A generator that draws what it is told to."""
+
+    def __init__(self, draws: Iterable[float]) -> None:
+        self.draws = iter(draws)
+
+    def random(self) -> float:
+        return next(self.draws)
+
+
+def as_rng(draws: Iterable[float]) -> Any:
+    return Scripted(draws)
+
+
+def own_path(game: Game, i: int, end: reference.Terminal) -> list[tuple[int, int]]:
+    """The infosets and actions of player i on the way to a terminal."""
+    if end.seqs[i] == 0:
+        return []
+    last = reference.pair(game, i, end.seqs[i])
+    return [*reference.path(game, i, last[0]), last]
+
+
+def replay(learner: BalancedKEFR, law: list[float], path: Sequence[tuple[int, int]]) -> None:
+    """Make the learner, in an episode that plays ``law``, take the actions of ``path``.
+
+    The draws lie in the middle of what ``law`` gives to each action, so this fails if the learner
+    plays something else.
+    """
+    first = learner.tree.plex.first_seq
+    for x, a in path:
+        here = law[first[x] : first[x + 1]]
+        assert learner.act(x, as_rng([sum(here[:a]) + here[a] / 2])) == a
+
+
+def naive_episodes(game: Game, i: int, k: float) -> list[reference.Episode]:
+    """Player i's episodes as ``reference`` writes them, in the order of the sampling plan."""
+    known = {
+        (episode[0], tuple(sorted(reference.balanced_layers(episode)))): episode
+        for episode in reference.episodes(game, i, k)
+    }
+    sets = sampling_sets(reference.horizon(game, i), reference.clip(game, i, k))
+    assert len(sets) == len(set(sets)) == len(known)
+    return [known[key] for key in sets]
+
+
+def nodes_of(learner: BalancedKEFR) -> list[tuple[int, int, reference.Rechistory]]:
+    """``(node, infoset, rechistory)`` of every node but the root."""
+    tree = learner.tree
+    return [
+        (node, int(tree.node_infoset[node]), tree.rechistory(node))
+        for node in range(ROOT + 1, tree.n_nodes)
+    ]
+
+
+def play_round(
+    game: Game, learners: Sequence[BalancedKEFR], rng: np.random.Generator
+) -> dict[tuple[int, int], int]:
+    """One iteration of the round-robin protocol; where each ``(player, episode)`` ended.
+
+    Everything a learner is told goes through ``act`` and ``end_episode``. Draws are taken in the
+    order of the moves, as compiled self-play takes them.
+    """
+    leaves = sequence_form(game).leaves
+    children = reference.node_children(game)
+    payoffs = {end.node: end.payoffs for end in reference.terminals(game)}
+    ends = {}
+    for learner in learners:
+        learner.begin_iteration()
+    for active, sampler in enumerate(learners):
+        for episode in range(sampler.n_episodes):
+            for i, learner in enumerate(learners):
+                learner.begin_episode(episode if i == active else None)
+            node = 0
+            while game.player[node] != TERMINAL:
+                if game.player[node] == CHANCE:
+                    law = np.cumsum([game.chance_prob[child] for child in children[node]])
+                    law[-1] = 1.0
+                    action = int(np.searchsorted(law, rng.random(), side="right"))
+                else:
+                    mover = learners[game.player[node]]
+                    action = mover.act(int(game.infoset[node]), rng)
+                node = children[node][action]
+            for i, learner in enumerate(learners):
+                loss = (leaves.best[i] - payoffs[node][i]) * leaves.loss_scale[i]
+                learner.end_episode(float(np.clip(loss, 0.0, 1.0)))
+            ends[active, episode] = node
+    return ends
