@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import Treeplex
+
+if TYPE_CHECKING:  # for the command line, which must start quickly
+    from accord.treeplex.treeplex import Treeplex
 
 
 def checked_k(k: SupportsIndex | float) -> float:
