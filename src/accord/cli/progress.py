@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.runs.loop import Checkpoint
+    from accord.runs.checkpoint import Checkpoint
 
 SECONDS_PER_LINE = 5.0
 """Without a terminal, how long to be silent between lines; a short run says nothing."""
