@@ -12,19 +12,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from accord._arrays import Ints
 from accord.deviations.notions import clipped_k, read_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
-from accord.learning import estimators
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound
 from accord.learning.plan import plan
@@ -32,7 +28,7 @@ from accord.regret.rates import bandit_learning_rate
 from accord.report.plots import DASHES, MUTED, PAPER, SERIES, decades, drawing, end_labels, margin
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
+from accord.treeplex.treeplex import EMPTY_SEQUENCE
 from paper.frame import log_slope, table, write_figure
 from paper.scaling import (
     HALF_DECADE,
@@ -190,11 +186,10 @@ def _runs(
     form = sequence_form(loaded)
     times, gaps, bounds = [], [], []
     for episodes in lengths(first, most, step):
-        with _exploring(exploration):
-            run = learn(
-                loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
-                learning_rate_scale=scale,
-            )  # fmt: skip
+        run = learn(
+            loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
+            learning_rate_scale=scale, exploration=exploration,
+        )  # fmt: skip
         times.append(episodes)
         gaps.append(run.gap)
         bounds.append(_bound(form, allowed, run.iterations))
@@ -235,8 +230,8 @@ def _weights(horizon: int) -> dict[str, Any]:
     plex = sequence_form(game).plexes[WALKER]
     sums = {}
     for exploration in ("balanced", "uniform"):
-        with _exploring(exploration):
-            sums[exploration] = _largest_sum(BalancedKEFR(plex, 0, 1.0))
+        learner = BalancedKEFR(plex, 0, "rm", exploration=exploration)
+        sums[exploration] = _largest_sum(learner)
     last = int(plex.layers[-1] - plex.layers[-2])
     return {"horizon": horizon, "last_layer": last, "sums": sums}
 
@@ -252,17 +247,6 @@ def _largest_sum(learner: BalancedKEFR) -> float:
             most = below[plex.first_seq[x] : plex.first_seq[x + 1]].max()
         below[plex.parent_seq[x]] += most
     return float(below[EMPTY_SEQUENCE])
-
-
-def _exploring(exploration: str) -> AbstractContextManager[Any]:
-    """A context in which learners are made that explore so."""
-    if exploration == "balanced":
-        return nullcontext()
-    return patch.object(estimators, "count_descendants", _one_each)
-
-
-def _one_each(plex: Treeplex) -> Ints:
-    return np.ones((plex.n_sequences, plex.horizon), np.int32)
 
 
 Results = dict[str, dict[str, Any]]

@@ -23,6 +23,7 @@ from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound, regret_bound
 from accord.learning.kefr import KEFR
 from accord.regret.rates import bandit_learning_rate
+from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
 from accord.report.plots import (
     DASHES,
@@ -146,7 +147,7 @@ def _full(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[flo
             last, loss = other, _loss(form, behavior, other)
         assert loss is not None
         learner.observe(loss)
-    return learner.regret(), regret_bound(plex, k, learner.learning_rate, iterations)
+    return learner.regret(), regret_bound(plex, k, learner.schedule.rate, iterations)
 
 
 def _none(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[float, float]:
@@ -163,7 +164,7 @@ def _bandit(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[f
     bound = bandit_regret_bound(plex, k, rate, iterations, FAILURE_PROB)
     regrets = []
     for seed in range(SEEDS):
-        learner, meter = BalancedKEFR(plex, k, rate), RegretMeter(plex, k)
+        learner, meter = BalancedKEFR(plex, k, SWRHedge(rate)), RegretMeter(plex, k)
         opponent = _opponent(form, kind, iterations)
         play, rng = _Table(form), np.random.default_rng(seed)
         for t in range(iterations):

@@ -34,6 +34,8 @@ def jit(function: Function) -> Function:
 class Generic(Protocol):
     """A function with one kernel per type of its first argument."""
 
+    kernels: dict[type, Any]
+
     def __call__(self, schedule: Any, /, *arguments: Any) -> Any: ...
 
     def kernel_for(self, kind: type) -> Callable[[Function], Function]:
@@ -64,7 +66,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
         return register
 
-    choose.kernel_for = kernel_for  # type: ignore[attr-defined]
+    choose.kernel_for, choose.kernels = kernel_for, kernels  # type: ignore[attr-defined]
     return choose  # type: ignore[return-value]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import click
 import typer
 
 from accord.cli.arguments import (
@@ -14,6 +13,7 @@ from accord.cli.arguments import (
     OptionalGameName,
     Out,
     Resume,
+    choice,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -40,11 +40,7 @@ def learn(
     ] = None,
     k: K = 1,
     method: Annotated[
-        str,
-        typer.Option(
-            click_type=click.Choice(list(SAMPLED_METHODS)),
-            help=f"Regret minimizer: {described(SAMPLED_METHODS)}.",
-        ),
+        str, choice(SAMPLED_METHODS, f"Regret minimizer: {described(SAMPLED_METHODS)}.")
     ] = SAMPLED_DEFAULT,
     learning_rate_scale: Annotated[
         float,
@@ -56,9 +52,9 @@ def learn(
     ] = 1.0,
     exploration: Annotated[
         str,
-        typer.Option(
-            click_type=click.Choice(["balanced", "uniform"]),
-            help="How episodes explore: balanced, as in the paper, or uniform.",
+        choice(
+            ("balanced", "uniform"),
+            "How episodes explore: balanced, as in the paper, or uniform.",
         ),
     ] = "balanced",
     seed: Annotated[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import click
 import typer
 
 from accord.cli.arguments import (
@@ -14,6 +13,7 @@ from accord.cli.arguments import (
     OptionalGameName,
     Out,
     Resume,
+    choice,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -32,13 +32,7 @@ def solve(
     context: typer.Context,
     game: OptionalGameName = None,
     k: K = 1,
-    method: Annotated[
-        str,
-        typer.Option(
-            click_type=click.Choice(list(METHODS)),
-            help=f"Regret minimizer: {described(METHODS)}.",
-        ),
-    ] = DEFAULT,
+    method: Annotated[str, choice(METHODS, f"Regret minimizer: {described(METHODS)}.")] = DEFAULT,
     learning_rate: Annotated[
         float | None,
         typer.Option(

@@ -118,8 +118,6 @@ class RunFolder:
         """
         folder = Path(path)
         file = folder / "run.json"
-        if not folder.is_dir():
-            raise ParseError(str(folder), 0, 0, "must be the folder of a run; there is no folder")
         content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
         if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
             raise ParseError(

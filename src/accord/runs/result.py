@@ -27,7 +27,6 @@ class Solution:
     player_gaps: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of that average
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    saved_gap: float  # K-EFCE gap of the saved mixture
     history: tuple[Checkpoint, ...]  # gaps of the average so far
     seconds: float
     target_reached: bool | None  # None if no target was given
