@@ -78,7 +78,7 @@ def test_k_0_is_decided_beforehand() -> None:
     assert told(text) == []
     assert text.count("The mediator is silent.") == 2
     exact = accord.certify(*separation_device(), 0)
-    best = exact.values[0] + exact[0].players[0]
+    best = exact.values[0] + exact[0].player_gaps[0]
     assert f"The best way to play on your own earns {best:.4g} on average." in text
 
 

@@ -134,7 +134,7 @@ def test_gains_add_up_to_the_gaps(folders: dict[str, Path], name: str) -> None:
     loaded = read_run(folders[name])
     found = summarise(loaded)[0]
     for k in (1, 2, math.inf):
-        gaps = accord.certify(loaded.game, loaded.policy, k)[k].players
+        gaps = accord.certify(loaded.game, loaded.policy, k)[k].player_gaps
         for player, gap in zip(found["inspector"]["players"], gaps, strict=True):
             total = sum(
                 p * max(gains)
@@ -150,7 +150,7 @@ def test_plans_add_up_to_the_gap_at_0(folders: dict[str, Path]) -> None:
     loaded = read_run(folders["0"])
     found = summarise(loaded)[0]
     form = sequence_form(loaded.game)
-    gaps = accord.certify(loaded.game, loaded.policy, 0)[0].players
+    gaps = accord.certify(loaded.game, loaded.policy, 0)[0].player_gaps
     reach = 1 / 3  # each of the three cards is a first infoset of either player
     for i, plex in enumerate(form.plexes):
         infosets = found["inspector"]["players"][i]["infosets"]
@@ -169,7 +169,7 @@ def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
     certificate = accord.certify(loaded.game, loaded.policy, (0, 1, 2, math.inf))
     assert [gap["k"] for gap in found["gaps"]] == ["0", "1", "2", "inf"]
     for shown, gap in zip(found["gaps"], certificate.gaps, strict=True):
-        assert shown["players"] == list(gap.players)
+        assert shown["players"] == list(gap.player_gaps)
         assert shown["relative"] == pytest.approx(gap.relative)
     assert found["values"] == list(certificate.values)
     assert found["trigger_gap"] == certificate.trigger.gap
@@ -278,7 +278,7 @@ def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> No
     part = accord.CorrelatedPolicy(
         loaded.game, np.full(count, 1 / count), loaded.policy.behavior[:count]
     )
-    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].players)
+    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].player_gaps)
 
 
 def test_a_solved_run_has_the_recorded_gaps(folders: dict[str, Path]) -> None:

@@ -85,7 +85,7 @@ def _print(game: Game, certificate: Certificate) -> None:
                 number(gap.gap),
                 number(gap.relative),
                 number(gap.sum),
-                *map(number, gap.players),
+                *map(number, gap.player_gaps),
             )
             for gap in gaps
         ],
@@ -111,10 +111,10 @@ def _denoised(value: float, span: float) -> float:
 
 def _without_noise(gap: Gap, spans: list[float]) -> Gap:
     """``gap`` as a table shows it. Who gains no more than rounding has nothing to deviate for."""
-    players = tuple(map(_denoised, gap.players, spans))
+    players = tuple(map(_denoised, gap.player_gaps, spans))
     witnesses = (
         witness if gain else replace(witness, gain=gain, first_deviations=())
         for witness, gain in zip(gap.witnesses, players, strict=True)
     )
     relative = _denoised(gap.relative, 1.0)
-    return replace(gap, players=players, relative=relative, witnesses=tuple(witnesses))
+    return replace(gap, player_gaps=players, relative=relative, witnesses=tuple(witnesses))

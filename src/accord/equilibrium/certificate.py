@@ -93,19 +93,19 @@ class Gap:
     """The gap at one K."""
 
     k: float
-    players: tuple[float, ...]  # per player, in payoff units
+    player_gaps: tuple[float, ...]  # in payoff units
     relative: float  # the largest gap in units of that player's payoff range
     witnesses: tuple[Witness, ...]
 
     @property
     def gap(self) -> float:
         """The paper's K-EFCE gap: the maximum over players."""
-        return max(self.players)
+        return max(self.player_gaps)
 
     @property
     def sum(self) -> float:
         """The sum over players, which OpenSpiel reports."""
-        return math.fsum(self.players)
+        return math.fsum(self.player_gaps)
 
     def __repr__(self) -> str:
         return f"Gap(k={self.k}, gap={self.gap:.4g}, relative={self.relative:.4g})"
@@ -141,14 +141,14 @@ class Certificate:
         """The certificate as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
             "game": self.game,
-            "value": list(self.values),
+            "values": list(self.values),
             "gaps": [
                 {
                     "k": written_k(gap.k),
                     "gap": gap.gap,
                     "relative": gap.relative,
                     "sum": gap.sum,
-                    "players": list(gap.players),
+                    "players": list(gap.player_gaps),
                     "witness": [_witness_to_json(w) for w in gap.witnesses],
                 }
                 for gap in self.gaps
@@ -156,7 +156,7 @@ class Certificate:
             "trigger_gap": self.trigger.gap,
             "trigger": None if self.trigger.trigger is None else vars(self.trigger.trigger),
             "nfce_gap": self.nfce_gap,
-            "nfce_reason": self.nfce_refusal,
+            "nfce_refusal": self.nfce_refusal,
         }
 
     def __repr__(self) -> str:

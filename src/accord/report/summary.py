@@ -128,8 +128,8 @@ def _gap(
     return {
         "k": k_key(k),
         "gap": gap.gap,
-        "relative": max(g * s for g, s in zip(gap.players, scale, strict=True)),
-        "players": list(gap.players),
+        "relative": max(g * s for g, s in zip(gap.player_gaps, scale, strict=True)),
+        "players": list(gap.player_gaps),
     }
 
 
