@@ -940,7 +940,7 @@ def test_the_normal_form_gap_is_refused_where_there_are_too_many_policies():
     certificate = certify(game, policy, k=1)
     assert certificate.nfce_gap is None
     assert "1.15e+18" in certificate.nfce_refusal
-    assert "exact for pure components" in certificate.nfce_refusal
+    assert "use pure components" in certificate.nfce_refusal
     assert certificate.to_json()["nfce_refusal"] == certificate.nfce_refusal
     with pytest.raises(BudgetError) as refusal:
         nfce_gaps(policy)
@@ -957,7 +957,7 @@ def test_the_limit_of_the_normal_form_gap_is_exact():
         game, [uniform_behavior(p) for p in sequence_form(game).plexes]
     )
     assert nfce_gaps(policy, limit=64).shape == (2,)
-    with pytest.raises(BudgetError, match="player 1 these are 64"):
+    with pytest.raises(BudgetError, match="player 1 there are 64"):
         nfce_gaps(policy, limit=63)
 
 

@@ -101,14 +101,17 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BestDeviation:
-    """A player's best deviation phi, and what it loses wherever the player may be."""
+    """A player's best deviation phi, and its loss from every cell onward.
+
+    Losses are multiplied by the probability of the cell or sequence.
+    """
 
     phi: Modification
-    loss: Floats  # [n_cells] loss from each cell onward under phi, times the cell's probability
+    loss: Floats  # [n_cells] loss from each cell onward under phi
     obedient: Ints  # [n_infosets] the obedient rechistory; at K = 0 the only one
     obeying: Floats | None  # [n_sequences] loss from each recommended sequence onward when the
-    # player obeys, times its probability; None at K = 0, where nothing is recommended
-    prob: Floats | None = None  # [n_cells] that probability, if it was added up
+    # player obeys; None at K = 0, where nothing is recommended
+    prob: Floats | None = None  # [n_cells] the probability, if it was added up
 
     @classmethod
     def of(cls, deviator: Deviator, probability: Deviator | None = None) -> BestDeviation:
