@@ -122,7 +122,7 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         (("kuhn", "--episodes", 99, "-k", "-1"), "must be a whole number of deviations"),
         (
             ("kuhn", "--episodes", 99, "--method", "wrhedge"),
-            "must be one of swrhedge, rm; got 'wrhedge'",
+            "one of swrhedge, rm; got 'wrhedge'",
         ),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", 0), "learning_rate_scale must be"),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", "inf"), "must be a number"),

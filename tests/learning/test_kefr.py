@@ -419,7 +419,7 @@ def test_the_gap_while_running_is_that_of_the_mixture_of_all_iterates(name, mini
         play, kept = run(game, k, minimizer, 30, averaging=power)
         certificate = certify(game, mixture(game, kept, power), k)
         unit = play.form.leaves.payoff_range.max()
-        expected = certificate[k].players
+        expected = certificate[k].player_gaps
         np.testing.assert_allclose(play.gaps(), expected, rtol=0, atol=1e-12 * unit)
         np.testing.assert_allclose(play.values(), certificate.values, rtol=0, atol=1e-12 * unit)
 

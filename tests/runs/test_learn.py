@@ -47,7 +47,7 @@ def test_the_result() -> None:
     assert (learned.game, learned.k, learned.method) == (game, 1, "swrhedge")
     certificate = certify(game, learned.policy, 1)
     assert learned.gap == max(learned.player_gaps)
-    assert learned.player_gaps == pytest.approx(certificate[1].players, abs=1e-12)
+    assert learned.player_gaps == pytest.approx(certificate[1].player_gaps, abs=1e-12)
     assert learned.values == pytest.approx(certificate.values, abs=1e-12)
     assert learned.seconds > 0
     assert learned.to_json() == {
@@ -105,7 +105,7 @@ def test_the_record_has_the_gaps_of_what_was_kept_so_far(game: Game, k: float) -
         count = point.iteration // stride
         part = CorrelatedPolicy(game, np.full(count, 1 / count), learned.policy.behavior[:count])
         certificate = certify(game, part, k)
-        assert point.player_gaps == pytest.approx(certificate[k].players, abs=1e-12)
+        assert point.player_gaps == pytest.approx(certificate[k].player_gaps, abs=1e-12)
         assert point.gap == max(point.player_gaps)
         assert point.values == pytest.approx(certificate.values, abs=1e-12)
     assert learned.history[0].iteration >= stride

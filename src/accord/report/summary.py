@@ -13,10 +13,11 @@ from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import clipped_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
+from accord.equilibrium.inspection import Inspection, Step, inspect, steps
 from accord.errors import ArgumentError, BudgetError
 from accord.learning.bounds import bandit_regret_bound, regret_bound
 from accord.regret.rates import bandit_learning_rate, paper_learning_rate
-from accord.report.inspector import Inspection, inspect, inspector_data, steps
+from accord.report.inspector import inspector_data
 from accord.report.runs import Run, too_much, work
 from accord.report.words import k_key
 from accord.runs.learn import learn
@@ -128,8 +129,8 @@ def _gap(
     return {
         "k": k_key(k),
         "gap": gap.gap,
-        "relative": max(g * s for g, s in zip(gap.players, scale, strict=True)),
-        "players": list(gap.players),
+        "relative": max(g * s for g, s in zip(gap.player_gaps, scale, strict=True)),
+        "players": list(gap.player_gaps),
     }
 
 
@@ -160,7 +161,7 @@ def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str
         x = numbers[first.infoset]
         start = x, list(plex.action_labels[x]).index(first.told)
         way = [[plex.infoset_labels[y], plex.action_labels[y][a]] for y, a in plex.history(x)]
-    found: list[dict[str, Any]] = []
+    found: list[Step] = []
     more = 0
     plans = not k and plex.n_infosets and witness.gain > 0
     if one is not None and (start is not None or plans):

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
+from accord.equilibrium.inspection import Inspection
 from accord.game.tree import Game, total_rewards
-from accord.report.inspector import Inspection
 from accord.report.words import escape, number, shortened, signed
 
 LARGEST_TREE = 200

@@ -37,6 +37,11 @@ class Solution:
         """Of the saved mixture, computed when first asked for."""
         return certify(self.game, self.policy, self.k)
 
+    @property
+    def saved_gap(self) -> float:
+        """The K-EFCE gap of the saved mixture, from its certificate."""
+        return max(self.certificate[self.k].player_regrets)
+
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {

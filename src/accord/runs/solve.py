@@ -13,7 +13,6 @@ from typing import SupportsIndex
 
 from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import efce_gaps
 from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
@@ -173,7 +172,6 @@ class _Solving:
             player_gaps=last.player_gaps,
             values=last.values,
             policy=policy,
-            saved_gap=float(efce_gaps(policy, self.request.k).max()),
             history=history,
             seconds=elapsed,
             target_reached=None if target is None else last.gap <= target,
