@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -12,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
-from accord.errors import GameError, ImperfectRecallError
+from accord.errors import ArgumentError, GameError, ImperfectRecallError
 from accord.game.labels import NumberedActions, NumberedLabels
-from accord.game.tree import Game
+from accord.game.tree import Game, total_rewards
 from tests.support.strategies import games
 
 pytestmark = pytest.mark.kernels
@@ -280,8 +281,7 @@ def test_how_the_caller_numbers_things_does_not_matter(game, seed):
         infoset[mine] = np.argsort(orders[-1])[infoset[mine]]
     rows = orders.pop()
     rewards = rng.permutation(len(game.reward_node))
-    again = Game.from_arrays(
-        n_players=game.n_players,
+    again = game.replace(
         player=game.player[order],
         parent=[NO_NODE, *number[game.parent[order[1:]]]],
         action=game.action[order],
@@ -298,6 +298,65 @@ def test_how_the_caller_numbers_things_does_not_matter(game, seed):
         np.testing.assert_array_equal(getattr(again, field), getattr(game, field))
     for field in ("infoset_labels", "action_labels", "chance_labels"):
         assert getattr(again, field) == getattr(game, field)
+
+
+@settings(derandomize=True, deadline=None)
+@given(games())
+def test_replacing_a_field_by_itself_changes_nothing(game):
+    again = game.replace(reward=game.reward)
+    for field in dataclasses.fields(Game):
+        one, other = getattr(game, field.name), getattr(again, field.name)
+        if isinstance(one, tuple):
+            assert [list(row) for row in one] == [list(row) for row in other]
+        else:
+            np.testing.assert_array_equal(one, other)
+    assert again.digest == game.digest
+
+
+def test_replaced_fields():
+    game = build(infoset_labels=[["a", "b"], []], action_labels=[[("l", "r")] * 2, []])
+    rich = game.replace(reward=10 * game.reward)
+    assert total_rewards(rich, np.array([2, 6])).tolist() == [[10, 0], [0, 20]]
+    assert rich.infoset_labels == game.infoset_labels
+    assert rich.action_labels == game.action_labels
+    fair = game.replace(chance_prob=[1, 0.5, 1, 1, 0.5, 1, 1], player_labels=["Ann", "Bob"])
+    assert fair.chance_prob.tolist() == [1, 0.5, 1, 1, 0.5, 1, 1]
+    assert fair.player_labels == ("Ann", "Bob")
+    assert fair.digest != game.digest
+    numbered = game.replace(infoset_labels=None, action_labels=None)
+    assert numbered.digest == build().digest
+    assert game.replace(chance_labels=[("heads", "tails")]).history(2) == ("heads", "l")
+
+
+def test_a_new_name_shares_the_arrays_and_keeps_the_source():
+    game = build().replace(source="small.efg")
+    renamed = game.replace(name="renamed")
+    assert (game.name, renamed.name) == ("game", "renamed")
+    assert renamed.player is game.player
+    assert renamed.source == "small.efg"
+    assert game.replace(reward=game.reward).source is None  # it may be another game
+    assert game.replace(reward=game.reward, source="other.efg").source == "other.efg"
+
+
+def test_labels_that_are_numbers_stay_so_when_something_is_replaced():
+    again = build().replace(player_labels="xy")
+    assert all(isinstance(labels, NumberedLabels) for labels in again.infoset_labels)
+    assert all(isinstance(labels, NumberedActions) for labels in again.action_labels)
+    turned = build(infoset=[NO_INFOSET, 1, 0, 0, 0, 0, 0])
+    assert list(turned.infoset_labels[0]) == ["1", "0"]
+    assert list(turned.replace(reward=turned.reward).infoset_labels[0]) == ["1", "0"]
+
+
+def test_replaced_fields_are_validated():
+    with pytest.raises(GameError, match="sum to one"):
+        build().replace(chance_prob=[1, 0.5, 1, 1, 0.75, 1, 1])
+    with pytest.raises(GameError, match="player_labels must be 2 distinct names"):
+        build().replace(player_labels=["Ann"])
+    with pytest.raises(GameError, match="reward must be numbers of shape"):
+        build().replace(reward=[[1.0, 1.0]])
+    for field in ("rewards", "n_actions", "n_players"):
+        with pytest.raises(ArgumentError, match=f"takes name, player_labels.*; got {field}"):
+            build().replace(**{field: None})
 
 
 def test_digests_tell_games_apart():

@@ -548,18 +548,13 @@ def test_a_game_given_in_another_order_is_the_same() -> None:
     order = sorted(range(kuhn.n_nodes), key=lambda node: len(kuhn.history(node)))
     rank = np.argsort(order)
     parent = np.where(kuhn.parent[order] >= 0, rank[kuhn.parent[order]], -1)
-    moved = Game.from_arrays(
-        n_players=2,
+    moved = kuhn.replace(
         player=kuhn.player[order],
         parent=parent,
         action=kuhn.action[order],
         infoset=kuhn.infoset[order],
         chance_prob=kuhn.chance_prob[order],
         reward_node=rank[kuhn.reward_node],
-        reward=kuhn.reward,
-        infoset_labels=kuhn.infoset_labels,
-        action_labels=kuhn.action_labels,
-        chance_labels=kuhn.chance_labels,
     )
     assert moved.digest == kuhn.digest
     one, other = (

@@ -39,6 +39,10 @@ class NumberedLabels(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return map(str, self.numbers.tolist())
 
+    def are_permutation(self, size: int) -> bool:
+        """Whether the labels are the numbers ``0..size-1``, each once, in any order."""
+        return np.array_equal(np.sort(self.numbers), np.arange(size))
+
 
 class NumberedActions(Sequence[tuple[str, ...]]):
     """The actions of entry ``x`` are ``("0", "1", ...)``, as many as ``numbers[x]``."""

@@ -17,11 +17,11 @@ number. How a game was made leaves no trace in these numbers.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,7 @@ from accord.errors import ArgumentError
 from accord.game.validate import validated
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Game:
     """A finite extensive-form game with perfect recall. Immutable; equal only to itself.
 
@@ -76,6 +76,7 @@ class Game:
         infoset_labels: Sequence[Sequence[str] | None] | None = None,
         action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None = None,
         chance_labels: Sequence[tuple[str, ...]] | None = None,
+        source: str | None = None,
     ) -> Game:
         """Build a game from arrays, with no Python object per node.
 
@@ -99,6 +100,7 @@ class Game:
             infoset_labels: Per player, by the caller's infoset number; by default the numbers.
             action_labels: Per player, by the caller's infoset number; by default ``"0"``, ...
             chance_labels: Labels of the outcomes of chance nodes, any number of rows.
+            source: The name or path that loads the game again, if its name does not.
 
         Raises:
             GameError: If this is not a game; the message says what is wrong and where.
@@ -118,8 +120,34 @@ class Game:
                 infoset_labels=infoset_labels,
                 action_labels=action_labels,
                 chance_labels=chance_labels,
-            )
+            ),
+            source=source,
         )
+
+    def replace(self, **changes: Any) -> Game:
+        """The same game with some fields replaced, validated again.
+
+            renamed = game.replace(name="my game", player_labels=["Ann", "Bob"])
+            doubled = game.replace(reward=2 * game.reward)
+
+        Args:
+            changes: Arguments of :meth:`from_arrays` other than ``n_players``. Arrays and labels
+                that are not given are kept, so a new tree needs all arrays that describe it. The
+                ``source`` is kept only if nothing but the name changes: what loads this game does
+                not load another one.
+
+        Raises:
+            ArgumentError: If there is no such field, or it is computed from the others.
+            GameError: If the result is not a game.
+        """
+        if unknown := changes.keys() - {*_GIVEN, "source"}:
+            raise ArgumentError(
+                f"Game.replace() takes {', '.join(_GIVEN)} and source; got {min(unknown)}"
+            )
+        if changes.keys() <= {"name", "source"}:
+            return dataclasses.replace(self, **changes)
+        kept = {field: getattr(self, field) for field in _GIVEN}
+        return Game.from_arrays(n_players=self.n_players, **kept | changes)
 
     @property
     def n_players(self) -> int:
@@ -176,6 +204,12 @@ class Game:
             f"Game({self.name!r}, players={self.n_players}, infosets={infosets}, "
             f"terminals={self.n_terminals})"
         )
+
+
+_GIVEN = (
+    "name", "player_labels", "player", "parent", "action", "infoset", "chance_prob", "reward_node",
+    "reward", "infoset_labels", "action_labels", "chance_labels",
+)  # fmt: skip
 
 
 def checked_game(game: object) -> Game:

@@ -174,7 +174,7 @@ class _Infosets:
         self.parent_infoset = np.where(above >= 0, self.rank[above], NO_INFOSET).astype(np.int32)
         self.parent_action = self.parent_action[order]
         self.labels: Sequence[str] = (
-            NumberedLabels(order)
+            NumberedLabels(labels.numbers[order])
             if isinstance(labels, NumberedLabels)
             else tuple(labels[o] for o in order)
         )
@@ -309,6 +309,8 @@ def _checked_size(x: Ints, player: str) -> int:
 def _checked_labels(labels: Sequence[str] | None, size: int, player: str) -> Sequence[str]:
     if labels is None:
         return NumberedLabels(np.arange(size))
+    if isinstance(labels, NumberedLabels) and labels.are_permutation(size):
+        return labels
     texts = tuple(map(str, labels))
     if len(texts) != size:
         raise GameError(f"player {player} has {size} infosets but {len(texts)} infoset labels")
@@ -329,6 +331,8 @@ def _checked_actions(
 ) -> Sequence[tuple[str, ...]]:
     if actions is None:
         return NumberedActions(n_actions)
+    if isinstance(actions, NumberedActions) and np.array_equal(actions.numbers, n_actions):
+        return actions
     if len(actions) != len(n_actions):
         raise GameError(
             f"player {player} has {len(n_actions)} infosets but action labels for {len(actions)}"

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def load_game(name: str | os.PathLike[str]) -> Game:
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 
-        return replace(read_efg(text), source=str(Path(text).resolve()))
+        return read_efg(text).replace(source=str(Path(text).resolve()))
 
     from accord.game.library import LIBRARY, library_game
 

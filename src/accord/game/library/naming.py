@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
@@ -23,7 +22,7 @@ def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
         def built(*args: P.args, **kwargs: P.kwargs) -> Game:
             given = signature.bind(*args, **kwargs).arguments
             text = ",".join(f"{key}={value}" for key, value in given.items())
-            return replace(build(*args, **kwargs), name=f"{name}:{text}" if text else name)
+            return build(*args, **kwargs).replace(name=f"{name}:{text}" if text else name)
 
         return built
 
