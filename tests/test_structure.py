@@ -225,9 +225,18 @@ def test_dir_shows_public_names_only() -> None:
 
 def test_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", accord.__version__)
-    assert accord.__version__ in (PACKAGE.parents[1] / "CHANGELOG.md").read_text()
+    changelog = (PACKAGE.parents[1] / "CHANGELOG.md").read_text()
+    assert re.search(rf"^## \[{accord.__version__}\] - \d{{4}}-\d\d-\d\d$", changelog, re.M)
     citation = (PACKAGE.parents[1] / "CITATION.cff").read_text()
     assert f"\nversion: {accord.__version__}\n" in citation
+
+
+def test_each_release_in_the_changelog_has_one_section_per_kind() -> None:
+    _, *releases = re.split(r"^## ", (PACKAGE.parents[1] / "CHANGELOG.md").read_text(), flags=re.M)
+    assert releases[0].startswith("[Unreleased]")
+    for release in releases:
+        kinds = re.findall(r"^### (\w+)$", release, re.M)
+        assert len(set(kinds)) == len(kinds) > 0
 
 
 @pytest.mark.parametrize(
