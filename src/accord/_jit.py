@@ -1,8 +1,8 @@
-"""The one decorator of every compiled kernel, and the folder its machine code is cached in.
+"""The only decorator for compiled kernels, and the folder that caches their machine code.
 
-Numba's disk cache notices edits of the file a kernel is in, not of the kernels it calls. The cache
-folder is therefore named by a digest of the whole package: any edit, any upgrade, starts a new one.
-``NUMBA_CACHE_DIR``, when set, wins.
+Numba's disk cache notices edits to the file of a kernel, but not to the kernels that it calls. The
+cache folder is therefore named after a digest of the whole package, so any edit or upgrade starts a
+new folder. ``NUMBA_CACHE_DIR`` takes precedence if it is set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def jit(function: Function) -> Function:
 
 
 def cache_folder() -> Path:
-    """The folder of compiled kernels that belongs to exactly these sources."""
+    """The cache folder for kernels compiled from exactly these sources."""
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):

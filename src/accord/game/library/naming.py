@@ -1,4 +1,4 @@
-"""Library games are called by the text that builds them again, such as ``separation:k=2``."""
+"""The name of a library game is the text that builds it again, such as ``separation:k=2``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = ParamSpec("P")
 
 
 def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
-    """Name what a constructor builds ``name:parameter=value,...``, as it was called."""
+    """Decorate a constructor so that its games are called ``name:parameter=value,...``."""
 
     def decorate(build: Callable[P, Game]) -> Callable[P, Game]:
         signature = inspect.signature(build)
