@@ -39,7 +39,7 @@ from accord.play.environment import Environment, is_environment, missing_attribu
 from accord.play.rollout import estimated_values
 from accord.play.table import Table
 from accord.regret.swrhedge import SWRHedge
-from accord.runs.learn import learn
+from accord.runs.learn import learn, learn_env
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
@@ -104,7 +104,7 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
     with pytest.raises(
         MismatchError, match=r"player \d was shown '.*', which is no infoset of her"
     ):
-        learn(Hidden(game), 1, episodes=2000, plexes=plexes)
+        learn_env(Hidden(game), 1, episodes=2000, plexes=plexes)
 
 
 def test_trees_from_labels() -> None:
@@ -158,7 +158,7 @@ def test_an_environment_is_learned_as_its_game(game: Game, method: Any) -> None:
 def test_a_hidden_game_with_its_certificate(method: str) -> None:
     """If the game is given the gap is exact; nobody learned from it."""
     game = kuhn()
-    learned = learn(Hidden(game), 1, episodes=8000, method=method, game=game, components=100)
+    learned = learn_env(Hidden(game), 1, episodes=8000, method=method, game=game, components=100)
     assert isinstance(learned, Learned)
     assert learned.gap == pytest.approx(certify(game, learned.policy, 1)[1].gap, abs=1e-12)
     assert learned.gap < (0.35 if method == "swrhedge" else 0.06)
@@ -168,7 +168,9 @@ def test_a_hidden_game_with_its_certificate(method: str) -> None:
 
 def test_a_hidden_game_without() -> None:
     game = kuhn()
-    learned = learn(Hidden(game), 1, episodes=4000, method="rm", value_plays=4000, components=50)
+    learned = learn_env(
+        Hidden(game), 1, episodes=4000, method="rm", value_plays=4000, components=50
+    )
     assert isinstance(learned, LearnedByPlay)
     assert isinstance(learned.policy, Mixture)
     assert not hasattr(learned, "gap")
@@ -183,7 +185,7 @@ def test_a_hidden_game_without() -> None:
 
 def test_same_arguments_same_bits() -> None:
     one, again, other = (
-        learn(Hidden(kuhn()), 1, episodes=400, seed=seed, value_plays=100) for seed in (1, 1, 2)
+        learn_env(Hidden(kuhn()), 1, episodes=400, seed=seed, value_plays=100) for seed in (1, 1, 2)
     )
     assert one.policy.behavior.tobytes() == again.policy.behavior.tobytes()
     assert one.values == again.values
@@ -193,7 +195,7 @@ def test_same_arguments_same_bits() -> None:
 def test_files_are_those_of_policies(tmp_path: Path) -> None:
     """What was learned blindly is read, once the game is known, as a policy of it."""
     game = kuhn()
-    learned = learn(Hidden(game), 1, episodes=4000, method="rm", value_plays=10, components=20)
+    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", value_plays=10, components=20)
     by_label = {}
     for suffix in ("json", "npz"):
         path = tmp_path / f"policy.{suffix}"
@@ -219,7 +221,7 @@ def test_values_and_their_margins() -> None:
     """The exact value lies within three margins; a margin is 1.96 standard errors."""
     game = kuhn()
     plexes = sequence_form(game).plexes
-    learned = learn(Hidden(game), 1, episodes=400, game=game, components=10)
+    learned = learn_env(Hidden(game), 1, episodes=400, game=game, components=10)
     mixture = Mixture(
         "kuhn", game.player_labels, plexes, learned.policy.weights, learned.policy.behavior
     )
@@ -241,7 +243,7 @@ def chicken_with(means: Any) -> Game:
 
 def test_stochastic_rewards() -> None:
     """Payoffs are 0 or 7; what is learned is an equilibrium of their means."""
-    learned = learn(NoisyChicken(), 1, episodes=20_000, method="rm", value_plays=2000)
+    learned = learn_env(NoisyChicken(), 1, episodes=20_000, method="rm", value_plays=2000)
     assert learned.name == "noisy chicken"
     weights, behavior = learned.policy.weights, learned.policy.behavior
     means = np.array(NoisyChicken.means)
@@ -323,7 +325,7 @@ def test_environments_that_go_wrong(
 ) -> None:
     plexes = discover(NoisyChicken(), patience=10)
     with pytest.raises(error, match=message):
-        learn(Broken(**wrong), 1, episodes=1000, plexes=plexes)
+        learn_env(Broken(**wrong), 1, episodes=1000, plexes=plexes)
 
 
 @pytest.mark.parametrize(
@@ -385,7 +387,7 @@ def test_forgetting_is_noticed(env: Any) -> None:
         [2, 2], [-1, 0], [0, 0], ["move 0", "move 1"], [("left", "right")] * 2
     )
     with pytest.raises(ImperfectRecallError, match="player me forgets"):
-        learn(env, 1, episodes=100, plexes=[plex])
+        learn_env(env, 1, episodes=100, plexes=[plex])
 
 
 def test_forgetting_later_is_noticed_too() -> None:
@@ -430,8 +432,8 @@ class Lottery:
 
 def test_nothing_to_learn() -> None:
     empty = Treeplex.from_parents([], [], [], [], [])
-    with pytest.raises(ArgumentError, match="there must be a decision to learn"):
-        learn(Lottery(), 1, episodes=10, plexes=[empty])
+    with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
+        learn_env(Lottery(), 1, episodes=10, plexes=[empty])
 
 
 def test_chance_that_does_not_sum_to_one() -> None:
@@ -451,24 +453,24 @@ def test_what_is_an_environment() -> None:
         "players", "payoff_bounds", "turn", "infoset", "actions", "payoffs",
     )  # fmt: skip
     with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
-        learn("kuhn", 1, episodes=100)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match="needs a game or an environment; got None, which la"):
-        learn(None, episodes=100)  # type: ignore[call-overload]
+        learn("kuhn", 1, episodes=100)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="needs an environment; got None, which lacks"):
+        learn_env(None, episodes=100)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"for a loaded game call learn\(\)"):
+        learn_env(kuhn(), episodes=100)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"takes a game; for an environment call learn_env\("):
+        learn(NoisyChicken(), episodes=100)  # type: ignore[arg-type]
 
 
 def test_arguments_that_do_not_go_together() -> None:
     game = kuhn()
     plexes = sequence_form(game).plexes
-    with pytest.raises(ArgumentError, match="for environments"):
-        learn(game, episodes=100, plexes=plexes)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match="for environments"):
-        learn(game, episodes=100, game=game)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="game or plexes, not both"):
-        learn(Hidden(game), episodes=100, game=game, plexes=plexes)  # type: ignore[call-overload]
+        learn_env(Hidden(game), episodes=100, game=game, plexes=plexes)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="value_plays must be a whole number"):
-        learn(Hidden(game), episodes=100, value_plays=0)
+        learn_env(Hidden(game), episodes=100, value_plays=0)
     with pytest.raises(MismatchError, match="has 3 players; got 2 treeplexes"):
-        learn(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
+        learn_env(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
 
 
 # --- OpenSpiel ------------------------------------------------------------------------------------
@@ -488,7 +490,7 @@ def test_openspiel_states_are_the_loaded_game(name: str) -> None:
 def test_kuhn_poker_through_its_states() -> None:
     game = load_game("kuhn_poker")
     for method, bound in (("swrhedge", 0.35), ("rm", 0.08)):
-        blind = learn(
+        blind = learn_env(
             OpenSpielEnvironment("kuhn_poker"), 1, episodes=8000, method=method, game=game
         )
         seeing = learn(game, 1, episodes=8000, method=method)
@@ -506,7 +508,7 @@ def test_a_game_too_large_to_load() -> None:
     plexes = discover(env, max_nodes=1000, patience=300)
     assert [plex.n_infosets for plex in plexes] == [8] * 5
     assert [plex.horizon for plex in plexes] == [1] * 5
-    learned = learn(
+    learned = learn_env(
         env, 1, episodes=5000, method="rm", plexes=plexes, value_plays=500, components=100
     )
     assert learned.episodes_per_iteration == 5
@@ -549,7 +551,7 @@ def test_openspiel_games_that_only_have_observations() -> None:
         assert sorted(plex.parent_seq.tolist()) == [0, 1, 1, 2, 2]
     played = discover(env, max_nodes=0, patience=200)
     assert [as_labels(plex) for plex in played] == [as_labels(plex) for plex in plexes]
-    learned = learn(
+    learned = learn_env(
         OpenSpielEnvironment("catch(columns=3,rows=4)"), 1, episodes=2000, method="rm",
         value_plays=1000,
     )  # fmt: skip
@@ -608,7 +610,7 @@ def test_pettingzoo_aec() -> None:
     ]  # heads and tails
     sizes = sorted(len(actions) for actions in plexes[0].action_labels)
     assert sizes == [2, 3]  # the mask forbids an action after one of the coins
-    learned = learn(env, 1, episodes=4000, method="rm", plexes=plexes, value_plays=2000)
+    learned = learn_env(env, 1, episodes=4000, method="rm", plexes=plexes, value_plays=2000)
     assert np.abs(learned.values).max() < 0.15
     assert sum(learned.values) == pytest.approx(0.0, abs=1e-9)
 
@@ -646,7 +648,7 @@ def test_pettingzoo_parallel() -> None:
     env = PettingZooEnvironment(together(), (0.0, 1.0))
     plexes = discover(env, patience=50)
     assert [plex.n_infosets for plex in plexes] == [1, 1]
-    learned = learn(env, 1, episodes=2000, method="rm", plexes=plexes, value_plays=500)
+    learned = learn_env(env, 1, episodes=2000, method="rm", plexes=plexes, value_plays=500)
     assert min(learned.values) > 0.9  # they learn to meet
 
 
@@ -683,7 +685,7 @@ def test_rock_paper_scissors_is_learned() -> None:
         won = float(ROCK_PAPER_SCISSORS[row, column])
         b.payoff(f"{row} {column}", won, -won)
     zoo = PettingZooEnvironment(env(max_cycles=1), (-1, 1))
-    learned = learn(zoo, 1, episodes=4000, method="rm", game=b.build())
+    learned = learn_env(zoo, 1, episodes=4000, method="rm", game=b.build())
     assert learned.gap < 0.1
     assert np.abs(learned.values).max() < 0.05
 
@@ -779,7 +781,7 @@ def test_pettingzoo_same_seed_same_bits() -> None:
     from tests.support.pettingzoo_envs import Pennies
 
     runs = [
-        learn(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, value_plays=50)
+        learn_env(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, value_plays=50)
         for _ in range(2)
     ]
     assert runs[0].policy.behavior.tobytes() == runs[1].policy.behavior.tobytes()
