@@ -22,6 +22,9 @@ MARGIN = Decimal("1e-9")
 
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
+DEFAULT_FAILURE_PROB = 0.05
+"""The probability with which a bandit guarantee may fail, unless another is asked for."""
+
 
 def regret_bound(
     plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
@@ -84,9 +87,13 @@ class RegretBound(NamedTuple):
         bound = eta * self.layers * time + self.cost / eta + self.noise * time.sqrt()
         return float(min(time, bound))
 
+    def constant(self, rate: Decimal) -> Decimal:
+        """The c with which eta = ``rate`` / sqrt(T) has an average regret of c / sqrt(T)."""
+        return rate * self.layers + self.cost / rate + self.noise
+
     def iterations(self, rate: Decimal, accuracy: Decimal) -> int:
         """The T from which on eta = ``rate`` / sqrt(T) has an average regret of ``accuracy``."""
-        needed = ((rate * self.layers + self.cost / rate + self.noise) / accuracy) ** 2
+        needed = (self.constant(rate) / accuracy) ** 2
         return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
 
 
