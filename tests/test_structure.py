@@ -19,7 +19,7 @@ DOCS = PACKAGE.parents[1] / "docs"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 ORDER = (
-    ("errors", "_jit", "_arrays", "_check"),
+    ("errors", "_jit", "_arrays", "_check", "_format"),
     ("game",),
     ("treeplex",),
     ("deviations",),
