@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord.deviations.notions import written_k as k_key
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import add_deviation_loss, choose_actions, sum_chosen
-from accord.report.words import k_key
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
