@@ -20,7 +20,7 @@ import accord
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import BudgetError
-from accord.runs.learn import BANDIT_METHODS
+from accord.regret.methods import SAMPLED_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks.games import GAMES
 from benchmarks.kefr import KS, balanced_kefr
@@ -65,7 +65,7 @@ def _contest(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
     episodes: dict[str, int] = {}
     who: dict[str, dict[str, Any]] = {}
     for k, value in KS.items():
-        for method in BANDIT_METHODS:
+        for method in SAMPLED_METHODS:
             name = f"Balanced K-EFR {method}, K = {k}"
             who[name] = {"name": name, "program": "Accord", "method": method, "k": k}
             try:
@@ -94,7 +94,7 @@ def _gaps(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
     """Of each method the relative gap after so many episodes, median over seeds."""
     found = []
     for name, play in {
-        **{f"Balanced K-EFR {method}, K = 1": _learned(method) for method in BANDIT_METHODS},
+        **{f"Balanced K-EFR {method}, K = 1": _learned(method) for method in SAMPLED_METHODS},
         OutcomeSampling.name: _averaged,
     }.items():
         for episodes in effort.episodes:

@@ -39,8 +39,8 @@ from accord._arrays import CACHE_LINE
 from accord.game.library import balanced
 from accord.game.tree import Game
 from accord.learning import sampled_self_play
-from accord.learning.sampled_self_play import BanditSelfPlay
-from accord.runs.learn import BANDIT_METHODS
+from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.regret.methods import SAMPLED_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
 
 SIZES = (1_000, 1_000_000)
@@ -82,8 +82,8 @@ def episode_cost(
         "k": k,
         "sizes": list(sizes),
         "methods": {
-            method: _compare(forms, k, number, episodes, repeats, traced, seed)
-            for method, number in BANDIT_METHODS.items()
+            method: _compare(forms, k, method, episodes, repeats, traced, seed)
+            for method in SAMPLED_METHODS
         },
     }
 
@@ -110,17 +110,17 @@ def with_few_deals(game: Game, deals: int) -> Game:
 def _compare(
     forms: dict[str, SequenceForm],
     k: int,
-    method: int,
+    method: str,
     episodes: int,
     repeats: int,
     traced: int,
     seed: int,
 ) -> dict[str, Any]:
-    plays: dict[str, BanditSelfPlay] = {}
+    plays: dict[str, SampledSelfPlay] = {}
     for name, form in forms.items():
         rng = np.random.default_rng(seed)
-        plays[name] = BanditSelfPlay(form, k, episodes * repeats, rng, method=method)
-        plays[name].learning_rates[:] = plays["small"].learning_rates
+        plays[name] = SampledSelfPlay(form, k, episodes * repeats, rng, method=method)
+        plays[name].schedule = plays["small"].schedule
     result: dict[str, dict[str, Any]] = {
         name: {"infosets": forms[name].plexes[0].n_infosets, "nanoseconds": time_taken}
         for name, time_taken in _time(plays, episodes, repeats).items()
@@ -148,7 +148,7 @@ def _compare(
     }
 
 
-def _time(plays: dict[str, BanditSelfPlay], episodes: int, repeats: int) -> dict[str, float]:
+def _time(plays: dict[str, SampledSelfPlay], episodes: int, repeats: int) -> dict[str, float]:
     """Nanoseconds per episode."""
     taken: dict[str, list[float]] = {name: [] for name in plays}
     for _ in range(repeats + 1):
@@ -174,7 +174,7 @@ class Trace(NamedTuple):
     line: Any  # [n_touched] its number in the array
 
 
-def trace_episodes(play: BanditSelfPlay, episodes: int) -> Trace:
+def trace_episodes(play: SampledSelfPlay, episodes: int) -> Trace:
     """Go on with ``play``, in the interpreter, for about ``episodes``."""
     names: list[str] = []
     extent: list[int] = []
@@ -192,12 +192,13 @@ def trace_episodes(play: BanditSelfPlay, episodes: int) -> Trace:
     rng = _CountingGenerator(play.rng)
     iterations = max(1, episodes // play.episodes_per_iteration)
     interpreted(sampled_self_play._play_iterations)(
-        tracing("simulator", play._simulator), tracing("learner", play.joint),
-        play._first_infoset, play._first_episode, rng, play.iteration, iterations, play.method,
-        play.learning_rates, np.empty((0, play.n_sequences)), play.iteration + iterations + 1,
+        play.schedule, tracing("simulator", play._simulator), tracing("learner", play.joint),
+        tracing("plan", play._plan), play._path, play._first_infoset, play._first_episode, rng,
+        play.iteration, iterations, np.empty((0, play.n_sequences)),
+        play.iteration + iterations + 1,
     )  # fmt: skip
     play.iteration += iterations
-    begins = names.index("learner.episode_layer")  # what an episode looks at first
+    begins = names.index("plan.layer")  # what an episode looks at first
     seen: dict[tuple[int, int, int], None] = {}
     episode = 0
     for array, line in touched:
@@ -261,11 +262,15 @@ class _CountingGenerator:
 
 def interpreted(kernel: Any) -> Any:
     """``kernel`` and all kernels that it calls as plain Python."""
+    if hasattr(kernel, "kernels"):  # one per type of the first argument
+        by_type = {kind: interpreted(one) for kind, one in kernel.kernels.items()}
+        return lambda schedule, *arguments: by_type[type(schedule)](schedule, *arguments)
     function = kernel.py_func
     called = {
         name: interpreted(value)
         for name, value in function.__globals__.items()
-        if name in function.__code__.co_names and hasattr(value, "py_func")
+        if name in function.__code__.co_names
+        and (hasattr(value, "py_func") or hasattr(value, "kernels"))
     }
     return types.FunctionType(function.__code__, function.__globals__ | called)
 

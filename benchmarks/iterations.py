@@ -9,9 +9,10 @@ from typing import Any
 import accord
 from accord.errors import BudgetError
 from accord.game.tree import Game
+from accord.regret.methods import METHODS
 from accord.treeplex.form import sequence_form
 from benchmarks.games import GAMES
-from benchmarks.kefr import KS, METHODS, kefr
+from benchmarks.kefr import KS, kefr
 from benchmarks.measure import Runner, TimeUpError, Timing, cpu_limit, cpu_seconds, take_turns
 from benchmarks.peers import peers
 

@@ -268,9 +268,10 @@ def _episode_cost(part: Part) -> str:
     header = ["", small, large, "ratio", "confined", "ratio beyond memory"]
     return f"""
 
-An episode of Balanced K-EFR on the balanced family, K = {part["k"]}. *Confined* is the large game
-with nearly all probability on as few deals as the small one has, so that what is visited fits into
-the caches: what its time is over that of the small game is not memory.
+The next table shows the time of an episode of Balanced K-EFR on the balanced family at
+K = {part["k"]}. *Confined* is the large game with nearly all probability on as few deals as the
+small game has, so that the visited part fits into the caches. Memory therefore does not explain the
+ratio of its time to that of the small game, which is the last column.
 
 {_table(header, rows)}"""
 

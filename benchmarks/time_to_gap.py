@@ -20,11 +20,12 @@ from typing import Any, Protocol
 import accord
 from accord._arrays import Floats
 from accord.equilibrium.gap import RegretMeter
+from accord.regret.methods import METHODS
 from accord.runs.loop import next_checkpoint
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.values import immediate_loss, joint_reach
 from benchmarks.games import GAMES
-from benchmarks.kefr import METHODS, kefr
+from benchmarks.kefr import kefr
 from benchmarks.measure import Runner, TimeUpError, Timing, cpu_limit, cpu_seconds
 from benchmarks.peers import Peer, peers
 

@@ -1,4 +1,4 @@
-"""``python -m paper``: redraw the pages about the paper's claims, or compute them anew."""
+"""``python -m paper``: redraw the pages about the paper's claims, or measure them again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from paper.frame import BUILD, DATA, PAGES, compute, find_claims, redraw
 
 
 def main() -> int:
-    """Run the command; what it returns is the exit code."""
+    """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m paper", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="compute the data anew first")
+    parser.add_argument("--full", action="store_true", help="measure the data again first")
     parser.add_argument("--ray", metavar="ADDRESS", help="compute on a Ray cluster, or `local`")
     claims = find_claims()
     parser.add_argument(

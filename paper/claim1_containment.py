@@ -1,8 +1,9 @@
 """Trigger policies, the chain of K-EFCE and its ends: the propositions about definitions.
 
-Random games and random correlated policies try the inequalities, each side by its own means: gaps
-by Accord, trigger, coarse and normal-form gaps by brute force over all deviations
-(``tests/reference``). The paper's own games show that the chain is strict.
+The inequalities are tested on random games and random correlated policies. The two sides are
+computed independently: K-EFCE gaps by Accord, and trigger, coarse and normal-form gaps by brute
+force over all deviations (``tests/reference``). The paper's own games show that the chain is
+strict.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from accord.report.chart import HALF, chart, decades, drawing, end_labels, margi
 from accord.report.colours import INK, MUTED, SERIES
 from paper.frame import heat_map, table, write_figure
 
-TITLE = "Triggers, containment and its ends"
+TITLE = "Trigger policies, containment and related notions"
 CLAIM = r"""
 *Proposition (equivalence of 1-EFCE and trigger definition).* For every correlated policy
-$\text{TriggerGap}\le\text{1-EFCEGap}\le\max_i X_iA_i\cdot\text{TriggerGap}$; so one is 0 exactly if
-the other is.
+$\text{TriggerGap}\le\text{1-EFCEGap}\le\max_i X_iA_i\cdot\text{TriggerGap}$. Hence one is 0 if and
+only if the other is.
 
-*Proposition (containment).* For every correlated policy the $K$-EFCE gap does not decrease in $K$.
+*Proposition (containment).* For every correlated policy the $K$-EFCE gap is non-decreasing in $K$.
 For every $K$ there is a game with $H=K+1$ and a correlated policy whose $K$-EFCE gap is 0 and whose
 $(K+1)$-EFCE gap is at least 1/3.
 
-*Proposition (relationship with NFCE and NFCCE).* The $\infty$-EFCE gap is at most the NFCE gap;
-there is a game with $H=2$ and a policy whose $\infty$-EFCE gap is 0 and whose NFCE gap is more than
-1/20. The 0-EFCE gap is the NFCCE gap.
+*Proposition (relationship with NFCE and NFCCE).* The $\infty$-EFCE gap is at most the NFCE gap.
+There is a game with $H=2$ and a policy whose $\infty$-EFCE gap is 0 and whose NFCE gap is more than
+1/20. The 0-EFCE gap equals the NFCCE gap.
 """
 
 TASKS: dict[str, dict[str, Any]] = {
@@ -55,13 +56,13 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 ROUNDING = 1e-9
-"""What sums of payoffs of order 1 may be off by."""
+"""Tolerance for sums of payoffs of order 1."""
 
 COMPONENTS = 6
-"""Of a random policy: enough for recommendations to tell something."""
+"""Components of a random policy, enough for recommendations to carry information."""
 
 MOST_PLANS = 2_000
-"""Pure policies times sequences of a player: brute force over all trigger policies must end."""
+"""Limit on pure policies times sequences of a player, for brute force over all triggers."""
 
 
 def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def job(folder: Path, kind: str, **task: int) -> dict[str, Any]:
 
 
 def _games(first: int, count: int) -> list[tuple[int, Game]]:
-    """The first ``count`` games from seed ``first`` on that brute force can deal with."""
+    """The first ``count`` games from seed ``first`` on that are small enough for brute force."""
     from paper.oracles import reference
 
     found: list[tuple[int, Game]] = []
@@ -111,7 +112,7 @@ def _device(name: str) -> CorrelatedPolicy:
 
 
 def _case(policy: CorrelatedPolicy) -> dict[str, Any]:
-    """Both sides of all inequalities for one correlated policy; ``naive_``: by brute force."""
+    """Both sides of all inequalities for one policy; ``naive_`` marks brute force."""
     from paper.oracles import as_reference, reference
 
     game, plain = policy.game, as_reference(policy)
@@ -143,22 +144,24 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
     rows = [(what, found, "yes" if holds else "**no**") for what, found, holds in checks]
     devices = len(results["devices"]["cases"])
     text = f"""
-{len(cases)} correlated policies: {len(cases) - devices} mixtures of {COMPONENTS} random policies,
-half of them pure, of random two-player games; {devices} devices of Accord's library. K-EFCE gaps
-are Accord's; trigger, NFCCE and NFCE gaps are maxima over *all* deviations, tried one by one.
+The inequalities were checked on {len(cases)} correlated policies: {len(cases) - devices} mixtures
+of {COMPONENTS} random policies in random two-player games, half of them with pure components, and
+{devices} devices from Accord's library. The K-EFCE gaps are computed by Accord. The trigger, NFCCE
+and NFCE gaps are maxima over *all* deviations, enumerated one by one.
 
 {table(("claim", "measured", "holds"), rows)}
 
-Numbers are equal here if they differ by at most {ROUNDING:g}; payoffs are of order 1.
+Two numbers count as equal if they differ by at most {ROUNDING:g}; payoffs are of order 1.
 
 ![1-EFCE gap against trigger gap, one point per policy, between both bounds](claim1-triggers.svg)
 
-For each K the paper's game and device, whose gap stays 0 up to K deviations and jumps at the next:
+For each K, the paper gives a game and a device. Its gap stays 0 up to K deviations and jumps at
+the next one:
 
 ![Gap of each device by the number of deviations](claim1-containment.svg)
 
-For K = 0 the paper's game itself does not do this: a constant action earns 3/4 in it. Accord's has
-three actions there, with the gaps that are claimed ([slips](../theory/slips.md)).
+For K = 0 the paper's game does not have this property, because a constant action earns 3/4 in it.
+Accord's game for K = 0 has three actions and the claimed gaps ([slips](../theory/slips.md)).
 """
     return text, all(holds for _, _, holds in checks)
 
@@ -173,17 +176,17 @@ def _trigger_checks(cases: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
     equal = int((positive == (gap > ROUNDING)).sum())
     return [
         (
-            "trigger gap at most 1-EFCE gap",
-            f"1-EFCE gap at least {least:.3f} times the trigger gap",
+            "the trigger gap is at most the 1-EFCE gap",
+            f"the 1-EFCE gap is at least {least:.3f} times the trigger gap",
             bool((trigger <= gap + ROUNDING).all()),
         ),
         (
-            "1-EFCE gap at most $X A$ times trigger gap",
+            "the 1-EFCE gap is at most $X A$ times the trigger gap",
             f"at most {most:.3f} times; $XA$ is up to {bound.max()}",
             bool((gap <= bound * trigger + ROUNDING).all()),
         ),
         (
-            "one is 0 exactly if the other is",
+            "one is 0 if and only if the other is",
             f"{equal} of {len(cases)}; {int((~positive).sum())} are 0",
             equal == len(cases) and not positive.all() and bool(positive.any()),
         ),
@@ -197,16 +200,16 @@ def _chain_checks(
     grew = sum(bool((step > ROUNDING).any()) for step in steps)
     checks = [
         (
-            "gap does not decrease in K",
+            "the gap does not decrease in K",
             f"smallest step {min(step.min() for step in steps):.1e}; "
-            f"gaps of {grew} policies grow somewhere",
+            f"the gap grows somewhere for {grew} policies",
             all((step >= -ROUNDING).all() for step in steps) and grew > 0,
         )
     ]
     for k, gaps in chains.items():
         checks.append(
             (
-                f"a {k}-EFCE that is no {k + 1}-EFCE",
+                f"a {k}-EFCE that is not a {k + 1}-EFCE",
                 f"gaps {gaps[k]:.3g} and {gaps[k + 1]:.3g}",
                 abs(gaps[k]) <= ROUNDING and gaps[k + 1] >= 1 / 3,
             )
@@ -220,14 +223,18 @@ def _end_checks(
     coarse = max(abs(case["gaps"][0] - case["naive_nfcce"]) for case in cases)
     slack = min(case["naive_nfce"] - case["gaps"][-1] for case in cases)
     return [
-        ("0-EFCE gap is the NFCCE gap", f"largest difference {coarse:.1e}", coarse <= ROUNDING),
         (
-            "∞-EFCE gap at most NFCE gap",
-            f"NFCE gap at least {slack:.1e} larger",
+            "the 0-EFCE gap equals the NFCCE gap",
+            f"largest difference {coarse:.1e}",
+            coarse <= ROUNDING,
+        ),
+        (
+            "the ∞-EFCE gap is at most the NFCE gap",
+            f"smallest difference {slack:.1e}",
             slack >= -ROUNDING,
         ),
         (
-            "an ∞-EFCE that is no 1/20-NFCE",
+            "an ∞-EFCE (BCE) that is not a 1/20-NFCE",
             f"gaps {foresight['gap']:.3g} and {foresight['nfce']:.3g}",
             abs(foresight["gap"]) <= ROUNDING and foresight["nfce"] > 1 / 20,
         ),

@@ -1,7 +1,8 @@
-"""K-EFR with full feedback: the theorem's bound, its rate, and what a fixed gap costs.
+"""K-EFR with full feedback: the theorem's bound, its rate, and the cost of a fixed gap.
 
-WRHedge at the paper's learning rate, which depends on the number T of iterations: every T is a run
-of its own, and its gap is the exact one of the uniform average of its T policies.
+The minimizer is WRHedge at the paper's learning rate. The rate depends on the number T of
+iterations, so every T is a separate run; its gap is the exact gap of the uniform average of its T
+policies.
 """
 
 from __future__ import annotations
@@ -55,16 +56,16 @@ their policies has a $K$-EFCE gap of at most $\epsilon$ as long as
 $$T\ge\mathcal O\Big(\binom H{K\wedge H}\max_iX_iA_i^{K\wedge H}\,\log\max_iA_i\,/\,
 \epsilon^2\Big),$$
 
-with factors polynomial in $H$ hidden. So the gap is below a bound that falls like $T^{-1/2}$, and
-the iterations that a fixed gap takes grow at most linearly in $X$ and in $\binom HKA^K$. These are
-upper bounds: needing less is no contradiction.
+where factors polynomial in $H$ are hidden. So the gap is below a bound that falls like $T^{-1/2}$,
+and the number of iterations to a fixed gap grows at most linearly in $X$ and in $\binom HKA^K$.
+These are upper bounds: needing fewer iterations does not contradict them.
 """
 
 TARGET = 0.1
 """The fixed gap; payoffs are in [0, 1), and the first policies have a gap of about 0.2."""
 
 HORIZON, FIXED = 2, 260
-"""Of the games in which the fixed gap is sought; X of those in which A grows."""
+"""H of the games with a fixed gap; X of those in which A grows."""
 
 GAMES = {
     "kuhn": ("Kuhn poker", "kuhn_poker"),
@@ -76,7 +77,7 @@ GAMES = {
     "leduc": ("Leduc poker", "leduc_poker"),
 }
 FAST = "prm+"
-"""A minimizer to compare with; no theorem of the paper is about it."""
+"""A minimizer for comparison; no theorem of the paper covers it."""
 
 
 def _gap_tasks(game: str, most: float) -> dict[str, dict[str, Any]]:
@@ -172,7 +173,7 @@ def job(
 
 
 def _bound(form: SequenceForm, k: float, iterations: int) -> float:
-    """What the gap after a run of ``iterations`` is at most, by the theorem with its constants."""
+    """The theorem's bound on the gap after ``iterations``, with explicit constants."""
     bounds = []
     for plex, span in zip(form.plexes, form.leaves.payoff_range, strict=True):
         rate = paper_learning_rate(plex, clipped_k(plex, k)) / math.sqrt(iterations)
@@ -182,11 +183,11 @@ def _bound(form: SequenceForm, k: float, iterations: int) -> float:
 
 Results = dict[str, dict[str, Any]]
 CostsByK = dict[Any, dict[float, dict[int, float]]]
-"""Iterations that the fixed gap takes, by K (or ``FAST``), size and seed."""
+"""Iterations to the fixed gap, by K (or ``FAST``), size and seed."""
 
 
 def draw(results: Results, out: Path) -> tuple[str, bool]:
-    """The gap against T, what a fixed gap costs, and one verdict."""
+    """The gap against T, the cost of a fixed gap, and one verdict."""
     theorem = [result for result in results.values() if result["method"] != FAST]
     curves = _curves(results)
     by_infosets, by_actions = _costs(results, "infosets"), _costs(results, "actions")
@@ -205,48 +206,49 @@ def draw(results: Results, out: Path) -> tuple[str, bool]:
     text = f"""
 {table(("claim", "measured", "holds"), rows)}
 
-A fitted exponent holds if it exceeds the claimed one by at most {TOLERANCE:g}.
+A fitted exponent may exceed the claimed one by at most {TOLERANCE:g}.
 
 ### The gap against T
 
-WRHedge at the paper's learning rate. That rate depends on $T$, so every point is a run of its own;
-its gap is the exact one of the uniform average of all its policies. The bound is the theorem's with
-the [constants written out](../theory/constants.md). It is never above the payoff range, which no
-gap exceeds, and says nothing where it equals that. Slopes are fitted over the last two decades of
-$T$; they count for the verdict where the bound is below the payoff range on all of them, and are in
-parentheses elsewhere. The larger games take longer runs than these to get there, and their slopes
-are no test of the theorem. Each K has its own learning rate, the higher the larger the theorem's
-$T$, so a larger K may come out lower. Predictive regret matching (`{FAST}`, Accord's default, here
-at K = 1) is drawn for comparison; the theorem is not about it.
+The minimizer is WRHedge at the paper's learning rate. This rate depends on $T$, so every point is a
+separate run; its gap is the exact gap of the uniform average of all its policies. The bound is the
+theorem's, with the [constants written out](../theory/constants.md). It is capped at the payoff
+range, which no gap exceeds, and says nothing where it equals the range. Slopes are fitted over the
+last two decades of $T$. They count for the verdict if the bound is below the payoff range on both
+decades, and are in parentheses otherwise. The larger games would need longer runs to get there, so
+their slopes do not test the theorem. Each K has its own learning rate, which is higher where the
+theorem's $T$ is larger, so a larger K can end with a smaller gap. Predictive regret matching
+(`{FAST}`, Accord's default, here at K = 1) is drawn for comparison; the theorem does not cover it.
 
 ![Gap against iterations and the theorem's bound, by game and K](claim2-gap.svg)
 
 {table(("game", "X, A, H", "K", "T", "gap", "bound", "slope"), _gap_rows(curves))}
 
-Where the bound is below the payoff range it is {_looseness(theorem)} times the gap.
+Where the bound is below the payoff range, it is {_looseness(theorem)} times the gap.
 
-### What a fixed gap costs
+### The cost of a fixed gap
 
-Iterations until the gap is {TARGET:g}, on Accord's balanced games: types are dealt, each meeting
-one type of the other player, then both choose twice, with random payoffs in [0, 1). Runs of 1, 2,
-4, ... iterations, each with its own learning rate; between the last two the gap is taken for a
-power of $T$. Medians and ranges over {seeds[0]} games on the left, {seeds[1]} on the right. On the
-left $X$ grows, $A=2$ and $H=2$ stay. On the right $X$ stays, near {FIXED}, and $A$ grows;
-iterations at K = 1 and K = 2 are divided by those of the same game at K = 0, and the theorem's $T$
-has grown by $\\binom HKA^K$.
+This experiment counts iterations until the gap is {TARGET:g} on Accord's balanced games. In these
+games types are dealt, each meeting one type of the other player; then both players choose twice,
+with random payoffs in [0, 1). The runs have 1, 2, 4, ... iterations, each with its own learning
+rate; between the last two runs the gap is interpolated as a power of $T$. The charts show medians
+and ranges over {seeds[0]} games on the left and {seeds[1]} on the right. On the left $X$ grows,
+with $A=2$ and $H=2$ fixed. On the right $A$ grows, with $X$ fixed near {FIXED}; iterations at K = 1
+and K = 2 are divided by those of the same game at K = 0. The theorem's $T$ grows by
+$\\binom HKA^K$.
 
 ![Iterations to a fixed gap against X, and against the theorem's factor](claim2-cost.svg)
 
 {table(("K", "X", "iterations", "guaranteed"), _cost_rows(results, by_infosets))}
 
-Why $X$ matters here at all: chance spreads over the types, so the losses at one infoset are of
-order $1/X$, and at a learning rate of order $\\sqrt{{X/T}}$ a policy moves only after $T\\sim X$
-iterations. A minimizer that adapts to the scale of its losses need not pay this: `{FAST}` has
-exponent {exponents(by_infosets[FAST])[0]:.2f}.
+The cost depends on $X$ for the following reason. Chance spreads over the types, so the losses at
+one infoset are of order $1/X$. At a learning rate of order $\\sqrt{{X/T}}$ a policy then moves only
+after $T\\sim X$ iterations. A minimizer that adapts to the scale of its losses avoids this cost:
+`{FAST}` has exponent {exponents(by_infosets[FAST])[0]:.2f}.
 
-What the theorem guarantees is far from what was needed: {min(plans):,.0f} to {max(plans):,.0f}
-times as many iterations. Random payoffs are not the worst case, so the growth with $A^K$ is shown
-only from above. In $A$ alone, at K = 0, {_alone(by_actions)}.
+The theorem guarantees the gap only after many more iterations than were needed: {min(plans):,.0f}
+to {max(plans):,.0f} times as many. Random payoffs are not the worst case, so these data confirm the
+growth with $A^K$ only as an upper bound. In $A$ alone, at K = 0, {_alone(by_actions)}.
 """
     return text, all(holds for _, _, holds in checks)
 
@@ -261,7 +263,7 @@ def _curves(results: Results) -> dict[str, Results]:
 
 
 def _costs(results: Results, part: str) -> CostsByK:
-    """By X or by A, in the tasks in which that is what grows."""
+    """By X or by A, in the tasks in which it grows."""
     costs: CostsByK = defaultdict(lambda: defaultdict(dict))
     for name, result in results.items():
         if name.startswith(f"{part}-"):
@@ -291,7 +293,7 @@ def _infosets_checks(by_infosets: CostsByK) -> list[Check]:
         if k != FAST:
             checks.append(
                 (
-                    f"at K = {k} a fixed gap costs at most linearly in $X$",
+                    f"at K = {k} the cost of a fixed gap is at most linear in $X$",
                     f"exponent {middle:.2f}; {low:.2f} to {high:.2f} by seed",
                     middle <= 1 + TOLERANCE,
                 )
@@ -307,7 +309,7 @@ def _factor_checks(factors: CostsByK) -> list[Check]:
         checks.append(
             (
                 f"K = {k} costs at most $\\binom HKA^K$ times K = 0",
-                f"at most {largest:.2f} of that factor, and like its power {middle:.2f}; "
+                f"at most {largest:.2f} of that factor; grows like its power {middle:.2f}, "
                 f"{low:.2f} to {high:.2f} by seed",
                 largest <= 1 and middle <= 1 + TOLERANCE,
             )
@@ -396,7 +398,7 @@ def _draw_gaps(curves: dict[str, Results]) -> Figure:
 
 
 def _draw_fast(axes: Any, result: Series, floor: float) -> None:
-    """The minimizer to compare with, named where it leaves the chart."""
+    """The minimizer for comparison, labelled where it leaves the chart."""
     axes.plot(result["lengths"], result["gaps"], color=INK, lw=1.2, marker="o", ms=2)
     shown = [at for at in zip(result["lengths"], result["gaps"], strict=True) if at[1] > floor]
     if shown:

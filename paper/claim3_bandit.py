@@ -1,10 +1,12 @@
-"""Balanced K-EFR from bandit feedback: the theorem's bound, what a fixed gap costs, exploration.
+"""Balanced K-EFR from bandit feedback: the theorem's bound, the cost of a fixed gap, exploration.
 
-SWRHedge at the paper's learning rate, which depends on the number of iterations: every number of
-episodes is a run of its own, and its gap is the exact one of up to 1,000 evenly spaced policies.
+The minimizer is SWRHedge at the paper's learning rate. The rate depends on the number of
+iterations, so every number of episodes is a separate run; its gap is the exact gap of up to 1,000
+evenly spaced policies.
 
-Uniform exploration is Balanced K-EFR with one change: the numbers of descendants, in proportion to
-which an episode explores, are all 1. Weights w_b and estimators follow; they stay unbiased.
+Uniform exploration is Balanced K-EFR with one change: an episode explores in proportion to numbers
+of descendants, and these are all set to 1. The weights w_b and the estimators follow from them and
+stay unbiased.
 """
 
 from __future__ import annotations
@@ -12,19 +14,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from accord._arrays import Ints
 from accord.deviations.notions import clipped_k, read_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
-from accord.learning import estimators
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound
 from accord.learning.plan import plan
@@ -33,7 +31,7 @@ from accord.report.chart import DASHES, decades, drawing, end_labels, margin
 from accord.report.colours import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
+from accord.treeplex.treeplex import EMPTY_SEQUENCE
 from paper.frame import log_slope, table, write_figure
 from paper.scaling import (
     HALF_DECADE,
@@ -62,17 +60,17 @@ CLAIM = r"""
 for $T$ iterations at the theorem's learning rate, then with probability at least $1-p$ the uniform
 average of their policies has a $K$-EFCE gap of at most $\epsilon$ as long as
 $T\ge\mathcal O\big(H^3\binom H{K\wedge H}\max_iX_iA_i^{K\wedge H+1}\,\iota/\epsilon^2\big)$.
-In episodes these are
+In episodes this is
 
 $$\mathcal O\Big(m\binom H{K\wedge H}^2\max_iX_iA_i^{K\wedge H+1}\,\iota\,/\,\epsilon^2\Big),
 \qquad\iota=\log\big(8\textstyle\sum_iX_iA_i/p\big),$$
 
-with factors polynomial in $H$ hidden. So the episodes that a fixed gap takes grow at most like
-$X\iota$: linearly in $X$, up to a logarithm.
+where factors polynomial in $H$ are hidden. So the number of episodes to a fixed gap grows at most
+like $X\iota$: linearly in $X$, up to a logarithm.
 
 *Lemma (balancing) and the remark after it.* For every policy $\mu$ of a player,
-$\sum_{x,a}\mu_{1:h}(x,a)/\pi^{\star,h}_{1:h}(x,a)=X_hA$, summed over layer $h$. With uniform in
-place of balanced exploration it can be as large as $X_hA^h$, exponential in $h$.
+$\sum_{x,a}\mu_{1:h}(x,a)/\pi^{\star,h}_{1:h}(x,a)=X_hA$, summed over layer $h$. With
+uniform instead of balanced exploration the sum can be as large as $X_hA^h$, exponential in $h$.
 """
 
 FAILURE_PROB = 0.05
@@ -88,7 +86,7 @@ GAMES = {
     "leduc": ("Leduc poker", "leduc_poker"),
 }
 EXPLORATIONS = {"balanced": "balanced", "uniform": "uniform", "own-rate": "own rate"}
-"""How they are called; the last is uniform too."""
+"""Their names in the figures; the last one is uniform, too."""
 
 
 def _gap_tasks(game: str, ks: tuple[int | str, ...], most: float, seeds: int) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def _infosets_tasks(sizes: tuple[int, ...], seeds: int) -> dict[str, Any]:
 def _horizon_tasks(
     k: int, horizons: Mapping[str, tuple[int, ...]], seeds: int
 ) -> dict[str, dict[str, Any]]:
-    """In its own rate, uniform exploration has its sum A^H in place of the lemma's X_H A = A^2."""
+    """The own rate of uniform exploration uses its sum A^H in place of the lemma's X_H A = A^2."""
     return {
         f"horizon-{size}-k{k}-{exploration}-seed{seed}": {
             **_search(f"unbalanced:horizon={size},actions={ACTIONS},seed={seed}", k, seed),
@@ -186,16 +184,15 @@ def _runs(
     exploration: str = "balanced",
     scale: float = 1.0,
 ) -> dict[str, Any]:
-    """Until one has a gap of ``target``, each with the theorem's bound."""
+    """Runs of growing length until one has a gap of ``target``, each with the theorem's bound."""
     loaded, allowed = load_game(game), read_k(k)
     form = sequence_form(loaded)
     times, gaps, bounds = [], [], []
     for episodes in lengths(first, most, step):
-        with _exploring(exploration):
-            run = learn(
-                loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
-                learning_rate_scale=scale,
-            )  # fmt: skip
+        run = learn(
+            loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
+            learning_rate_scale=scale, exploration=exploration,
+        )  # fmt: skip
         times.append(episodes)
         gaps.append(run.gap)
         bounds.append(_bound(form, allowed, run.iterations))
@@ -219,7 +216,7 @@ def _runs(
 
 
 def _bound(form: SequenceForm, k: float, iterations: int) -> float:
-    """What the gap after ``iterations`` is at most, by the theorem with its constants."""
+    """The theorem's bound on the gap after ``iterations``, with explicit constants."""
     infosets = sum(plex.n_infosets for plex in form.plexes)
     bounds = []
     for i, (plex, span) in enumerate(zip(form.plexes, form.leaves.payoff_range, strict=True)):
@@ -236,14 +233,14 @@ def _weights(horizon: int) -> dict[str, Any]:
     plex = sequence_form(game).plexes[WALKER]
     sums = {}
     for exploration in ("balanced", "uniform"):
-        with _exploring(exploration):
-            sums[exploration] = _largest_sum(BalancedKEFR(plex, 0, 1.0))
+        learner = BalancedKEFR(plex, 0, "rm", exploration=exploration)
+        sums[exploration] = _largest_sum(learner)
     last = int(plex.layers[-1] - plex.layers[-2])
     return {"horizon": horizon, "last_layer": last, "sums": sums}
 
 
 def _largest_sum(learner: BalancedKEFR) -> float:
-    """The most that mu_{1:H}(x, a) / w(x, a), summed over the last layer, is for a policy mu."""
+    """The maximum over policies mu of mu_{1:H}(x, a) / w(x, a), summed over the last layer."""
     plex, tree = learner.tree.plex, learner.tree.arrays
     below = np.zeros(plex.n_sequences)
     for x in reversed(range(plex.n_infosets)):
@@ -255,24 +252,13 @@ def _largest_sum(learner: BalancedKEFR) -> float:
     return float(below[EMPTY_SEQUENCE])
 
 
-def _exploring(exploration: str) -> AbstractContextManager[Any]:
-    """A context in which learners are made that explore so."""
-    if exploration == "balanced":
-        return nullcontext()
-    return patch.object(estimators, "count_descendants", _one_each)
-
-
-def _one_each(plex: Treeplex) -> Ints:
-    return np.ones((plex.n_sequences, plex.horizon), np.int32)
-
-
 Results = dict[str, dict[str, Any]]
 Groups = dict[Any, dict[float, dict[int, float]]]
-"""Episodes that the fixed gap takes, by K (and exploration), size and seed."""
+"""Episodes to the fixed gap, by K (and exploration), size and seed."""
 
 
 def draw(results: Results, out: Path) -> tuple[str, bool]:
-    """The gap against episodes, what a fixed gap costs, exploration, and one verdict."""
+    """The gap against episodes, the cost of a fixed gap, exploration, and one verdict."""
     theorem = [result for result in results.values() if result.get("exploration") == "balanced"]
     curves = _curves(results)
     by_infosets, by_horizon = _costs(results, "infosets"), _costs(results, "horizon")
@@ -292,54 +278,56 @@ def draw(results: Results, out: Path) -> tuple[str, bool]:
     text = f"""
 {table(("claim", "measured", "holds"), rows)}
 
-$N$ is the number of episodes. A fitted exponent holds if it exceeds the claimed one by at most
-{TOLERANCE:g}. *Exponentially* holds if what uniform exploration costs relative to balanced
-exploration grows by at least $\\sqrt A={math.sqrt(ACTIONS):.2f}$ with each layer; the lemma's sums
-part by $A={ACTIONS}$.
+$N$ is the number of episodes. A fitted exponent may exceed the claimed one by at most
+{TOLERANCE:g}. *Exponentially more* means that the cost of uniform exploration relative to balanced
+exploration grows by a factor of at least $\\sqrt A={math.sqrt(ACTIONS):.2f}$ with each layer; the
+ratio of the lemma's sums grows by $A={ACTIONS}$.
 
 ### The gap against episodes
 
-SWRHedge at the paper's learning rate. That rate depends on the number of iterations, so every point
-is a run of its own; its gap is the exact one of 1,000 evenly spaced policies of the run, or of all
-if there are fewer. Medians and ranges over seeds. The bound is the theorem's for
-$p={FAILURE_PROB:g}$ with the [constants written out](../theory/constants.md). It is never above the
-payoff range, which no gap exceeds, and says nothing where it equals that. Slopes are fitted to the
-medians over the last two decades; they count for the verdict where the bound is below the payoff
-range on all of them, and are in parentheses elsewhere. The larger games take longer runs than these
-to get there.
+The minimizer is SWRHedge at the paper's learning rate. This rate depends on the number of
+iterations, so every point is a separate run; its gap is the exact gap of 1,000 evenly spaced
+policies of the run, or of all of them if there are fewer. The charts show medians and ranges over
+seeds. The bound is the theorem's for $p={FAILURE_PROB:g}$, with the [constants written
+out](../theory/constants.md). It is capped at the payoff range, which no gap exceeds, and says
+nothing where it equals the range. Slopes are fitted to the medians over the last two decades. They
+count for the verdict if the bound is below the payoff range on both decades, and are in parentheses
+otherwise. The larger games would need longer runs to get there.
 
 ![Gap against episodes and the theorem's bound; episodes to a fixed gap](claim3-episodes.svg)
 
 {table(("game", "X, H", "K", "episodes", "gap", "bound", "slope"), _gap_rows(curves))}
 
-### What a fixed gap costs as X grows
+### The cost of a fixed gap as X grows
 
-The last chart above: episodes until the gap is {TARGET:g}, on Accord's balanced games with $A=2$
-and $H=2$ (types are dealt, each meeting one type of the other player, then both choose twice, with
-random payoffs in [0, 1)). Runs of 128, 256, 512, ... episodes, each with its own learning rate;
-between the last two the gap is taken for a power of their number. The theorem's $\\iota$ grows with
-$X$ too; in $X$ alone the exponents are {", ".join(plain)}.
+The last chart above counts episodes until the gap is {TARGET:g} on Accord's balanced games with
+$A=2$ and $H=2$. In these games types are dealt, each meeting one type of the other player; then
+both players choose twice, with random payoffs in [0, 1). The runs have 128, 256, 512, ... episodes,
+each with its own learning rate; between the last two runs the gap is interpolated as a power of the
+number of episodes. The theorem's $\\iota$ also grows with $X$; in $X$ alone the exponents are
+{", ".join(plain)}.
 
-The constants are loose: for a gap of {TARGET:g} the theorem guarantees {min(plans):,.0f} to
-{max(plans):,.0f} times the episodes that were needed, here and below.
+The constants are loose: here and below, the theorem guarantees a gap of {TARGET:g} only after
+{min(plans):,.0f} to {max(plans):,.0f} times the episodes that were needed.
 
-### Balanced against uniform exploration
+### Balanced and uniform exploration
 
-Accord's corridors: at each of $H-1$ doors one action of {ACTIONS} goes on, the other leaves, and
-only the last door pays. There are {ACTIONS} infosets in each layer but the first, and $X$ is linear
-in $H$. Uniform exploration replaces balanced exploration in Balanced K-EFR, and nothing else: the
-estimators' weights follow, so they stay unbiased. The paper's learning rate is made for balanced
-exploration; *own rate* is the same with uniform exploration's sum, $A^H$, in the place of $X_HA$.
-The sum is that of the lemma for the worst policy, computed from the weights which the learners use.
+This experiment uses Accord's corridors. At each of $H-1$ doors, one of {ACTIONS} actions leads on
+and the other leaves; only the last door pays. Every layer except the first has {ACTIONS} infosets,
+so $X$ is linear in $H$. Uniform exploration replaces balanced exploration in Balanced K-EFR, and
+nothing else changes: the weights of the estimators follow, so they stay unbiased. The paper's
+learning rate is designed for balanced exploration. *Own rate* is the same formula with uniform
+exploration's sum $A^H$ in place of $X_HA$. The sum is the lemma's for the worst policy, computed
+from the weights that the learners use.
 
 ![The lemma's sum and episodes to a fixed gap against H, by exploration](claim3-exploration.svg)
 
 {table(("K", "exploration", "H", "episodes", "relative to balanced"), _horizon_rows(by_horizon))}
 
-In the proof the iterations grow like the sum if the learning rate is made for it, so $A^H$ is to be
-expected of uniform exploration at its own rate, and $A^{{2H}}$ at the paper's, which is too low for
-samples that rare. At K = 1 balanced exploration costs a high power of $H$ as well: one iteration
-alone plays of the order of $H^2$ episodes.
+In the proof the number of iterations grows like the sum if the learning rate is designed for that
+sum. One therefore expects $A^H$ for uniform exploration at its own rate, and $A^{{2H}}$ at the
+paper's rate, which is too low for such rare samples. At K = 1 balanced exploration also costs a
+high power of $H$, because a single iteration plays on the order of $H^2$ episodes.
 """
     return text, all(holds for _, _, holds in checks)
 
@@ -379,7 +367,7 @@ def _infosets_checks(results: Results, by_infosets: Groups) -> list[Check]:
         middle, low, high = exponents({size * iota[size]: by for size, by in costs.items()})
         checks.append(
             (
-                f"at K = {k} a fixed gap costs at most linearly in $X\\iota$",
+                f"at K = {k} the cost of a fixed gap is at most linear in $X\\iota$",
                 f"exponent {middle:.2f}; {low:.2f} to {high:.2f} by seed",
                 middle <= 1 + TOLERANCE,
             )
@@ -395,7 +383,7 @@ def _weights_check(weights: list[dict[str, Any]]) -> Check:
     )
     deepest = weights[-1]
     return (
-        "the lemma's sum is $X_HA$ if balanced, $A^H$ if uniform",
+        "the lemma's sum is $X_HA$ for balanced and $A^H$ for uniform exploration",
         f"at H = {deepest['horizon']}: {deepest['sums']['balanced']:,.0f} and "
         f"{deepest['sums']['uniform']:,.0f}",
         exact,
@@ -416,7 +404,7 @@ def _horizon_checks(results: Results, by_horizon: Groups) -> list[Check]:
             (
                 f"at K = {k} balanced exploration costs at most the theorem's power of $H$",
                 f"exponent {middle:.2f}, {low:.2f} to {high:.2f} by seed; "
-                f"the theorem's over the same $H$ is {claimed:.2f}",
+                f"the theorem's is {claimed:.2f} over the same $H$",
                 middle <= claimed + TOLERANCE,
             )
         )
@@ -426,7 +414,7 @@ def _horizon_checks(results: Results, by_horizon: Groups) -> list[Check]:
             checks.append(
                 (
                     f"at K = {k} uniform exploration at {rate} rate costs exponentially more",
-                    f"{factor:.2f} times more with each layer; {low:.2f} to {high:.2f} by seed",
+                    f"by a factor of {factor:.2f} per layer; {low:.2f} to {high:.2f} by seed",
                     factor >= math.sqrt(ACTIONS),
                 )
             )
@@ -434,7 +422,7 @@ def _horizon_checks(results: Results, by_horizon: Groups) -> list[Check]:
 
 
 def _factor_per_layer(uniform: Costs, balanced: Costs) -> tuple[float, float, float]:
-    """By what factor their ratio grows with each layer: of medians, least, most of one seed."""
+    """The growth of their ratio per layer: of the medians, and the least and most of one seed."""
     sizes = [size for size in uniform if size in balanced]
 
     def fitted(ratios: list[float]) -> float:
@@ -543,7 +531,7 @@ def _draw_exploration(
 
 
 def _over_horizons(axes: Any, labels: list[tuple[float, str, str]]) -> None:
-    """A logarithmic vertical axis over whole horizons, and labels where curves end."""
+    """A logarithmic vertical axis, whole horizons below, and labels at the ends of curves."""
     axes.set_yscale("log")
     axes.xaxis.get_major_locator().set_params(integer=True)
     decades(axes, x=False)
@@ -551,7 +539,7 @@ def _over_horizons(axes: Any, labels: list[tuple[float, str, str]]) -> None:
 
 
 def _draw_deepest(axes: Any, results: Results) -> None:
-    """The gap against episodes at K = 0 in the deepest corridors that all explorations learned."""
+    """The gap against episodes at K = 0 in the deepest corridors that every exploration learned."""
     runs = [
         result
         for name, result in results.items()

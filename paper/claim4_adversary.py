@@ -1,9 +1,9 @@
-"""One learner against opponents who do as they please.
+"""One learner against arbitrary opponents.
 
-The first player of a zero-sum game learns; the second *exploits* (answers each policy with what
-hurts it most), *switches* (to another random pure policy, ten times), or plays *uniformly*. What
-the learner regrets is measured against all K-EFCE deviations in hindsight, exactly. The paper's
-learning rate depends on T, so every T is a run of its own. A player who never learns stands beside.
+The first player of a zero-sum game learns. The second *exploits* (plays a best response to each
+policy), *switches* (to another random pure policy, ten times), or plays *uniformly*. The learner's
+regret is measured exactly, against all K-EFCE deviations in hindsight. The paper's learning rate
+depends on T, so every T is a separate run. A player who never learns is shown for comparison.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound, regret_bound
 from accord.learning.kefr import KEFR
 from accord.regret.rates import bandit_learning_rate
+from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
 from accord.report.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
 from accord.report.colours import INK, MUTED, SERIES
@@ -38,18 +39,19 @@ arbitrary, possibly adversarial opponents has a $K$-EFCE regret of at most
 $\mathcal{O}\big(\sqrt{H^4\binom{H}{K\wedge H}X_iA_i^{K\wedge H}T\log A_i}\big)$ after $T$
 iterations: it grows like $\sqrt T$, so the regret per iteration vanishes.
 
-*Remark after the theorem on bandit feedback.* The policies of Balanced K-EFR have sublinear regret,
-too; strictly this is not the regret of the algorithm, which plays sampling policies instead.
+*Remark after the theorem on bandit feedback.* The policies of Balanced K-EFR also have sublinear
+regret. Strictly speaking this is not the regret of the algorithm, which plays sampling policies
+instead.
 """
 
 OPPONENTS = ("exploits", "switches", "uniform")
 SWITCHES = 10
 FAILURE_PROB = 0.05
 SEEDS = 3
-"""Of bandit feedback, whose mean regret counts."""
+"""For bandit feedback, where the mean regret counts."""
 
 LIMIT = {"full": 0.55, "bandit": 0.9}
-"""The exponent of T that is claimed, 1/2 and less than 1, and what a fit may miss."""
+"""Limits on the exponent of T: the claimed 1/2, and less than 1, with a margin for the fit."""
 
 _TIMES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
@@ -99,7 +101,7 @@ def job(
 
 
 Opponent = Callable[[int, Floats], Floats]
-"""The opponent's policy in iteration t, knowing the learner's."""
+"""The opponent's policy in iteration t, given the learner's."""
 
 
 def _opponent(form: SequenceForm, kind: str, iterations: int) -> Opponent:
@@ -132,11 +134,11 @@ def _full(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[flo
     for t in range(iterations):
         behavior = learner.recommend()
         other = opponent(t, behavior)
-        if other is not last:  # what she can lose depends on the others alone
+        if other is not last:  # the losses depend only on the opponent
             last, loss = other, _loss(form, behavior, other)
         assert loss is not None
         learner.observe(loss)
-    return learner.regret(), regret_bound(plex, k, learner.learning_rate, iterations)
+    return learner.regret(), regret_bound(plex, k, learner.schedule.rate, iterations)
 
 
 def _none(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[float, float]:
@@ -153,7 +155,7 @@ def _bandit(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[f
     bound = bandit_regret_bound(plex, k, rate, iterations, FAILURE_PROB)
     regrets = []
     for seed in range(SEEDS):
-        learner, meter = BalancedKEFR(plex, k, rate), RegretMeter(plex, k)
+        learner, meter = BalancedKEFR(plex, k, SWRHedge(rate)), RegretMeter(plex, k)
         opponent = _opponent(form, kind, iterations)
         play, rng = _Table(form), np.random.default_rng(seed)
         for t in range(iterations):
@@ -169,14 +171,14 @@ def _bandit(form: SequenceForm, k: float, kind: str, iterations: int) -> tuple[f
 
 
 class _Table:
-    """Plays of the learner, who moves first, against a policy."""
+    """Plays of the learner, who is the first player, against a policy."""
 
     def __init__(self, form: SequenceForm) -> None:
         game = form.game
         self.player, self.infoset = game.player.tolist(), game.infoset.tolist()
         self.first_seq = form.plexes[1].first_seq.tolist()
         self.children: list[list[int]] = [[] for _ in self.player]
-        self.payoff = [0.0] * len(self.player)  # of the learner, on the way to a node
+        self.payoff = [0.0] * len(self.player)  # of the learner, along the path to a node
         for node, reward in zip(game.reward_node.tolist(), game.reward[:, 0], strict=True):
             self.payoff[node] += float(reward)
         for node, above in enumerate(game.parent.tolist()):
@@ -190,7 +192,7 @@ class _Table:
         self.scale = float(form.leaves.loss_scale[0])
 
     def play(self, learner: BalancedKEFR, other: Floats, rng: np.random.Generator) -> float:
-        """Play once; what the learner lost."""
+        """Play once and return the learner's loss."""
         node = 0
         while self.player[node] != TERMINAL:
             below, x = self.children[node], self.infoset[node]
@@ -214,7 +216,7 @@ def _draw(law: Any, rng: np.random.Generator) -> int:
 
 
 def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
-    """One figure, one table; whether regret is below the bound, and less and less per iteration."""
+    """One figure, one table; whether regret is below the bound and falls per iteration."""
     runs = {tuple(name.split("-")): run for name, run in results.items()}
     learned = {key: run for key, run in runs.items() if key[0] != "none"}
     idle = next(run for key, run in runs.items() if key[0] == "none" and key[3] == "exploits")
@@ -245,40 +247,41 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
     write_figure(_draw_regret(learned, idle), out / "claim4-regret.svg")
     header = (
         "K", "feedback", "game", "opponent", "T", "regret", "bound", "regret / bound, at most",
-        "exponent before", "exponent", "holds",
+        "previous exponent", "exponent", "holds",
     )  # fmt: skip
     text = f"""
-The first player of Kuhn and Leduc poker learns at the paper's learning rates. The second exploits
-(knows each policy before it is played, and answers with what hurts it most), switches (to another
-random pure policy, {SWITCHES} times), or plays uniformly. Regret is measured exactly, against all
-deviations in hindsight, in losses of at most 1 per iteration. The bound is the theorem's with [its
-constants](../theory/constants.md), for this player and these rates. The exponent is that of T in
-the last decade of T; the one before is that of the decade before. The claim holds if regret is at
-most the bound for every T, and the exponent is less than {LIMIT["full"]:g} with full feedback (1/2,
-and what a fit may miss) and less than {LIMIT["bandit"]:g} with bandit feedback (sublinear, as the
-remark says). Where the bound is not below T yet, it is too early to say.
+The first player of Kuhn and Leduc poker learns at the paper's learning rates. The second player
+*exploits* (knows each policy before it is played, and plays a best response), *switches* (to
+another random pure policy, {SWITCHES} times), or plays *uniformly*. Regret is measured exactly,
+against all deviations in hindsight, in losses of at most 1 per iteration. The bound is the
+theorem's, with [its constants](../theory/constants.md), for this player and these rates. The
+exponent is that of T in the last decade of T; the previous exponent is that of the decade before
+it. The claim holds if the regret is at most the bound for every T, and the exponent is less than
+{LIMIT["full"]:g} with full feedback (1/2, with a margin for the fit) and less than
+{LIMIT["bandit"]:g} with bandit feedback (sublinear, as in the remark). If the bound is not yet
+below T, it is too early to decide.
 
 {table(header, rows)}
 
 ![Regret against T on logarithmic axes, and the bounds](claim4-regret.svg)
 
-That the opponent is hard to play against shows who never learns: against the one who exploits, a
-player who stays uniform has a regret that grows like T to the power {idle_slope:.2f} (Kuhn poker,
+The opponents are not easy to play against. Against the opponent who exploits, a player who never
+learns and stays uniform has a regret that grows like T to the power {idle_slope:.2f} (Kuhn poker,
 K = 1).
 
-With bandit feedback T counts iterations, of several episodes each, and the regret is that of the
-policies, as in the paper, in the mean of {SEEDS} seeds.
+With bandit feedback T counts iterations of several episodes each. The regret is that of the
+policies, as in the paper, averaged over {SEEDS} seeds.
 
-The limit for bandit feedback was set, and the runs against the opponent who switches were made
-longer, after a first series had been seen, in which exponents of up to 0.63 were over
-{LIMIT["full"]:g}. Where the exponent still rises from one decade to the next, growth like the
-square root is not shown, only growth below the bound.
+Two choices were made after a first series of runs, in which exponents of up to 0.63 exceeded
+{LIMIT["full"]:g}: the limit for bandit feedback was set, and the runs against the opponent who
+switches were made longer. Where the exponent still rises from one decade to the next, the data do
+not show growth like the square root, only growth below the bound.
 """
     return text, bool(verdicts) and all(verdicts) and idle_slope > 0.9
 
 
 def _exponent(times: Any, regret: Any, last: int) -> float:
-    """Of T in the decade that ends at ``last``."""
+    """The exponent of T in the decade that ends at ``last``."""
     decade = (times >= last / 10) & (times <= last)
     return log_slope(times[decade], regret[decade])
 

@@ -1,6 +1,6 @@
-"""How much a larger K asks for in practice, and what CFR finds.
+"""How much stricter a larger K is in practice, and what CFR finds.
 
-Leduc poker, Sheriff and Goofspiel are solved for every K, and the gap of what comes out is measured
+Leduc poker, Sheriff and Goofspiel are solved for every K, and the gap of each result is measured
 for every K'. In Shapley's game with a side bet, CFR (OpenSpiel's, and K-EFR at K = 0 with regret
 matching, which is CFR) is compared with K-EFR at K = 1.
 """
@@ -32,11 +32,11 @@ from paper.frame import heat_map, log_slope, table, write_figure
 
 TITLE = "How much stricter a larger K is in practice"
 CLAIM = r"""
-*Proposition (containment)* says that a larger $K$ is a stricter equilibrium, in the worst case by a
-constant; how much stricter it is in games that people play, the paper does not say.
+*Proposition (containment)* says that a larger $K$ gives a stricter equilibrium, in the worst case
+by a constant. The paper does not say how much stricter it is in games that people play.
 
-*Related work*: CFR, a learner of NFCCE ($K=0$), need not come close to an EFCE ($K=1$). Morrill et
-al. 2021, whose EFR the paper improves upon, show it in an extended Shapley game.
+*Related work*: CFR, which learns an NFCCE ($K=0$), need not come close to an EFCE ($K=1$). Morrill
+et al. 2021, whose EFR the paper improves upon, show this in an extended Shapley game.
 """
 
 KS = (0, 1, 2, 3, math.inf)
@@ -48,7 +48,7 @@ GAMES = {
 METHODS = ("rm", "prm+")
 NOTIONS = {"0": "NFCCE", "1": "EFCE"}
 FALLS, STAYS = -0.3, -0.1
-"""Exponents of T below which a gap is falling, and above which it stays."""
+"""Exponents of T below which a gap counts as falling, and above which as constant."""
 
 LEARNERS = {
     "openspiel": "CFR (OpenSpiel's)",
@@ -84,7 +84,7 @@ SMALL: dict[str, dict[str, Any]] = _tasks({"goofspiel": GAMES["goofspiel"]}, 20,
 
 
 def job(folder: Path, iterations: int, **task: Any) -> dict[str, Any]:
-    """The gaps of one solved game for all K', or the gaps of one learner on the way."""
+    """The gaps of one solved game for all K', or the gaps of one learner as it runs."""
     if "learner" in task:
         learn = {"openspiel": _openspiel, "kefr0": _kefr, "kefr1": _kefr}[task["learner"]]
         return learn(folder, iterations, int(task["learner"] == "kefr1"))
@@ -96,7 +96,7 @@ def job(folder: Path, iterations: int, **task: Any) -> dict[str, Any]:
 
 
 class _Record:
-    """The gaps of the average of all iterates, at K = 0 and 1, now and then."""
+    """The gaps of the average of all iterates at K = 0 and 1, at growing intervals."""
 
     def __init__(self, form: SequenceForm) -> None:
         self.form = form
@@ -105,7 +105,7 @@ class _Record:
         self.record: dict[str, list[float]] = {"iteration": [], **{k: [] for k in NOTIONS}}
 
     def add(self, behaviors: list[Floats]) -> list[Floats]:
-        """Count a product policy; the losses that it met."""
+        """Add a product policy and return the losses it met."""
         reach = joint_reach(self.form.plexes, behaviors)
         losses = [immediate_loss(self.form.leaves, i, reach) for i in range(len(behaviors))]
         for meters in self.meters:
@@ -123,7 +123,7 @@ class _Record:
 
 
 def _kefr(folder: Path, iterations: int, k: int) -> dict[str, Any]:
-    """K-EFR with regret matching; what it sees first is a random policy, else it stays uniform."""
+    """K-EFR with regret matching; a random first policy keeps it from staying uniform."""
     form = sequence_form(load_game("extended_shapley"))
     learners = [KEFR(plex, k, RegretMatching(plus=False, predictive=False)) for plex in form.plexes]
     record, rng = _Record(form), np.random.default_rng(0)
@@ -140,7 +140,7 @@ def _kefr(folder: Path, iterations: int, k: int) -> dict[str, Any]:
 
 
 def _openspiel(folder: Path, iterations: int, k: int) -> dict[str, Any]:
-    """OpenSpiel's CFR as it comes, with alternating updates."""
+    """OpenSpiel's CFR with its default alternating updates."""
     import pyspiel
     from open_spiel.python.algorithms.cfr import CFRSolver
 
@@ -157,7 +157,7 @@ def _openspiel(folder: Path, iterations: int, k: int) -> dict[str, Any]:
 
 
 def _behavior(game: Game, player: int, policy: Any) -> Floats:
-    """A policy of OpenSpiel's over Accord's sequences."""
+    """An OpenSpiel policy over Accord's sequences."""
     rows = [np.ones(1)]
     for label in game.infoset_labels[player]:
         row = policy.state_lookup[label]
@@ -167,7 +167,7 @@ def _behavior(game: Game, player: int, policy: Any) -> Floats:
 
 
 def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
-    """Heat maps of all games, the learners' curves; whether the order and CFR are as claimed."""
+    """Heat maps of all games, curves of the learners, and the verdict on order and CFR."""
     maps = _maps(results)
     pictures: dict[str, list[str]] = {}
     for (game, method), gaps in maps.items():
@@ -200,20 +200,21 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]:
     header = ("game", "method", "0-gap", "1-gap", "factor, K = 0", "factor, K = 1", "factor, K = 2")
     text = f"""
 Each game was solved for K = 0, 1, 2, 3 and ∞, by regret matching (`rm`, uniform average) and by
-predictive regret matching plus (`prm+`, Accord's default); each row of a map is one solved K-EFCE,
-each column the K' that it is tested with. How much larger the gap is for ∞ deviations than for the
-K that was solved for:
+predictive regret matching plus (`prm+`, Accord's default). Each row of a map is one solved K-EFCE,
+and each column is the K' with which it is tested. The table shows how much larger the gap is for
+unlimited deviations than for the K that was solved:
 
 {table(header, rows)}
 
-So in these games the gap of what was solved for K = 1 grows by a factor of at most {factor[1]:.2f}
-when deviations are unlimited, and that of K = 0 by {factor[0]:.2f}. In each map the largest gap is
-the darkest.
+So in these games the gap of a solution for K = 1 (EFCE) grows by a factor of at most
+{factor[1]:.2f} when deviations are unlimited (BCE), and that of a solution for K = 0 (NFCCE) by at
+most {factor[0]:.2f}. In each map the largest gap is the darkest.
 
 {_as_grid(pictures)}
 
-In the extended Shapley game the average of CFR's iterates is tested as an NFCCE (dashed) and as an
-EFCE; beside it that of K-EFR at K = 1. Gaps below 0, at which nothing can be gained, are not drawn.
+In the extended Shapley game, the average of CFR's iterates is tested as an NFCCE (dashed) and as an
+EFCE, and compared with the average of K-EFR at K = 1. Negative gaps, at which no player can gain,
+are not drawn.
 
 ![NFCCE and EFCE gaps against iterations, for CFR and K-EFR](claim5-cfr.svg)
 
@@ -233,7 +234,7 @@ def _maps(results: dict[str, dict[str, Any]]) -> dict[tuple[str, str], list[list
 
 
 def _cfr_checks(curves: dict[str, dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    """Which gap falls, from a tenth of the iterations on, and which stays."""
+    """Which gaps fall over the last decade of iterations, and which stay."""
     checks = []
     for key, curve in curves.items():
         coarse, fine = (_trend(curve, k) for k in NOTIONS)
@@ -248,7 +249,7 @@ def _cfr_checks(curves: dict[str, dict[str, Any]]) -> list[tuple[str, str, bool]
 
 
 def _trend(curve: dict[str, Any], k: str) -> tuple[float, float]:
-    """The gap in the end, and its exponent; minus infinity where nothing can be gained."""
+    """The final gap and its exponent; minus infinity if no player can gain."""
     late = curve["iteration"][-1] / 10
     times, gaps = zip(
         *((t, gap) for t, gap in zip(curve["iteration"], curve[k], strict=True) if t >= late),
@@ -275,7 +276,7 @@ def _draw_curves(curves: dict[str, dict[str, Any]]) -> Any:
         (f"{LEARNERS[key]}: {notion}", rank, dash, curve["iteration"], curve[k])
         for rank, (key, curve) in enumerate(curves.items())
         for (k, notion), dash in zip(NOTIONS.items(), DASHES[1::-1], strict=True)
-        if curve[k][-1] > 0  # below 0 nothing can be gained, and there is no logarithm
+        if curve[k][-1] > 0  # a negative gap has no logarithm
     ]
     with drawing():
         figure, axes = chart((width * 1.6, height * 1.2), margin(name for name, *_ in shown))

@@ -1,13 +1,13 @@
-"""What all claims share: running their tasks, keeping the data, writing the pages.
+"""The frame of all claims: run their tasks, store the data, write the pages.
 
 A claim is a module with
 
     TITLE     a heading
     CLAIM     what the paper claims, with the name of the theorem, in Markdown
-    TASKS     the tasks that measure it, by name; SMALL, the same in seconds, for the tests
-    job(folder, **task)   one measurement: JSON
-    draw(results, out)    writes out/claimN*.svg; returns what was measured, in Markdown, and
-                          whether the claim holds, both computed from the results of all tasks
+    TASKS     the tasks that measure it, by name; SMALL, a version for the tests that takes seconds
+    job(folder, **task)   one measurement; returns JSON
+    draw(results, out)    writes out/claimN*.svg; returns the findings, in Markdown, and whether
+                          the claim holds, both computed from the results of all tasks
 """
 
 from __future__ import annotations
@@ -44,15 +44,16 @@ BLUES = LinearSegmentedColormap.from_list("blues", [PAPER, SERIES[0]])
 
 INTRODUCTION = """# The paper, claim by claim
 
-What *Sample-Efficient Learning of Correlated Equilibria in Extensive-Form Games* (Song, Mei, Bai
-2022) claims, against what Accord measures. Each page says what is claimed, what was measured and
-whether it holds; the verdicts are computed from the data in `paper/data`. `make paper` redraws
-everything from them, `make paper-full` computes them anew.
+These pages compare the claims of *Sample-Efficient Learning of Correlated Equilibria in
+Extensive-Form Games* (Song, Mei, Bai 2022) with measurements. Each page states a claim, shows what
+was measured, and says whether the claim holds. The verdicts are computed from the data in
+`paper/data`. `make paper` redraws the pages from these data, and `make paper-full` measures
+everything again.
 """
 
 
 class Claim(Protocol):
-    """What a module of a claim has."""
+    """The interface of a claim's module."""
 
     TITLE: str
     CLAIM: str
@@ -66,7 +67,7 @@ class Claim(Protocol):
 
 
 def find_claims() -> dict[int, Any]:
-    """The claims there are, by number."""
+    """All claims, by number."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("claim[0-9]_*.py"))
     return {number_of(name): import_module(f"paper.{name}") for name in names}
 
@@ -86,7 +87,7 @@ def compute(
     *,
     ray: str | None = None,
 ) -> None:
-    """Run ``tasks`` and keep what they found in ``data``; a run that was stopped goes on."""
+    """Run ``tasks`` and store their results in ``data``; a stopped run is continued."""
     number = number_of(claim.__name__)
     work = build / f"claim{number}"
     start = time.perf_counter()
@@ -111,7 +112,7 @@ def compute(
 
 
 def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, bool]:
-    """Write the pages of all claims from their data; whether each holds."""
+    """Write the pages of all claims from their data; return whether each claim holds."""
     pages.mkdir(parents=True, exist_ok=True)
     verdicts = {}
     for number, claim in claims.items():
@@ -123,12 +124,12 @@ def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, bool
         (f"[{claim.TITLE}](claim-{number}.md)", _verdict(verdicts[number]))
         for number, claim in claims.items()
     ]
-    (pages / "index.md").write_text(f"{INTRODUCTION}\n{table(('claim', 'measured'), rows)}\n")
+    (pages / "index.md").write_text(f"{INTRODUCTION}\n{table(('claim', 'verdict'), rows)}\n")
     return verdicts
 
 
 def write_data(path: Path, about: Mapping[str, Any], results: Mapping[str, Any]) -> None:
-    """Keep what was computed for a claim, one line per task."""
+    """Store the results of a claim, one line per task."""
     head = json.dumps(about, indent=1, allow_nan=False).removesuffix("\n}")
     lines = [
         f"  {json.dumps(name)}: {json.dumps(result, allow_nan=False)}"
@@ -139,13 +140,16 @@ def write_data(path: Path, about: Mapping[str, Any], results: Mapping[str, Any])
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """What was computed for a claim."""
+    """Read the results of a claim."""
     number = path.stem.removeprefix("claim")
     try:
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ParseError(
-            str(path), 0, 0, f"cannot be read: {error}; `python -m paper --full {number}` makes it"
+            str(path),
+            0,
+            0,
+            f"cannot be read: {error}; `python -m paper --full {number}` creates it",
         ) from None
     return content
 
@@ -164,7 +168,7 @@ def write_figure(figure: Figure, path: Path) -> None:
 def heat_map(
     values: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str], title: str
 ) -> Figure:
-    """Numbers in cells, the darker the larger, on the scale of the largest."""
+    """Numbers in cells, darker for larger numbers, on the scale of the largest."""
     cells = np.array(values, float)
     share = np.clip(cells / max(cells.max(), FLOOR), 0.0, 1.0)
     size = (1.3 + 0.75 * len(columns), 0.9 + 0.45 * len(rows))
@@ -188,7 +192,7 @@ def heat_map(
 
 
 def log_slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """The exponent of the power law that fits best: the slope on logarithmic axes."""
+    """The exponent of the best-fitting power law: the slope on logarithmic axes."""
     return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
 
 
@@ -198,10 +202,10 @@ def _page(claim: Any, content: dict[str, Any], measured: str, holds: bool) -> st
         f"# {claim.TITLE}\n\n**{_verdict(holds)}**\n\n"
         f"## What the paper claims\n\n{claim.CLAIM.strip()}\n\n"
         f"## What was measured\n\n{measured.strip()}\n\n"
-        f"## How to repeat it\n\n`{content['command']}` computed `paper/data/"
+        f"## How to repeat it\n\n`{content['command']}` wrote `paper/data/"
         f"claim{number_of(claim.__name__)}.json` with {versions} on {content['machine']}.\n"
     )
 
 
 def _verdict(holds: bool) -> str:
-    return "It holds." if holds else "It does not hold."
+    return "The claim holds." if holds else "The claim does not hold."

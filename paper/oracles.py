@@ -1,6 +1,6 @@
-"""The oracles of the tests: plain Python that shares nothing with what it checks.
+"""The oracles of the tests: plain Python that shares no code with what it checks.
 
-Imported where they are used, so that drawing pages does not need the tests.
+They are imported where they are used, so that drawing the pages does not need the tests.
 """
 
 from tests import reference

@@ -1,7 +1,7 @@
-"""What claims 2 and 3 share: runs of growing length, what a fixed gap costs, and their figures.
+"""Shared by claims 2 and 3: runs of growing length, the cost of a fixed gap, and their figures.
 
-The paper's learning rates are set for a run's length, so the gap against length is that of one run
-per length, and a fixed gap costs the length at which those gaps pass it. A *series* of runs is
+The paper's learning rates depend on the length of a run, so each length needs its own run, and the
+cost of a fixed gap is the length at which the gaps of these runs pass it. A *series* of runs is
 
     {"lengths": [...], "gaps": [...], "bounds": [the theorem's], "range": of payoffs, ...}
 """
@@ -22,17 +22,17 @@ from paper.frame import log_slope
 
 Series = Mapping[str, Any]
 Costs = Mapping[float, Mapping[int, float]]
-"""Something measured by size and seed."""
+"""A measured quantity, by size and seed."""
 
 Check = tuple[str, str, bool]
-"""What is claimed, what was measured, whether it holds."""
+"""A claim, the measurement, and whether the claim holds."""
 
 HALF_DECADE = math.sqrt(10)
 TAIL = 100.0
 """Slopes of gaps are fitted over the last two decades of lengths."""
 
 TOLERANCE = 0.05
-"""What a fitted exponent may exceed the claimed one by."""
+"""By how much a fitted exponent may exceed the claimed one."""
 
 PANEL = (4.6, 3.2)
 
@@ -70,7 +70,7 @@ def bound_check(every: Sequence[Series]) -> Check:
 
 
 def slope_check(every: Iterable[Series], length: str) -> Check:
-    """Whether gaps fall like one over the square root, where the theorem says so."""
+    """Whether gaps fall like one over the square root, where the theorem applies."""
     slopes = [tail_slope(series) for series in every if speaks_of_tail(series)]
     least, most = _ends(slopes) if slopes else (math.nan, math.nan)
     return (
@@ -93,7 +93,7 @@ def speaks_of_tail(series: Series) -> bool:
 
 
 def slope_text(series: Series) -> str:
-    """The slope as a table has it: in parentheses where it does not count."""
+    """The slope as shown in a table: in parentheses where it does not count for the verdict."""
     slope = f"{tail_slope(series):.2f}"
     return slope if speaks_of_tail(series) else f"({slope})"
 
@@ -104,14 +104,14 @@ def _tail(series: Series) -> slice:
 
 
 def median(by_seed: Mapping[int, float]) -> float:
-    """Of a number of each seed."""
+    """The median over seeds."""
     return float(np.median(list(by_seed.values())))
 
 
 def exponents(costs: Costs) -> tuple[float, float, float]:
-    """The exponent of costs in the size: of medians; the least and the most of one seed.
+    """The exponent of costs in the size: of the medians, and the smallest and largest of one seed.
 
-    Infinite if a cost is.
+    Infinite if a cost is infinite.
     """
     if not all(math.isfinite(value) for by_seed in costs.values() for value in by_seed.values()):
         return math.inf, math.inf, math.inf
@@ -127,7 +127,7 @@ def _ends(values: Iterable[float]) -> tuple[float, float]:
 
 
 def panels(rows: int, columns: int, right: float) -> tuple[Figure, list[Any]]:
-    """Empty charts beside and below each other, each with ``right`` inches for labels."""
+    """A grid of empty charts, each with ``right`` inches for labels."""
     width, height = PANEL
     figure = Figure(figsize=(columns * width, rows * height))
     charts = []
@@ -147,7 +147,7 @@ def panels(rows: int, columns: int, right: float) -> tuple[Figure, list[Any]]:
 
 
 def heading(axes: Any, title: str, below: str) -> None:
-    """What a chart shows, and what its horizontal axis is."""
+    """The title of a chart and of its horizontal axis."""
     axes.set_title(title, loc="left", fontsize=10, color=MUTED)
     axes.set_xlabel(below)
 
@@ -168,7 +168,7 @@ def bound_line(axes: Any, series: Series, colour: str) -> None:
 
 
 def guide(axes: Any, xs: Sequence[float], ys: Sequence[float], label: str) -> None:
-    """A thin line for the eye."""
+    """A thin line to guide the eye."""
     axes.plot(xs, ys, color=MUTED, lw=1.0, ls=(0, (1.5, 2)))
     middle = len(xs) // 2
     axes.annotate(
@@ -178,13 +178,13 @@ def guide(axes: Any, xs: Sequence[float], ys: Sequence[float], label: str) -> No
 
 
 def logarithmic(axes: Any) -> None:
-    """Both axes."""
+    """Make both axes logarithmic."""
     axes.set_xscale("log")
     axes.set_yscale("log")
 
 
 def over_sizes(axes: Any, sizes: Sequence[float]) -> None:
-    """A horizontal axis from the first to the last of these sizes, which it names."""
+    """A horizontal axis from the first to the last of these sizes, with a tick at each."""
     axes.set_xlim(sizes[0], sizes[-1])
     axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
     axes.xaxis.set_minor_locator(NullLocator())

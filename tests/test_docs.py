@@ -1,10 +1,10 @@
-"""Everything printed in README and docs runs.
+"""Every block in README, CONTRIBUTING and docs runs, and prose is wrapped at one width.
 
-Python blocks of a file are executed in order, in one namespace and an empty folder. In ``console``
-blocks every ``$ accord ...`` is run in that folder too. What is shown after a command, or in a
-``text`` block right after a Python block, must be what comes out: the same words, numbers to within
-a percent, with ``...`` for what differs from run to run. No other kind of block may stand in a
-document unchecked.
+The Python blocks of a file are executed in order, in one namespace and an empty folder. Every
+``$ accord ...`` in a ``console`` block is run in that folder, too. The output must match what is
+shown after the command, or in a ``text`` block right after a Python block: the same words, numbers
+to within one percent, and ``...`` for anything that varies between runs. Other kinds of blocks are
+not allowed, because they would not be checked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import io
 import json
 import re
+import runpy
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +26,16 @@ import accord
 from accord.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-NOT_RUN = ("make", "pip")  # commands that set up what is being tested
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+GENERATED = {ROOT / "docs" / "benchmarks", ROOT / "docs" / "paper"}
+WRAPPED = [
+    *(path for path in DOCUMENTS if path.parent not in GENERATED),
+    ROOT / "CHANGELOG.md",
+    ROOT / "benchmarks" / "template.md",
+]
+WIDTH = 100
+NOT_RUN = ("make", "pip")  # commands that set up the environment
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 CLOSE = 0.01
 
@@ -51,7 +60,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether ``printed`` is what ``shown`` says."""
+    """Whether ``printed`` matches ``shown``."""
     one, other = " ".join(shown.split()), " ".join(printed.split())
     pattern = "".join(
         f"({NUMBER})" if re.fullmatch(NUMBER, piece) else re.escape(piece).replace(r"\.\.\.", ".*?")
@@ -126,6 +135,47 @@ def test_links_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
+def too_wide(text: str) -> list[str]:
+    """Lines of prose that are longer than the width and could have been broken.
+
+    Tables, display formulas, pictures and links count as one word, and so do code and formulas in
+    a line. Blocks of code are ignored.
+    """
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    whole = r"\$[^$]+\$|`[^`]+`|\[[^\]]*\]\([^)]*\)"
+    return [
+        line
+        for line in text.splitlines()
+        if len(line) > WIDTH
+        and not re.match(r"\||(> )?\$\$|!\[", line)
+        and " " in re.sub(whole, "x", re.sub(r"^\s*(?:[-*>]|\d+\.)?\s*", "", line))
+    ]
+
+
+@pytest.mark.parametrize("path", WRAPPED, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_prose_is_wrapped_at_one_width(path: Path) -> None:
+    assert too_wide(path.read_text()) == []
+
+
+def test_wide_prose_is_noticed() -> None:
+    words, word = "word " * 25, "x" * 120
+    assert too_wide(words) == [words]
+    assert too_wide(f"- `{words}` {word}")
+    allowed = [
+        word, f"- {word}", f"`{words}`", f"$a {words}$", f"| {words} |", f"$$a {words}$$",
+        f"[{words}](a.md)", f"![{words}](a.svg)", f"```text\n{words}\n```",
+    ]  # fmt: skip
+    for text in allowed:
+        assert too_wide(text) == [], text
+
+
+def test_the_pictures_of_the_architecture_are_drawn_by_their_script() -> None:
+    script = runpy.run_path(str(ROOT / "tools" / "docs" / "architecture.py"))
+    for name, parts in script["PICTURES"].items():
+        drawn = (script["IMAGES"] / name).read_text()
+        assert script["picture"](*parts) == drawn, f"run tools/docs/architecture.py for {name}"
+
+
 def test_no_block_escapes() -> None:
     for path in DOCUMENTS:
         text = path.read_text()
@@ -148,7 +198,7 @@ def _class(name: str) -> type:
 
 def test_every_page_is_in_the_navigation() -> None:
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
-    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in PAGES]
     assert sorted(listed) == sorted(pages)
 
 

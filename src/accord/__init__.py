@@ -52,9 +52,16 @@ if TYPE_CHECKING:
     from accord.mediator.mediator import Mediator as Mediator
     from accord.play.discovery import discover as discover
     from accord.play.environment import Environment as Environment
+    from accord.regret.discounted import (
+        DiscountedRegretMatching as DiscountedRegretMatching,
+    )
     from accord.regret.regret_matching import RegretMatching as RegretMatching
+    from accord.regret.sampled_matching import SampledRegretMatching as SampledRegretMatching
+    from accord.regret.swrhedge import SWRHedge as SWRHedge
     from accord.regret.wrhedge import WRHedge as WRHedge
+    from accord.runs.checkpoint import Checkpoint as Checkpoint
     from accord.runs.learn import learn as learn
+    from accord.runs.learn import learn_env as learn_env
     from accord.runs.learn import resume_learn as resume_learn
     from accord.runs.result import Learned as Learned
     from accord.runs.result import LearnedByPlay as LearnedByPlay
@@ -99,11 +106,17 @@ _HOME = {
     "accord.deviations.modification": ("Modification",),
     "accord.regret.wrhedge": ("WRHedge",),
     "accord.regret.regret_matching": ("RegretMatching",),
+    "accord.regret.discounted": ("DiscountedRegretMatching",),
+    "accord.regret.swrhedge": ("SWRHedge",),
+    "accord.regret.sampled_matching": ("SampledRegretMatching",),
     "accord.learning.kefr": ("KEFR",),
     "accord.learning.balanced_kefr": ("BalancedKEFR",),
-    "accord.play.environment": ("Environment", "discover"),
-    "accord.runs.learn": ("Learned", "LearnedByPlay", "learn", "resume_learn"),
-    "accord.runs.solve": ("Solution", "resume_solve", "solve"),
+    "accord.play.discovery": ("discover",),
+    "accord.play.environment": ("Environment",),
+    "accord.runs.checkpoint": ("Checkpoint",),
+    "accord.runs.learn": ("learn", "learn_env", "resume_learn"),
+    "accord.runs.result": ("Learned", "LearnedByPlay", "Solution"),
+    "accord.runs.solve": ("resume_solve", "solve"),
     "accord.learning.plan": ("Plan", "plan"),
     "accord.runs.sweep": ("sweep",),
     "accord.equilibrium.correlated": ("CorrelatedPolicy",),

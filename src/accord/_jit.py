@@ -1,4 +1,4 @@
-"""The one decorator of every compiled kernel, and the folder its machine code is cached in.
+"""How kernels are compiled, chosen by type, and cached on disk.
 
 Numba's disk cache notices edits of the file a kernel is in, not of the kernels it calls. The cache
 folder is therefore named by a digest of the whole package: any edit, any upgrade, starts a new one.
@@ -7,22 +7,67 @@ folder is therefore named by a digest of the whole package: any edit, any upgrad
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numba
+import numba.extending
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+"""Release the GIL; division by zero gives inf or NaN."""
+
+
 def jit(function: Function) -> Function:
     """Compile on first call, release the GIL, cache on disk. Division by zero gives inf or NaN."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(cache=True, **OPTIONS)(function)
     return compiled  # type: ignore[no-any-return]
+
+
+class Generic(Protocol):
+    """A function with one kernel per type of its first argument."""
+
+    kernels: dict[type, Any]
+
+    def __call__(self, schedule: Any, /, *arguments: Any) -> Any: ...
+
+    def kernel_for(self, kind: type) -> Callable[[Function], Function]:
+        """Decorate the kernel for first arguments of type ``kind``, a NamedTuple."""
+
+
+def generic(declaration: Callable[..., Any]) -> Generic:
+    """Declare a function that has one kernel per type of its first argument.
+
+    ``declaration`` gives the name, the parameters and the docstring. A compiled caller contains the
+    one kernel that its argument needs and is compiled for nothing else; plain Python finds the
+    same kernel. Unlike functions passed as arguments, such calls are cached on disk.
+    """
+    kernels: dict[type, Any] = {}
+
+    @functools.wraps(declaration)
+    def choose(schedule: Any, *arguments: Any) -> Any:
+        return kernels[type(schedule)](schedule, *arguments)
+
+    def kernel_for(kind: type) -> Callable[[Function], Function]:
+        def register(function: Function) -> Function:
+            @numba.extending.overload(choose, strict=False, jit_options=OPTIONS)
+            def find(schedule: Any, *arguments: Any) -> Any:
+                return function if getattr(schedule, "instance_class", None) is kind else None
+
+            kernels[kind] = jit(function)
+            return kernels[kind]  # type: ignore[no-any-return]
+
+        return register
+
+    choose.kernel_for, choose.kernels = kernel_for, kernels  # type: ignore[attr-defined]
+    return choose  # type: ignore[return-value]
 
 
 def cache_folder() -> Path:

@@ -22,12 +22,13 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel
+from accord.regret.methods import METHODS
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from benchmarks.__main__ import PARTS, main
 from benchmarks.games import GAMES
-from benchmarks.kefr import METHODS, kefr
+from benchmarks.kefr import kefr
 from benchmarks.measure import TimeUpError, Timing, cpu_limit, fitted_exponent, take_turns
 from benchmarks.pages import episode_ratios, figures, gap_ratios, iteration_ratios, page
 from benchmarks.peers import CFR, CausalEFR, CFRPlus, OutcomeSampling, Peer, TwiceInformedEFR, peers
@@ -234,7 +235,7 @@ def test_kefr_is_what_solve_runs(method: str) -> None:
     solution = accord.solve(game, k=1, method=method, target_gap=0.0, seconds=0.01)
     play = kefr(sequence_form(game), 1, method)
     play.advance(solution.iterations)
-    assert tuple(play.gaps()) == solution.players
+    assert tuple(play.gaps()) == solution.player_gaps
 
 
 @pytest.mark.parametrize("peer", peers(), ids=lambda peer: peer.name)

@@ -13,16 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.cli.learn import BanditMethod
 from accord.cli.main import app
 from accord.equilibrium.certificate import certify
 from accord.game.library import kuhn
-from accord.runs.learn import BANDIT_METHODS, learn
+from accord.regret.methods import SAMPLED_METHODS
+from accord.runs.learn import learn
 from tests.support.command import refused, run, run_json
 
 KEYS = [
     "game",
     "k",
+    "method",
     "episodes",
     "iterations",
     "episodes_per_iteration",
@@ -60,7 +61,8 @@ def test_every_option_arrives() -> None:
 
 
 def test_methods_are_those_of_learn() -> None:
-    assert [method.value for method in BanditMethod] == list(BANDIT_METHODS)
+    text = run("learn", "--help").stdout
+    assert f"[{'|'.join(SAMPLED_METHODS)}]" in "".join(text.split())
 
 
 def test_people_read_the_same() -> None:
@@ -73,7 +75,7 @@ def test_people_read_the_same() -> None:
     row = re.search(r"^1 +(\S+) +(\S+) +(\S+)$", text, re.M)
     assert row is not None
     assert [float(cell) for cell in row.groups()] == pytest.approx(
-        [wanted.players[0], wanted.players[0] / 4, wanted.values[0]], rel=1e-3
+        [wanted.player_gaps[0], wanted.player_gaps[0] / 4, wanted.values[0]], rel=1e-3
     )
 
 
@@ -92,6 +94,8 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         "failure_prob": 0.05,
         "method": "swrhedge",
         "learning_rate_scale": 1.0,
+        "exploration": "balanced",
+        "options": None,
         "seed": 0,
         "components": 25,
     }
@@ -116,12 +120,15 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         (("kuhn", "--episodes", 0), "episodes must be a whole number, 1 or more; got 0"),
         (("kuhn", "--episodes", 3), "one iteration takes 4 episodes"),
         (("kuhn", "--episodes", 99, "-k", "-1"), "must be a whole number of deviations"),
-        (("kuhn", "--episodes", 99, "--method", "wrhedge"), "'wrhedge' is not one of"),
+        (
+            ("kuhn", "--episodes", 99, "--method", "wrhedge"),
+            "one of swrhedge, rm; got 'wrhedge'",
+        ),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", 0), "learning_rate_scale must be"),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", "inf"), "must be a number"),
         (
             ("kuhn", "--episodes", 99, "--method", "rm", "--learning-rate-scale", 2),
-            "only swrhedge has a learning rate",
+            "for a named method with a learning rate",
         ),
         (("kuhn", "--episodes", 99, "--seed", -3), "seed must be a whole number"),
         (("kuhn", "--episodes", 99, "--components", 0), "components must be"),
@@ -163,7 +170,9 @@ def test_a_run_goes_on_with_its_own_command(tmp_path: Path) -> None:
     learned, solved = tmp_path / "learned", tmp_path / "solved"
     run("learn", "kuhn", "--episodes", 400, "--out", learned)
     accord.solve(kuhn(), 1, iterations=3, folder=solved)
-    assert f"go on with accord solve --resume {solved}" in refused("learn", "--resume", solved)
+    assert f"continue it with accord solve --resume {solved}" in refused(
+        "learn", "--resume", solved
+    )
     result = CliRunner().invoke(app, ["solve", "--resume", str(learned)])
     assert result.exit_code == 2
     assert f"go on with accord learn --resume {learned}" in result.stderr

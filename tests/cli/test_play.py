@@ -78,7 +78,7 @@ def test_k_0_is_decided_beforehand() -> None:
     assert told(text) == []
     assert text.count("The mediator is silent.") == 2
     exact = accord.certify(*separation_device(), 0)
-    best = exact.values[0] + exact[0].players[0]
+    best = exact.values[0] + exact[0].player_gaps[0]
     assert f"The best way to play on your own earns {best:.4g} on average." in text
 
 
@@ -164,7 +164,7 @@ def test_too_large_to_look_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accord.mediator.hindsight.Hindsight", refuse)
     text = run(*SEPARATION, typed="\n\n").stdout
     assert "Following the mediator earns 0.5 on average." in text
-    assert "What disobeying earns at best is not computed: far too many" in text
+    assert "The best deviation is not computed: far too many" in text
 
 
 # Leaving
@@ -173,7 +173,7 @@ def test_too_large_to_look_back(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_end_of_input() -> None:
     result = run(*SEPARATION, typed="\n")
     assert result.stdout.endswith(f"\n{module.PROMPT}\n")
-    assert result.stderr.splitlines()[-1] == "the play was left before its end"
+    assert result.stderr.splitlines()[-1] == "the input ended before the play did"
 
 
 def test_through_a_pipe() -> None:
@@ -296,17 +296,20 @@ def test_the_seed_of_a_simulation() -> None:
     ("arguments", "message"),
     [
         ("kuhn", "Missing argument 'POLICY'"),
-        ("chicken device", "say who you are with --as, or let everybody follow with --obey"),
+        (
+            "chicken device",
+            "give either --as PLAYER, to play yourself, or --obey, to let everybody follow",
+        ),
         (
             "chicken device --as 1 --obey",
-            "with --as, or let everybody follow with --obey, not both",
+            "or --obey, to let everybody follow; not both",
         ),
         ("chicken device --as 3", "--as must be one of the players, row, col; got '3'"),
         ("chicken device --as 0", "got '0'"),
         ("signalling device --as 3", "one of the players, student, professor; got '3'"),
         ("signalling device --as 0", "got '0'"),
-        ("chicken device --as 1 --plays 3", "--plays and --json go with --obey"),
-        ("chicken device --as 1 --json", "--plays and --json go with --obey"),
+        ("chicken device --as 1 --plays 3", "--plays and --json need --obey"),
+        ("chicken device --as 1 --json", "--plays and --json need --obey"),
         ("chicken device --obey --plays 0", "plays must be a whole number, 1 or more; got 0"),
         ("chicken device --obey --plays x", "must be a whole number; got 'x'"),
         ("chicken device --obey --seed -1", "seed must be a whole number, 0 or more; got -1"),

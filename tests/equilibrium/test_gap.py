@@ -75,7 +75,7 @@ def test_the_gap_is_the_maximum_over_all_modifications(players, k):
         said = as_reference(policy)
         for i in some:
             gap = reference.efce_gap(game, i, k, said)
-            assert certificate[k].players[i] == pytest.approx(gap, abs=1e-12)
+            assert certificate[k].player_gaps[i] == pytest.approx(gap, abs=1e-12)
 
 
 def three_in_a_row() -> Game:
@@ -101,13 +101,13 @@ def test_the_gap_of_three_decisions_in_a_row(k):
     for seed in range(3):
         policy = random_policy(game, seed, components=3)
         gap = reference.efce_gap(game, 0, k, as_reference(policy))
-        assert certify(game, policy, k=k)[k].players[0] == pytest.approx(gap, abs=1e-12)
+        assert certify(game, policy, k=k)[k].player_gaps[0] == pytest.approx(gap, abs=1e-12)
 
 
 def test_the_gap_of_every_modification_of_kuhn_poker_at_one():
     game = kuhn()
     policy = random_policy(game, 5, components=2, pure=0.0)
-    found = certify(game, policy, k=1)[1].players
+    found = certify(game, policy, k=1)[1].player_gaps
     for i, n in ((0, 2**15), (1, 2**12)):
         assert reference.n_modifications(game, i, 1) == n
         gap = reference.efce_gap(game, i, 1, as_reference(policy))
@@ -130,9 +130,9 @@ def test_gap_and_witness_are_those_of_plain_recursion(game, seed):
     for k in ks:
         for i in range(game.n_players):
             best, _ = reference.best_deviation(game, i, k, said)
-            assert certificate[k].players[i] == pytest.approx(best, abs=1e-12)
+            assert certificate[k].player_gaps[i] == pytest.approx(best, abs=1e-12)
             witness = certificate[k].witnesses[i]
-            assert witness.gain == certificate[k].players[i]
+            assert witness.gain == certificate[k].player_gaps[i]
             phi = phi_as_reference(witness.modification)
             attained = reference.modified_value(game, i, k, phi, said) - values[i]
             assert attained == pytest.approx(best, abs=1e-12)
@@ -150,7 +150,7 @@ def test_the_witness_of_a_long_game_attains_the_gap(k):
             attained = (
                 reference.modified_value(game, i, k, phi, as_reference(policy)) - policy.values()[i]
             )
-            assert gap.players[i] == pytest.approx(attained, abs=1e-12)
+            assert gap.player_gaps[i] == pytest.approx(attained, abs=1e-12)
 
 
 @checked
@@ -164,7 +164,7 @@ def test_no_modification_does_better_than_the_witness(game, seed):
     for i, plex in enumerate(form.plexes):
         for k in ks:
             tree = RechistoryTree.build(plex, k)
-            gap = certificate[k].players[i]
+            gap = certificate[k].player_gaps[i]
             for _ in range(3):
                 phi = random_phi(tree, rng)
                 gain = -policy.values()[i]
@@ -224,7 +224,7 @@ def test_weighted_regret_is_the_gap_of_the_mixture(game, seed):
     ks = (0, 1, math.inf)
     certificate = certify(game, policy, k=ks)
     for k in ks:
-        assert efce_gaps(policy, k) == pytest.approx(certificate[k].players, abs=1e-12)
+        assert efce_gaps(policy, k) == pytest.approx(certificate[k].player_gaps, abs=1e-12)
     for i, plex in enumerate(form.plexes):
         for k in ks:
             meter = RegretMeter(plex, k)
@@ -233,7 +233,7 @@ def test_weighted_regret_is_the_gap_of_the_mixture(game, seed):
                 meter.observe(behaviors[i], loss, 2.5 * weight)
             regret, phi = meter.best_deviation()
             gap = certificate[k]
-            expected = 2.5 * gap.players[i] * form.leaves.loss_scale[i]
+            expected = 2.5 * gap.player_gaps[i] * form.leaves.loss_scale[i]
             assert regret == pytest.approx(expected, abs=1e-12)
             assert meter.total_weight == pytest.approx(2.5)
             assert (

@@ -13,24 +13,17 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import balanced, kuhn, library_game, matching_pennies
 from accord.game.tree import Game
-from accord.learning.balanced_kefr import (
-    SAMPLED_RM,
-    SWRHEDGE,
-    BalancedKEFR,
-    BanditArrays,
-    explore,
-    join,
-    learn,
-    refresh,
-    sample,
-)
-from accord.learning.sampled_self_play import BanditSelfPlay
+from accord.learning.balanced_kefr import BalancedKEFR, explore
+from accord.learning.estimators import PlanArrays, join_plans
+from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.simulator import NODE, OUTCOME, draw_outcome, prepare_draws, simulator
 from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
+from accord.regret.sampled import SampledArrays, join, observe_episode, refresh, sample
+from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, naive_episodes, play_round
+from tests.support.driven import as_rng, minimizer, naive_episodes, play_round
 from tests.support.policies import grown_game
 
 pytestmark = pytest.mark.kernels
@@ -42,7 +35,7 @@ GAMES = [
     pytest.param(kuhn(), id="kuhn"),
 ]
 KS = (0, 1, 2, math.inf)
-METHODS = (SWRHEDGE, SAMPLED_RM)
+METHODS = ("swrhedge", "rm")
 
 
 def rates_of(game: Game, k: float, iterations: int, scale: float = 1.0) -> list[float]:
@@ -53,9 +46,12 @@ def rates_of(game: Game, k: float, iterations: int, scale: float = 1.0) -> list[
     ]
 
 
-def learners_of(game: Game, k: float, rates: list[float], method: int) -> list[BalancedKEFR]:
+def learners_of(game: Game, k: float, rates: list[float], method: str) -> list[BalancedKEFR]:
     plexes = sequence_form(game).plexes
-    return [BalancedKEFR(plex, k, rate, method) for plex, rate in zip(plexes, rates, strict=True)]
+    return [
+        BalancedKEFR(plex, k, minimizer(method, rate))
+        for plex, rate in zip(plexes, rates, strict=True)
+    ]
 
 
 def joint_policy(learners: list[BalancedKEFR]) -> np.ndarray:
@@ -71,7 +67,7 @@ def test_every_iterate_is_the_papers(game: Game, k: float) -> None:
     """Algorithm 8 with SWRHedge over all A^A experts, fed with the same plays."""
     iterations, scale = 8, 3.0
     rates = rates_of(game, k, iterations, scale)
-    learners = learners_of(game, k, rates, SWRHEDGE)
+    learners = learners_of(game, k, rates, "swrhedge")
     rng = np.random.default_rng(5)
     ends: list[dict[tuple[int, int], int]] = []
     iterates = []
@@ -99,7 +95,7 @@ def test_every_iterate_is_the_papers(game: Game, k: float) -> None:
 def test_the_iterates_do_change() -> None:
     """Else the test above would not say much."""
     for game in (grown_game(0, 2, 60), grown_game(0, 3, 60), kuhn()):
-        learners = learners_of(game, 1, rates_of(game, 1, 8, 3.0), SWRHEDGE)
+        learners = learners_of(game, 1, rates_of(game, 1, 8, 3.0), "swrhedge")
         rng = np.random.default_rng(5)
         play_round(game, learners, rng)
         first = joint_policy(learners)
@@ -126,7 +122,7 @@ def test_learning_rates_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rate", [1e-300, 1e-12, 1e3, LARGEST_RATE])
-def test_no_learning_rate_leaves_the_simplex(rate: float, method: int) -> None:
+def test_no_learning_rate_leaves_the_simplex(rate: float, method: str) -> None:
     game = library_game("separation:k=1")
     learners = learners_of(game, 1, [rate] * 2, method)
     rng = np.random.default_rng(1)
@@ -145,14 +141,14 @@ def test_no_learning_rate_leaves_the_simplex(rate: float, method: int) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
-def test_self_play_is_its_learners_playing(game: Game, k: float, method: int) -> None:
+def test_self_play_is_its_learners_playing(game: Game, k: float, method: str) -> None:
     """Learners that are separate objects, asked one move at a time, give the same bits."""
     iterations = 12
     form = sequence_form(game)
-    play = BanditSelfPlay(
-        form, k, 10**4, np.random.default_rng(7), method=method, learning_rate_scale=2.0
-    )
-    learners = learners_of(game, k, play.learning_rates.tolist(), method)
+    scaled = SWRHedge(scale=2.0) if method == "swrhedge" else method
+    play = SampledSelfPlay(form, k, 10**4, np.random.default_rng(7), method=scaled)
+    rates = play.schedule.rates if method == "swrhedge" else np.ones(game.n_players)
+    learners = learners_of(game, k, rates.tolist(), method)
     assert play.episodes_per_iteration == sum(learner.n_episodes for learner in learners)
     kept = np.empty((iterations, form.n_sequences))
     assert play.advance(iterations, kept) == iterations
@@ -161,16 +157,16 @@ def test_self_play_is_its_learners_playing(game: Game, k: float, method: int) ->
         play_round(game, learners, rng)
         assert joint_policy(learners).tobytes() == kept[t].tobytes()
     assert rng.bit_generator.state == play.rng.bit_generator.state
-    regrets = np.concatenate([learner.arrays.regret for learner in learners])
+    regrets = np.concatenate([learner.state.regret for learner in learners])
     assert play.joint.regret.tobytes() == regrets.tobytes()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_splits_of_a_run_do_not_matter(method: int) -> None:
+def test_splits_of_a_run_do_not_matter(method: str) -> None:
     form = sequence_form(library_game("kuhn:players=3"))
     runs = []
     for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
-        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
         kept = np.empty((6, form.n_sequences))
         rows = 0
         for size in split:
@@ -182,12 +178,12 @@ def test_splits_of_a_run_do_not_matter(method: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_kept_changes_nothing(method: int) -> None:
+def test_what_is_kept_changes_nothing(method: str) -> None:
     """To evaluate pi^t in full is only to compute early what episodes may need later."""
     form = sequence_form(library_game("kuhn:players=3"))
     regrets = []
     for stride in (None, 1, 7):
-        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
         if stride is None:
             play.advance(30)
         else:
@@ -200,7 +196,7 @@ def test_the_seed_matters() -> None:
     form = sequence_form(kuhn())
     regrets = set()
     for seed in (0, 0, 1):
-        play = BanditSelfPlay(form, 1, 10**4, np.random.default_rng(seed))
+        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(seed))
         play.advance(20)
         regrets.add(play.joint.regret.tobytes())
     assert len(regrets) == 2
@@ -275,27 +271,34 @@ def test_draws_of_chance(size: int) -> None:
 def test_a_learner_is_made_from_a_treeplex() -> None:
     """It cannot see what it does not have: the learner gets a treeplex and numbers, and every
     method gets an infoset of it, a loss or a source of randomness."""
-    allowed = {"self", "plex", "k", "learning_rate", "method", "budget", "episode", "x", "rng"}
+    allowed = {"self", "plex", "k", "method", "iterations", "exploration", "budget"}
+    allowed |= {"schedule", "player", "episode", "x", "rng"}
     for name, method in inspect.getmembers(BalancedKEFR, inspect.isfunction):
         assert set(inspect.signature(method).parameters) <= allowed | {"loss"}, name
-    learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, 0.1)
+    learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, SWRHedge(0.1))
     assert set(vars(learner)) == {
-        "tree", "plan", "learning_rate", "method", "iteration", "arrays",
-        "_episode", "_seq", "_layer", "_followed",
+        "tree", "plan", "schedule", "player", "iteration", "state",
+        "_path", "_episode", "_seq", "_layer", "_followed",
     }  # fmt: skip
 
 
-def slices_of(parts: list[BanditArrays]) -> list[dict[str, slice]]:
+def joined(learners: list[BalancedKEFR]) -> tuple[SampledArrays, PlanArrays]:
+    """The states and the sampling plans of several learners in one set of arrays each."""
+    states, counts = [one.state for one in learners], [one.n_episodes for one in learners]
+    return join(states, counts), join_plans([one.plan.arrays for one in learners])
+
+
+def slices_of(learners: list[BalancedKEFR]) -> list[dict[str, slice]]:
     """Where each learner's part of joint arrays stands, by the name of what is numbered."""
     sizes = [
         {
-            "infosets": len(part.infosets),
-            "seqs": len(part.behavior),
-            "nodes": len(part.nodes),
-            "cells": len(part.regret),
-            "episodes": len(part.episode_layer),
+            "infosets": len(learner.state.infosets),
+            "seqs": len(learner.state.behavior),
+            "nodes": len(learner.state.nodes),
+            "cells": len(learner.state.regret),
+            "episodes": learner.n_episodes,
         }
-        for part in parts
+        for learner in learners
     ]
     slices = []
     start = dict.fromkeys(sizes[0], 0)
@@ -312,10 +315,9 @@ def within(values: Any, where: slice) -> bool:
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
     """Every index in the joint arrays points into the part of the same player."""
-    learners = learners_of(game, 1, [0.1] * game.n_players, SWRHEDGE)
-    parts = [learner.arrays for learner in learners]
-    joint = join(parts)
-    for part, own, learner in zip(parts, slices_of(parts), learners, strict=True):
+    learners = learners_of(game, 1, [0.1] * game.n_players, "swrhedge")
+    joint, plan = joined(learners)
+    for own, learner in zip(slices_of(learners), learners, strict=True):
         infosets, nodes = joint.infosets[own["infosets"]], joint.nodes[own["nodes"]]
         assert within(infosets["first_seq"], own["seqs"])
         assert within(infosets["first_seq"] + infosets["n_actions"] - 1, own["seqs"])
@@ -328,42 +330,42 @@ def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
         assert within(nodes["first_cell"], own["cells"])
         assert within(nodes["first_cell"] + size - 1, own["cells"])
         assert (infosets["first_cell"] == joint.nodes["first_cell"][infosets["first_node"]]).all()
-        if len(part.episode_layer):
+        if learner.n_episodes:
             assert within(nodes["episode"], own["episodes"])
-        horizon = part.explores.shape[1]
-        assert (joint.explores[own["episodes"], :horizon] == part.explores).all()
-        assert not joint.explores[own["episodes"], horizon:].any()
-        assert (joint.descendants[own["seqs"], :horizon] == part.descendants).all()
+        horizon = learner.plan.explores.shape[1]
+        assert (plan.explores[own["episodes"], :horizon] == learner.plan.explores).all()
+        assert not plan.explores[own["episodes"], horizon:].any()
+        assert (plan.descendants[own["seqs"], :horizon] == learner.plan.descendants).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("game", GAMES)
-def test_kernels_do_not_look_at_other_players(game: Game, method: int) -> None:
+def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
     """With everything of the others made nonsense, a player in joint arrays plays and learns as
     she does alone."""
     learners = learners_of(game, 1, [0.3] * game.n_players, method)
-    parts = [learner.arrays for learner in learners]
     rng = np.random.default_rng(4)
     for i, learner in enumerate(learners):
         if not learner.n_episodes:
             continue
-        joint = join(parts)
-        own = slices_of(parts)[i]
+        joint, plan = joined(learners)
+        own = slices_of(learners)[i]
         others = {
-            name: np.delete(np.arange(slices_of(parts)[-1][name].stop), np.r_[where])
+            name: np.delete(np.arange(slices_of(learners)[-1][name].stop), np.r_[where])
             for name, where in own.items()
         }
         joint.behavior[others["seqs"]] = np.nan
         joint.baseline[others["seqs"]] = np.nan
         joint.regret[others["cells"]] = np.nan
-        joint.descendants[others["seqs"]] = -(10**6)
-        joint.explores[others["episodes"]] ^= True
+        plan.descendants[others["seqs"]] = -(10**6)
+        plan.explores[others["episodes"]] ^= True
         for name in ("rec_reach", "weight", "credit"):
             joint.nodes[name][others["nodes"]] = np.nan
         before = [array.copy() for array in joint]
         plex = learner.tree.plex
-        alone = BalancedKEFR(plex, 1, 0.3, method)
+        alone = BalancedKEFR(plex, 1, minimizer(method, 0.3))
         alone.begin_iteration()
+        path = np.zeros((2, max(1, plan.explores.shape[1])), np.int32)
         for e in range(alone.n_episodes):
             alone.begin_episode(e)
             length, followed = 0, 1.0
@@ -373,26 +375,32 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: int) -> None:
                 x = int(rng.choice(children))
                 y, draw = own["infosets"].start + x, float(rng.random())
                 refresh(
-                    y, 1, joint.infosets, joint.nodes, joint.behavior, joint.regret, joint.scratch,
-                    method, 0.3,
+                    alone.schedule, 0, y, 1, joint.infosets, joint.nodes, joint.behavior,
+                    joint.regret, joint.scratch,
                 )  # fmt: skip
                 a, factor = explore(
-                    y, length, draw, joint.infosets, joint.behavior, joint.descendants,
-                    joint.episode_layer[episode], joint.explores[episode],
+                    y, length, draw, plan.layer[episode], plan.explores[episode],
+                    plan.descendants, joint.infosets, joint.behavior,
                 )  # fmt: skip
                 assert alone.act(x, as_rng([draw])) == a
                 assert 0 <= sample(y, draw, joint.infosets, joint.behavior) < plex.n_actions[x]
-                joint.path[:, length] = y, a
+                path[:, length] = y, a
                 followed *= factor
                 length += 1
                 children = plex.children(int(plex.first_seq[x]) + a)
-            learn(
-                episode, joint.episode_layer[episode], length, 0.7, followed, joint.path,
-                joint.infosets, joint.nodes, joint.behavior, joint.regret, joint.baseline,
-                joint.scratch, method,
-            )  # fmt: skip
+            if length > plan.layer[episode]:
+                observe_episode(
+                    alone.schedule,
+                    episode,
+                    plan.layer[episode],
+                    length,
+                    0.7,
+                    followed,
+                    path,
+                    *joint,
+                )
             alone.end_episode(0.7)
-        arrays = alone.arrays
+        arrays = alone.state
         assert joint.behavior[own["seqs"]].tobytes() == arrays.behavior.tobytes()
         assert joint.regret[own["cells"]].tobytes() == arrays.regret.tobytes()
         assert joint.baseline[own["seqs"]].tobytes() == arrays.baseline.tobytes()
@@ -408,17 +416,18 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: int) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_iteration_touches_only_what_it_sees(method: int) -> None:
+def test_an_iteration_touches_only_what_it_sees(method: str) -> None:
     """The same number of entries in a game of a thousand infosets and in one of a hundred thousand,
     at most what its episodes pass."""
     for infosets in (1000, 100_000):
         game = balanced(infosets, horizon=2, actions=2, ratio=3.2)
         form = sequence_form(game)
-        play = BanditSelfPlay(form, 1, 10**6, np.random.default_rng(0), method=method)
+        play = SampledSelfPlay(form, 1, 10**6, np.random.default_rng(0), method=method)
         per_iteration = play.episodes_per_iteration
         assert per_iteration == 6  # C(3, 2) for each of two players
         for _ in range(20):
             before = [array.copy() for array in play.joint]
+            plan = [array.copy() for array in play._plan]
             play.advance(1)
             after = play.joint
             seen = np.flatnonzero(after.infosets["stamp"] != before[0]["stamp"])
@@ -431,14 +440,14 @@ def test_an_iteration_touches_only_what_it_sees(method: int) -> None:
             assert 0 < len(regret) <= 4 * per_iteration
             baseline = np.flatnonzero(after.baseline != before[4])
             assert len(baseline) <= 2 * per_iteration
-            assert all((a == b).all() for a, b in zip(after[5:8], before[5:8], strict=True))
+            assert all((a == b).all() for a, b in zip(play._plan, plan, strict=True))
 
 
 def test_an_episode_informs_the_rechistories_it_is_for() -> None:
     """Exactly the nodes of its target infoset that the plan assigns to it."""
     game = grown_game(55, 2, 60)
-    learner = learners_of(game, 2, [0.4, 0.4], SWRHEDGE)[0]
-    tree, arrays = learner.tree, learner.arrays
+    learner = learners_of(game, 2, [0.4, 0.4], "swrhedge")[0]
+    tree, arrays = learner.tree, learner.state
     rng = np.random.default_rng(8)
     learned = 0
     for _ in range(40):
@@ -470,7 +479,7 @@ def test_an_episode_informs_the_rechistories_it_is_for() -> None:
 def test_a_fresh_learner_is_uniform() -> None:
     for plex in sequence_form(library_game("kuhn:players=3")).plexes:
         for method in METHODS:
-            learner = BalancedKEFR(plex, 1, 0.5, method)
+            learner = BalancedKEFR(plex, 1, minimizer(method, 0.5))
             for _ in range(2):
                 policy = learner.policy()
                 np.testing.assert_allclose(
@@ -483,17 +492,17 @@ def test_a_fresh_learner_is_uniform() -> None:
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan, 1e101])
 def test_bad_learning_rates(rate: float) -> None:
     with pytest.raises(ArgumentError, match="learning_rate must be positive"):
-        BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, rate)
+        BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, SWRHedge(rate))
 
 
 def test_bad_arguments() -> None:
     plex = sequence_form(kuhn()).plexes[0]
-    with pytest.raises(ArgumentError, match="method must be SWRHEDGE or SAMPLED_RM; got 2"):
-        BalancedKEFR(plex, 1, 0.1, 2)
+    with pytest.raises(ArgumentError, match="method must be one of swrhedge, rm; got 'cfr'"):
+        BalancedKEFR(plex, 1, "cfr")
     with pytest.raises(ArgumentError, match="k must be"):
-        BalancedKEFR(plex, -1, 0.1)
+        BalancedKEFR(plex, -1, "rm")
     with pytest.raises(BudgetError, match="try a smaller k"):
-        BalancedKEFR(plex, 1, 0.1, budget=100)
+        BalancedKEFR(plex, 1, "rm", budget=100)
 
 
 def test_moves_that_cannot_be() -> None:
@@ -501,7 +510,7 @@ def test_moves_that_cannot_be() -> None:
     plex = sequence_form(kuhn()).plexes[0]
     assert plex.horizon == 2
     second = int(plex.layers[1])
-    learner = BalancedKEFR(plex, 1, 0.1)
+    learner = BalancedKEFR(plex, 1, SWRHedge(0.1))
     rng = np.random.default_rng(0)
     for call in (lambda: learner.act(0, rng), lambda: learner.end_episode(0.5)):
         with pytest.raises(ArgumentError, match="no episode is being played"):
@@ -529,10 +538,10 @@ def test_moves_that_cannot_be() -> None:
 
 
 def test_playing_while_others_sample_teaches_nothing() -> None:
-    learner = BalancedKEFR(sequence_form(matching_pennies()).plexes[0], 1, 0.5)
+    learner = BalancedKEFR(sequence_form(matching_pennies()).plexes[0], 1, SWRHedge(0.5))
     learner.begin_iteration()
     learner.begin_episode()
     learner.act(0, np.random.default_rng(0))
     learner.end_episode(1.0)
-    assert not learner.arrays.regret.any()
-    assert not learner.arrays.nodes["credit"].any()
+    assert not learner.state.regret.any()
+    assert not learner.state.nodes["credit"].any()

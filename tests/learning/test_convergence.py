@@ -10,7 +10,7 @@ import pytest
 from accord.game.library import chicken, kuhn, matrix_game, signalling
 from accord.interop.openspiel import load_openspiel
 from accord.learning.self_play import SelfPlay
-from accord.regret.regret_matching import DECAY, RegretMatching
+from accord.regret.methods import METHODS
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from tests.support.runs import MINIMIZERS, run
@@ -59,7 +59,7 @@ def test_every_method_converges(game, name, k):
 def test_the_default_method_is_fast(name, iterations, gap):
     """At K = 1, in payoff units; about twice what was measured, or better."""
     game = load_openspiel(name)
-    assert final_gap(game, 1, RegretMatching(decay=DECAY), iterations, 2) < gap
+    assert final_gap(game, 1, METHODS["prm+"].config, iterations, 2) < gap
 
 
 def test_a_zero_sum_game_is_solved_to_its_value():

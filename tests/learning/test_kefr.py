@@ -65,7 +65,7 @@ def test_a_learner_is_made_from_a_treeplex_and_nothing_else():
     """Uncoupled: there is no way to tell it about the game or the others."""
     parameters = inspect.signature(KEFR).parameters
     assert list(parameters) == [
-        "plex", "k", "minimizer", "iterations", "averaging", "behavior", "budget",
+        "plex", "k", "method", "iterations", "averaging", "behavior", "budget",
     ]  # fmt: skip
     plex = Treeplex.from_parents([2, 3, 1], [-1, 0, 1], [0, 1, 2])
     learner = KEFR(plex, 1)
@@ -350,7 +350,7 @@ def thinned(components, total, sizes):
     while done < total:
         size = min(next(calls, total), total - done, iterates.until_full(done))
         assert size >= 1
-        room, stride = iterates.room, iterates.stride
+        room, stride = iterates.make_room(), iterates.stride
         written = [t for t in range(done + 1, done + size + 1) if t % stride == 0]
         assert len(written) <= len(room)
         room[: len(written), 0] = written
@@ -419,7 +419,7 @@ def test_the_gap_while_running_is_that_of_the_mixture_of_all_iterates(name, mini
         play, kept = run(game, k, minimizer, 30, averaging=power)
         certificate = certify(game, mixture(game, kept, power), k)
         unit = play.form.leaves.payoff_range.max()
-        expected = certificate[k].players
+        expected = certificate[k].player_gaps
         np.testing.assert_allclose(play.gaps(), expected, rtol=0, atol=1e-12 * unit)
         np.testing.assert_allclose(play.values(), certificate.values, rtol=0, atol=1e-12 * unit)
 

@@ -485,7 +485,7 @@ def test_refuses_other_nonsense():
         plan(chicken(), 1.5, 0.1)
     with pytest.raises(ArgumentError, match="learning_rate must be positive"):
         regret_bound(plex, 1, 0.0, 10)
-    with pytest.raises(ArgumentError, match="iterations must be at least 1; got 0"):
+    with pytest.raises(ArgumentError, match="iterations must be a whole number, 1 or more; got 0"):
         regret_bound(plex, 1, 0.1, 0)
     with pytest.raises(ArgumentError, match="infosets must count hers, 6"):
         bandit_regret_bound(plex, 1, 0.1, 10, 0.1, infosets=5)

@@ -58,9 +58,8 @@ def test_exponents_by_seed() -> None:
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_uniform_exploration_is_uniform(k: int) -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4,actions=3")).plexes[0]
-    with claim3_bandit._exploring("uniform"):
-        learner = BalancedKEFR(plex, k, 1.0)
-    own, first_node = learner.arrays, learner.tree.arrays.first_node
+    learner = BalancedKEFR(plex, k, "rm", exploration="uniform")
+    own, first_node = learner.state, learner.tree.arrays.first_node
     for x in range(plex.n_infosets):
         nodes = slice(first_node[x], first_node[x + 1])
         explored = learner.plan.explores[learner.plan.node_episode[nodes], : plex.depth[x] + 1]
@@ -68,17 +67,16 @@ def test_uniform_exploration_is_uniform(k: int) -> None:
         for target in range(plex.depth[x], plex.horizon):
             draws = [(i + 0.5) / 30 for i in range(30)]
             everywhere = np.ones(plex.horizon, np.bool_)
-            arrays = (own.infosets, own.behavior, own.descendants)
-            actions = [explore(x, plex.depth[x], u, *arrays, target, everywhere)[0] for u in draws]
+            arrays = (learner.plan.descendants, own.infosets, own.behavior)
+            actions = [explore(x, plex.depth[x], u, target, everywhere, *arrays)[0] for u in draws]
             assert np.bincount(actions).tolist() == [10, 10, 10]
 
 
 def test_balanced_exploration_is_left_alone() -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4")).plexes[0]
-    with claim3_bandit._exploring("balanced"):
-        learner = BalancedKEFR(plex, 0, 1.0)
+    learner = BalancedKEFR(plex, 0, "rm")
     assert claim3_bandit._largest_sum(learner) == pytest.approx(4)
-    assert (learner.arrays.descendants != 1).any()
+    assert (learner.plan.descendants != 1).any()
 
 
 # Verdicts can be negative

@@ -23,8 +23,9 @@ from accord.game.library import (
 from accord.game.tree import Game
 from accord.learning.kefr import KEFR
 from accord.learning.self_play import SelfPlay
+from accord.regret.methods import METHODS
 from accord.regret.wrhedge import WRHedge
-from accord.runs.solve import METHODS, solve
+from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests.support.runs import MINIMIZERS, run
@@ -307,7 +308,7 @@ def test_a_player_who_never_moves(method):
         b.payoff(f"{card} out", 0, 0, 5)
     game = b.build()
     solution = solve(game, math.inf, method=method, iterations=2000)
-    assert solution.players[0] == solution.players[2] == 0.0
+    assert solution.player_gaps[0] == solution.player_gaps[2] == 0.0
     assert 0.0 <= solution.gap < 0.1
     assert solution.values[1] == pytest.approx(0.5, abs=0.1)
     single = solve(matrix_game([[0.0, 1.0, 0.25]]), 1, method=method, iterations=2000)
@@ -320,7 +321,12 @@ def test_solve_is_sound_on_random_games(method):
         game = random_game(seed=seed, players=1 + seed % 4, depth=5, actions=1 + seed % 4)
         for k in KS:
             solution = solve(game, k, method=method, iterations=37, components=5)
-            for number in (solution.gap, solution.saved_gap, *solution.players, *solution.values):
+            for number in (
+                solution.gap,
+                solution.saved_gap,
+                *solution.player_gaps,
+                *solution.values,
+            ):
                 assert math.isfinite(number)
             assert (solution.policy.behavior >= 0).all()
 

@@ -33,12 +33,12 @@ from accord.interop.load import load_game
 from accord.interop.openspiel import load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment
 from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
-from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
-from accord.learning.sampled_self_play import BanditSelfPlay, EnvironmentSelfPlay
+from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.play.discovery import discover, treeplex_from_parents
 from accord.play.environment import Environment, is_environment, missing_attributes
 from accord.play.rollout import estimated_values
 from accord.play.table import Table
+from accord.regret.swrhedge import SWRHedge
 from accord.runs.learn import learn
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
@@ -137,16 +137,16 @@ def test_playing_gives_up() -> None:
 # --- learning -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [SWRHEDGE, SAMPLED_RM])
+@pytest.mark.parametrize("method", [SWRHedge(scale=2.0), "rm"])
 @pytest.mark.parametrize("game", GAMES)
-def test_an_environment_is_learned_as_its_game(game: Game, method: int) -> None:
+def test_an_environment_is_learned_as_its_game(game: Game, method: Any) -> None:
     """With the same draws, the policies of compiled self-play, to rounding."""
     form = sequence_form(game)
-    options: dict[str, Any] = {"method": method, "learning_rate_scale": 2.0}
+    options: dict[str, Any] = {"method": method}
     blind = EnvironmentSelfPlay(
         Open(game), form.plexes, 1, 5000, np.random.default_rng(4), **options
     )
-    seeing = BanditSelfPlay(form, 1, 5000, np.random.default_rng(4), **options)
+    seeing = SampledSelfPlay(form, 1, 5000, np.random.default_rng(4), **options)
     assert blind.episodes_per_iteration == seeing.episodes_per_iteration
     assert blind.n_sequences == seeing.n_sequences
     kept = np.empty((2, 30, form.n_sequences))

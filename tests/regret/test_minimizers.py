@@ -14,9 +14,8 @@ from accord.errors import ArgumentError
 from accord.game.library import balanced, kuhn, random_game, shapley, signalling
 from accord.learning.kefr import KEFR
 from accord.regret.rates import paper_learning_rate
-from accord.regret.regret_matching import RegretMatching
-from accord.regret.state import PREDICTIVE_RM_PLUS, RM, RM_PLUS, WRHEDGE
-from accord.regret.wrhedge import WRHedge
+from accord.regret.regret_matching import Matching, RegretMatching
+from accord.regret.wrhedge import LearningRate, WRHedge
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
 from tests.support.runs import OneInfoset, behaviors, run
@@ -32,7 +31,11 @@ MATCHING = {
     "rm+": RegretMatching(plus=True, predictive=False),
     "prm+": RegretMatching(plus=True, predictive=True),
 }
-METHODS = {"rm": RM, "rm+": RM_PLUS, "prm+": PREDICTIVE_RM_PLUS}
+METHODS = {
+    "rm": Matching(False, False, 0.0),
+    "rm+": Matching(True, False, 0.0),
+    "prm+": Matching(True, True, 0.0),
+}
 GAMES = {
     "kuhn": kuhn(),
     "kuhn3": kuhn(3),
@@ -212,7 +215,7 @@ def labelled(rounds, shape):
 @given(shapes, seeds, adversaries, st.sampled_from([1e-3, 0.1, 1.0, 5.0]))
 def test_wrhedge_with_arbitrary_time_selections_is_the_literal_one(shape, seed, kind, rate):
     rate = rate / 1e3 if kind == "huge" else rate
-    rounds = play(OneInfoset(*shape, WRHEDGE, rate), shape, seed, kind, 12)
+    rounds = play(OneInfoset(*shape, LearningRate(rate, 0.0)), shape, seed, kind, 12)
     told, swap, external = labelled(rounds, shape)
     twin = reference.WRHedge(shape[0], swap, external, rate)
     for S, p, loss in told:
@@ -229,7 +232,7 @@ def test_wrhedge_with_arbitrary_time_selections_is_the_literal_one(shape, seed, 
 @given(shapes, seeds, adversaries, st.sampled_from([1e-4, 1e-2, 0.3, 1.0, 30.0]))
 def test_wrhedge_keeps_the_promise_of_its_lemma_at_every_round(shape, seed, kind, rate):
     """Lemma regret-with-time-selection, with its constants, for every rechistory."""
-    rounds = play(OneInfoset(*shape, WRHEDGE, rate), shape, seed, kind, 40)
+    rounds = play(OneInfoset(*shape, LearningRate(rate, 0.0)), shape, seed, kind, 40)
     told, swap, external = labelled(rounds, shape)
     for t in (1, 2, 5, 10, 20, 40):
         regrets = reference.wide_range_regrets(told[:t], swap, external)
@@ -273,11 +276,11 @@ def test_regret_matching_with_arbitrary_time_selections_is_the_literal_one(
         twin.observe_loss(loss)
 
 
-@pytest.mark.parametrize("method", [WRHEDGE, *METHODS.values()])
+@pytest.mark.parametrize("method", [LearningRate(0.7, 0.0), *METHODS.values()])
 def test_a_time_selection_may_come_back_from_zero(method):
     """What was lost while S_b was 0 does not count for b, and S_b = 0 hides no other loss."""
     shape = (3, 2, 1)
-    one, other = (OneInfoset(*shape, method, 0.7) for _ in range(2))
+    one, other = (OneInfoset(*shape, method) for _ in range(2))
     on, off = np.array([0.5, 0.4, 1.0]), np.zeros(3)
     for minimizer, missed in ((one, [1.0, 0.0, 0.0]), (other, [0.0, 0.0, 0.9])):
         minimizer.recommend(on)
@@ -299,9 +302,9 @@ def test_the_rate_is_the_one_of_the_paper(game, k):
     for i, plex in enumerate(treeplexes(game)):
         learner = KEFR(plex, k, WRHedge(), iterations=500)
         expected = reference.full_feedback_rate(game, i, k, 500)
-        assert learner.learning_rate == pytest.approx(expected, rel=1e-12)
+        assert learner.schedule.rate == pytest.approx(expected, rel=1e-12)
         tripled = KEFR(plex, k, WRHedge(scale=3.0), iterations=500)
-        assert tripled.learning_rate == pytest.approx(3 * expected, rel=1e-12)
+        assert tripled.schedule.rate == pytest.approx(3 * expected, rel=1e-12)
 
 
 def test_a_multiple_of_the_rate_is_that_rate():

@@ -26,7 +26,7 @@ def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> No
     part = accord.CorrelatedPolicy(
         loaded.game, np.full(count, 1 / count), loaded.policy.behavior[:count]
     )
-    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].players)
+    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].player_gaps)
 
 
 def test_a_solved_run_has_the_recorded_gaps(folders: dict[str, Path]) -> None:

@@ -26,7 +26,7 @@ def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
     certificate = accord.certify(loaded.game, loaded.policy, (0, 1, 2, math.inf))
     assert [row.k for row in found.gaps] == [0, 1, 2, math.inf]
     for shown, gap in zip(found.gaps, certificate.gaps, strict=True):
-        assert shown.player_gaps == gap.players
+        assert shown.player_gaps == gap.player_gaps
         assert shown.relative == pytest.approx(gap.relative)
     assert [player.value for player in found.players] == list(certificate.values)
     assert found.trigger_gap == certificate.trigger.gap
@@ -138,7 +138,7 @@ def test_without_memory_there_is_a_report_of_the_rest(
         None,
         *["too many rechistories"] * 2,
     ]
-    assert found.inspector["k"] == 1
+    assert found.inspector["k"] == "1"
     page = run_page(found, None, None)
     Page(page)
     assert page.count("not computed: too many rechistories") == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from accord._format import pretty
+from accord.equilibrium.inspection import inspect
 from accord.report import tree
-from accord.report.inspector import inspect
 from accord.report.page import tree_svg
 from accord.report.source import read_source
 from tests.support.pages import texts

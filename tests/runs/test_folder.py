@@ -104,7 +104,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight
     assert (folder / "policy.npz").read_bytes() == (whole / "policy.npz").read_bytes()
     result = json.loads((folder / "run.json").read_text())["result"]
     assert result["gap"] == solution.gap
-    assert tuple(result["players"]) == solution.players
+    assert tuple(result["players"]) == solution.player_gaps
 
 
 def test_extending_a_finished_run_is_as_if_it_had_been_asked_for_at_once(tmp_path, straight):
@@ -142,7 +142,7 @@ def test_the_first_interrupt_finishes_the_step_and_saves(tmp_path):
     )
     assert stopped.interrupted
     assert 100 < stopped.iterations < ITERATIONS
-    assert stopped.gap == stopped.record[-1].gap
+    assert stopped.gap == stopped.history[-1].gap
     assert signal.getsignal(signal.SIGINT) is before
     every_file_is_whole(tmp_path / "run")
     assert not resume_solve(game, tmp_path / "run").interrupted
@@ -151,7 +151,7 @@ def test_the_first_interrupt_finishes_the_step_and_saves(tmp_path):
 def test_the_files_say_what_the_solution_says(straight):
     folder, solution = straight
     lines = [json.loads(line) for line in (folder / "progress.jsonl").read_text().splitlines()]
-    assert [line["gap"] for line in lines] == [point.gap for point in solution.record]
+    assert [line["gap"] for line in lines] == [point.gap for point in solution.history]
     game = library_game(GAME)
     policy = load_policy(folder / "policy.npz", game)
     certificate = json.loads((folder / "certificate.json").read_text())
@@ -180,7 +180,7 @@ def test_a_folder_that_holds_anything_is_not_written_to(tmp_path, straight):
 
 def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
     whole, _ = straight
-    with pytest.raises(MismatchError, match="holds a run on 'kuhn:players=3'"):
+    with pytest.raises(MismatchError, match="holds a run of 'kuhn:players=3'"):
         resume_solve(library_game("kuhn:players=2"), whole)
     with pytest.raises(MismatchError, match="not of 'learn'"):
         resume_learn(library_game(GAME), whole)
@@ -208,7 +208,7 @@ def test_a_broken_checkpoint_is_named(tmp_path, straight):
     game = library_game(GAME)
     solve(game, 1, iterations=50, folder=tmp_path / "run")
     (tmp_path / "run" / "checkpoint.npz").write_bytes(b"not a checkpoint")
-    with pytest.raises(ParseError, match=r"checkpoint\.npz: is no checkpoint"):
+    with pytest.raises(ParseError, match=r"checkpoint\.npz: not a readable checkpoint"):
         resume_solve(game, tmp_path / "run", iterations=100)
 
 
@@ -220,7 +220,7 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, lost):
     with np.load(file) as content:
         rest = {name: content[name] for name in content.files if name != lost}
     np.savez(file, **rest)
-    with pytest.raises(ParseError, match="is of another version of Accord"):
+    with pytest.raises(ParseError, match="was written by another version of Accord"):
         resume_solve(game, tmp_path / "run", iterations=100)
 
 
@@ -274,6 +274,6 @@ def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
     longer = resume_learn(game, tmp_path / "part", episodes=90_000)
     assert longer.episodes == 90_000
     lines = (tmp_path / "part" / "progress.jsonl").read_text().splitlines()
-    assert json.loads(lines[-1])["gap"] == longer.gap == longer.record[-1].gap
+    assert json.loads(lines[-1])["gap"] == longer.gap == longer.history[-1].gap
     with pytest.raises(MismatchError, match="not of 'solve'"):
         resume_solve(game, tmp_path / "part")

@@ -18,8 +18,8 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, library_game, matching_pennies
 from accord.game.tree import Game
-from accord.learning.balanced_kefr import SWRHEDGE
-from accord.learning.sampled_self_play import BanditSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.regret.swrhedge import SWRHedge
 from accord.runs.learn import learn, resume_learn
 from accord.runs.loop import Checkpoint
 from accord.runs.result import Learned
@@ -46,18 +46,19 @@ def test_the_result() -> None:
     assert learned.policy.n_components == 40
     assert (learned.game, learned.k, learned.method) == (game, 1, "swrhedge")
     certificate = certify(game, learned.policy, 1)
-    assert learned.gap == max(learned.players)
-    assert learned.players == pytest.approx(certificate[1].players, abs=1e-12)
+    assert learned.gap == max(learned.player_gaps)
+    assert learned.player_gaps == pytest.approx(certificate[1].player_gaps, abs=1e-12)
     assert learned.values == pytest.approx(certificate.values, abs=1e-12)
     assert learned.seconds > 0
     assert learned.to_json() == {
         "game": "kuhn",
         "k": 1,
+        "method": "swrhedge",
         "episodes": 10_000,
         "iterations": 2500,
         "episodes_per_iteration": 4,
         "gap": learned.gap,
-        "players": list(learned.players),
+        "players": list(learned.player_gaps),
         "components": 40,
         "values": list(learned.values),
         "seconds": learned.seconds,
@@ -88,9 +89,9 @@ def test_blocks_do_not_matter(method: str, monkeypatch: pytest.MonkeyPatch) -> N
     played = [point.episodes for point in seen]
     assert played == sorted(played)
     assert played[-1] == 3000
-    assert [point for point in seen if point.players] == list(split.record)
-    assert [replace(p, seconds=0.0) for p in whole.record] == [
-        replace(p, seconds=0.0) for p in split.record
+    assert [point for point in seen if point.player_gaps] == list(split.history)
+    assert [replace(p, seconds=0.0) for p in whole.history] == [
+        replace(p, seconds=0.0) for p in split.history
     ]
 
 
@@ -100,16 +101,19 @@ def test_the_record_has_the_gaps_of_what_was_kept_so_far(game: Game, k: float) -
     stride = 30
     each = learn(game, k, episodes=1000).episodes_per_iteration
     learned = learn(game, k, episodes=40 * stride * each, seed=4, components=40)
-    for point in learned.record:
+    for point in learned.history:
         count = point.iteration // stride
         part = CorrelatedPolicy(game, np.full(count, 1 / count), learned.policy.behavior[:count])
         certificate = certify(game, part, k)
-        assert point.players == pytest.approx(certificate[k].players, abs=1e-12)
-        assert point.gap == max(point.players)
+        assert point.player_gaps == pytest.approx(certificate[k].player_gaps, abs=1e-12)
+        assert point.gap == max(point.player_gaps)
         assert point.values == pytest.approx(certificate.values, abs=1e-12)
-    assert learned.record[0].iteration >= stride
-    assert len(learned.record) > 10
-    assert (learned.record[-1].gap, learned.record[-1].episodes) == (learned.gap, learned.episodes)
+    assert learned.history[0].iteration >= stride
+    assert len(learned.history) > 10
+    assert (learned.history[-1].gap, learned.history[-1].episodes) == (
+        learned.gap,
+        learned.episodes,
+    )
 
 
 def test_an_extended_run_measures_what_it_saves(tmp_path: Path) -> None:
@@ -145,9 +149,7 @@ def test_the_iterates_are_self_plays() -> None:
     game = kuhn()
     learned = learn(game, 1, episodes=400, seed=9, components=10, learning_rate_scale=5.0)
     form = sequence_form(game)
-    play = BanditSelfPlay(
-        form, 1, 400, np.random.default_rng(9), method=SWRHEDGE, learning_rate_scale=5.0
-    )
+    play = SampledSelfPlay(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
     kept = np.empty((100, form.n_sequences))
     play.advance(100, kept)
     np.testing.assert_array_equal(learned.policy.behavior, kept[9::10])
@@ -204,9 +206,9 @@ def test_the_multiplier_on_the_learning_rate() -> None:
     form, play = sequence_form(game), {}
     for scale in (1.0, 4.0, 1e100):
         rng = np.random.default_rng(0)
-        play[scale] = BanditSelfPlay(form, 1, 40_000, rng, learning_rate_scale=scale)
-    np.testing.assert_allclose(play[4.0].learning_rates, 4 * play[1.0].learning_rates, rtol=1e-15)
-    assert (play[1e100].learning_rates <= 1e100).all()
+        play[scale] = SampledSelfPlay(form, 1, 40_000, rng, method=SWRHedge(scale=scale))
+    np.testing.assert_allclose(play[4.0].schedule.rates, 4 * play[1.0].schedule.rates, rtol=1e-15)
+    assert (play[1e100].schedule.rates <= 1e100).all()
 
 
 def test_long_corridors_are_explored() -> None:
@@ -278,7 +280,7 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"seed": None}, "seed must be a whole number"),
         ({"components": 0}, "components must be a whole number, 1 or more; got 0"),
         ({"components": 2.0}, "components must be a whole number"),
-        ({"failure_prob": 0.0}, "failure_prob must be between 0 and 1; got 0.0"),
+        ({"failure_prob": 0.0}, "failure_prob must be between 0 and 1, both excluded; got 0.0"),
         ({"failure_prob": 1.0}, "failure_prob must be"),
         ({"failure_prob": math.nan}, "failure_prob must be"),
         ({"method": "wrhedge"}, "method must be one of swrhedge, rm; got 'wrhedge'"),
@@ -287,7 +289,10 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"learning_rate_scale": -1.0}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": math.inf}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": math.nan}, "learning_rate_scale must be positive"),
-        ({"learning_rate_scale": 2.0, "method": "rm"}, "only swrhedge has a learning rate"),
+        (
+            {"learning_rate_scale": 2.0, "method": "rm"},
+            "for a named method with a learning rate",
+        ),
     ],
 )
 def test_bad_values(arguments: dict[str, Any], message: str) -> None:

@@ -18,14 +18,16 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import balanced, chicken, kuhn, shapley, signalling
 from accord.learning.self_play import SelfPlay
-from accord.regret.regret_matching import DECAY, RegretMatching
+from accord.regret.discounted import DiscountedRegretMatching
+from accord.regret.methods import METHODS
+from accord.regret.regret_matching import RegretMatching
 from accord.regret.wrhedge import WRHedge
 from accord.runs.loop import next_checkpoint
-from accord.runs.solve import METHODS, solve
+from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from tests.support.runs import run
 
-AVERAGING = {"wrhedge": 0, "rm": 0, "rm+": 1, "prm+": 2}
+AVERAGING = {"wrhedge": 0, "rm": 0, "rm+": 1, "prm+": 2, "dcfr": 2}
 
 
 def test_it_is_public():
@@ -41,16 +43,18 @@ def test_it_is_public():
 def test_the_solution_is_that_of_self_play(method, k):
     game = kuhn()
     solution = solve(game, k, method=method, iterations=137)
-    minimizer = (
-        WRHedge()
-        if method == "wrhedge"
-        else RegretMatching(method != "rm", method == "prm+", DECAY if method == "prm+" else 0.0)
-    )
+    minimizer = {
+        "wrhedge": WRHedge(),
+        "dcfr": DiscountedRegretMatching(alpha=1.5, beta=0.0),
+        "rm": RegretMatching(plus=False, predictive=False),
+        "rm+": RegretMatching(plus=True, predictive=False),
+        "prm+": RegretMatching(plus=True, predictive=True, decay=0.2),
+    }[method]
     play, kept = run(game, k, minimizer, 137, averaging=AVERAGING[method])
     assert solution.game is game
     assert (solution.k, solution.method, solution.iterations) == (k, method, 137)
-    assert solution.players == tuple(play.gaps())
-    assert solution.gap == max(solution.players)
+    assert solution.player_gaps == tuple(play.gaps())
+    assert solution.gap == max(solution.player_gaps)
     assert solution.values == tuple(play.values())
     assert solution.target_reached is None
     assert solution.seconds > 0
@@ -100,11 +104,15 @@ def test_same_inputs_same_bits(method):
     one, other = (solve(kuhn(3), 1, **options) for _ in range(2))
     threaded = solve(kuhn(3), 1, **options, threads=3)
     for again in (other, threaded):
-        assert (one.gap, one.players, one.values) == (again.gap, again.players, again.values)
+        assert (one.gap, one.player_gaps, one.values) == (
+            again.gap,
+            again.player_gaps,
+            again.values,
+        )
         assert one.saved_gap == again.saved_gap
         np.testing.assert_array_equal(one.policy.behavior, again.policy.behavior)
         np.testing.assert_array_equal(one.policy.weights, again.policy.weights)
-        assert [c.gap for c in one.record] == [c.gap for c in again.record]
+        assert [c.gap for c in one.history] == [c.gap for c in again.history]
 
 
 def test_the_size_of_blocks_changes_no_bit(monkeypatch):
@@ -114,7 +122,7 @@ def test_the_size_of_blocks_changes_no_bit(monkeypatch):
     monkeypatch.setattr("accord.runs.loop.time.perf_counter", lambda: next(clock) * 7.0)
     other = solve(kuhn(), iterations=500, components=20)
     assert other.seconds > 1000
-    assert one.players == other.players
+    assert one.player_gaps == other.player_gaps
     np.testing.assert_array_equal(one.policy.behavior, other.policy.behavior)
 
 
@@ -140,7 +148,7 @@ def test_the_summary_is_json(k):
     assert told["game"] == "kuhn"
     assert told["k"] == ("inf" if k == math.inf else k)
     assert told["components"] == 4
-    assert told["players"] == list(solution.players) and len(told["values"]) == 2
+    assert told["players"] == list(solution.player_gaps) and len(told["values"]) == 2
 
 
 # --- the record -----------------------------------------------------------------------------------
@@ -149,23 +157,23 @@ def test_the_summary_is_json(k):
 def test_the_record_is_the_gap_at_checkpoints_a_tenth_apart():
     game, seen = kuhn(), []
     solution = solve(game, 1, iterations=400, progress=seen.append)
-    assert tuple(seen) == solution.record
-    at = [checkpoint.iteration for checkpoint in solution.record]
+    assert tuple(seen) == solution.history
+    at = [checkpoint.iteration for checkpoint in solution.history]
     assert at[:12] == list(range(1, 13)) and at[-1] == 400
     for early, late in pairwise(at[:-1]):
         assert late == next_checkpoint(early) == early + max(1, early // 10)
     assert at[-1] <= next_checkpoint(at[-2])
-    play = SelfPlay(sequence_form(game), 1, RegretMatching(decay=DECAY), averaging=2)
-    for checkpoint in solution.record:
+    play = SelfPlay(sequence_form(game), 1, RegretMatching(decay=0.2), averaging=2)
+    for checkpoint in solution.history:
         play.advance(checkpoint.iteration - play.iteration)
-        assert checkpoint.players == tuple(play.gaps())
+        assert checkpoint.player_gaps == tuple(play.gaps())
         assert checkpoint.values == tuple(play.values())
-        assert checkpoint.gap == max(checkpoint.players)
-    times = [checkpoint.seconds for checkpoint in solution.record]
+        assert checkpoint.gap == max(checkpoint.player_gaps)
+    times = [checkpoint.seconds for checkpoint in solution.history]
     assert times == sorted(times) and times[-1] <= solution.seconds
-    assert (solution.gap, solution.players) == (
-        solution.record[-1].gap,
-        solution.record[-1].players,
+    assert (solution.gap, solution.player_gaps) == (
+        solution.history[-1].gap,
+        solution.history[-1].player_gaps,
     )
 
 
@@ -180,7 +188,7 @@ def test_it_stops_at_the_first_checkpoint_that_reaches_the_target():
     solution = solve(kuhn(), 1, target_gap=0.01)
     assert solution.target_reached is True
     assert solution.gap <= 0.01
-    assert all(checkpoint.gap > 0.01 for checkpoint in solution.record[:-1])
+    assert all(checkpoint.gap > 0.01 for checkpoint in solution.history[:-1])
     missed = solve(kuhn(), 1, target_gap=1e-9, iterations=solution.iterations)
     assert missed.target_reached is False
     assert missed.iterations == solution.iterations
@@ -196,7 +204,7 @@ def test_it_stops_when_the_time_is_over():
     assert time.perf_counter() - start >= 0.5
     assert solution.iterations > 100
     assert solution.target_reached is None
-    assert solution.record[-1].iteration == solution.iterations
+    assert solution.history[-1].iteration == solution.iterations
     assert solve(kuhn(), seconds=0).iterations == 1
     both = solve(kuhn(), 1, seconds=0, target_gap=1e-9)
     assert both.target_reached is False
@@ -208,7 +216,7 @@ def test_time_is_noticed_between_checkpoints(monkeypatch):
     monkeypatch.setattr("accord.runs.loop.time.perf_counter", lambda: float(next(clock)))
     solution = solve(kuhn(), 1, seconds=400.0)
     assert 100 < solution.iterations < 250  # one at a time, and two readings for each
-    last, before = solution.record[-1].iteration, solution.record[-2].iteration
+    last, before = solution.history[-1].iteration, solution.history[-2].iteration
     assert last < next_checkpoint(before)
 
 
@@ -219,23 +227,23 @@ def test_methods_can_be_configured():
     plain = solve(kuhn(), 1, method="wrhedge", iterations=50, learning_rate=0.4)
     given = solve(kuhn(), 1, method=WRHedge(0.4), iterations=50)
     assert given.method == plain.method == "wrhedge"
-    assert given.players == plain.players
+    assert given.player_gaps == plain.player_gaps
     for method, minimizer in (
         ("rm", RegretMatching(plus=False, predictive=False)),
         ("rm", RegretMatching(plus=False, predictive=True)),  # predictive only with plus
         ("rm+", RegretMatching(plus=True, predictive=False)),
-        ("prm+", RegretMatching(decay=DECAY)),
+        ("prm+", RegretMatching(decay=0.2)),
     ):
         configured = solve(kuhn(), 1, method=minimizer, iterations=50)
         assert configured.method == method
-        assert configured.players == solve(kuhn(), 1, method=method, iterations=50).players
+        assert configured.player_gaps == solve(kuhn(), 1, method=method, iterations=50).player_gaps
 
 
 def test_wrhedge_follows_the_iteration_when_their_number_is_not_given():
     unknown = solve(kuhn(), 1, method="wrhedge", seconds=1e9, target_gap=0.3)
     anytime = solve(kuhn(), 1, method=WRHedge(anytime=True), iterations=unknown.iterations)
     known = solve(kuhn(), 1, method="wrhedge", iterations=unknown.iterations)
-    assert unknown.players == anytime.players != known.players
+    assert unknown.player_gaps == anytime.player_gaps != known.player_gaps
 
 
 @pytest.mark.parametrize(
@@ -274,8 +282,8 @@ def test_averaging(method, averaging):
         ({"method": "foo"}, "method must be one of wrhedge, rm, rm+, prm+; got 'foo'"),
         ({"method": None}, "method must be one of wrhedge, rm, rm+, prm+; got None"),
         ({"averaging": "foo"}, "averaging must be one of uniform, linear, quadratic; got 'foo'"),
-        ({"learning_rate": 0.1}, "only wrhedge has a learning rate; prm+ has none"),
-        ({"learning_rate": 0.1, "method": "rm"}, "only wrhedge has a learning rate; rm has none"),
+        ({"learning_rate": 0.1}, "prm\\+ has no learning rate"),
+        ({"learning_rate": 0.1, "method": "rm"}, "rm has no learning rate"),
         (
             {"learning_rate": 0.1, "method": RegretMatching(predictive=False)},
             "only wrhedge has a learning rate; rm+ has none",
@@ -328,5 +336,5 @@ def test_a_large_game_is_solved_on_threads_with_the_same_bits():
     game = balanced(infosets=20_000, ratio=4.0)
     one = solve(game, 1, iterations=3)
     other = solve(game, 1, iterations=3, threads=1)
-    assert one.players == other.players
+    assert one.player_gaps == other.player_gaps
     np.testing.assert_array_equal(one.policy.behavior, other.policy.behavior)

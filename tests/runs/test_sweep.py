@@ -303,7 +303,7 @@ def test_learning_with_seeds(tmp_path: Path) -> None:
         (("--iterations", 5, "--episodes", 5), "give either"),
         (("--iterations", 5, "--seeds", 2), "--seeds needs --episodes"),
         (("--iterations", 0), "--iterations must be at least 1; got 0"),
-        (("--iterations", 5, "--method", "swrhedge"), "one of wrhedge, rm, rm+, prm+; got"),
+        (("--iterations", 5, "--method", "swrhedge"), "one of prm+, rm+, rm, dcfr, wrhedge; got"),
         (("--episodes", 500, "--method", "prm+"), "one of swrhedge, rm; got 'prm+'"),
         (("kuhn()", "--iterations", 5), "'kuhn' and 'kuhn()' would both be kept in"),
         (("nosuchgame", "--iterations", 5), "1 of 2 tasks failed, the others are done: nosuchgame"),

@@ -12,8 +12,14 @@ from accord.deviations.rechistory import ROOT
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.estimators import sampling_sets
+from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from tests import reference
+
+
+def minimizer(method: str, rate: float) -> str | SWRHedge:
+    """The method called ``method``, with this learning rate if it has one."""
+    return SWRHedge(rate) if method == "swrhedge" else method
 
 
 class Scripted:

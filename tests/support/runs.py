@@ -9,8 +9,9 @@ import numpy as np
 from accord._arrays import Floats
 from accord.deviations.rechistory import RechistoryArrays
 from accord.game.tree import Game
-from accord.learning.kefr import recommend
+from accord.learning.kefr import take_turn
 from accord.learning.self_play import SelfPlay
+from accord.regret.methods import DEFAULT
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.state import MinimizerArrays
 from accord.regret.wrhedge import WRHedge
@@ -28,11 +29,11 @@ MINIMIZERS = {
 
 
 def run(
-    game: Game, k: float, minimizer: Any = None, iterations: int = 10, **options: Any
+    game: Game, k: float, method: Any = DEFAULT, iterations: int = 10, **options: Any
 ) -> tuple[SelfPlay, Floats]:
     """Self-play and ``[iterations, n_sequences]`` all its iterates."""
     form = sequence_form(game)
-    play = SelfPlay(form, k, minimizer, iterations=iterations, **options)
+    play = SelfPlay(form, k, method, iterations=iterations, **options)
     kept = np.empty((iterations, form.n_sequences))
     assert play.advance(iterations, kept) == iterations
     return play, kept
@@ -50,11 +51,9 @@ class OneInfoset:
     infoset, so kernels only read them: what stands there is S_b.
     """
 
-    def __init__(
-        self, n_actions: int, n_swap: int, n_external: int, method: int, rate: float = 1.0
-    ) -> None:
+    def __init__(self, n_actions: int, n_swap: int, n_external: int, schedule: Any) -> None:
         size, n = n_swap + n_external, n_actions
-        self.method, self.rate, self.n_nodes, self.first = method, rate, size, 1 + size
+        self.schedule, self.n_nodes, self.first, self.t = schedule, size, 1 + size, 0
         self.plex = TreeplexArrays(
             first_seq=np.array([1 + size, 1 + size + n], np.int32),
             parent_seq=np.zeros(1, np.int32),
@@ -89,7 +88,8 @@ class OneInfoset:
     def recommend(self, S: Floats) -> Floats:
         """The next policy when rechistory b has the time selection ``S[b]``, SWAP ones first."""
         self.state.behavior[1 : self.first] = S
-        recommend(self.plex, self.tree, self.state, self.method, 0.0, self.rate)
+        self.t += 1
+        take_turn(self.schedule, self.plex, self.tree, self.state, 0.0, self.t)
         return self.state.behavior[self.first :].copy()
 
     def observe(self, loss: Floats) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,6 +50,23 @@ def parse_number(text: str) -> float:
     if not math.isfinite(value):
         raise typer.BadParameter(f"must be a number; got {text!r}")
     return value
+
+
+def choice(names: Iterable[str], description: str) -> Any:
+    """An option whose value is one of ``names``."""
+    known = list(names)
+
+    def parse(text: str) -> str:
+        if text in known:
+            return text
+        raise typer.BadParameter(f"must be one of {', '.join(known)}; got {text!r}")
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return typer.Option(
+        parser=parse, metavar=f"[{'|'.join(known)}]", help=description, autocompletion=complete
+    )
 
 
 def complete_game(incomplete: str) -> list[str]:

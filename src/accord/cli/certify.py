@@ -1,4 +1,4 @@
-"""``accord certify``: how far a policy is from equilibrium."""
+"""``accord certify``: the exact gaps of a policy."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from accord.game.tree import Game
 
 SHOWN = (0, 1, math.inf)
-"""The numbers of deviations certified by default."""
+"""The K certified by default."""
 
 NOISE = 1e-12
-"""Of the payoff range: gaps below are printed as 0. JSON has them as they are."""
+"""Gaps below this part of the payoff range are printed as 0. JSON has them unchanged."""
 
 
 def certify(
@@ -39,12 +39,12 @@ def certify(
             "-k",
             parser=parse_k,
             metavar="K",
-            help="Deviations; may be repeated; by default 0, 1, inf.",
+            help="Number of deviations; may be repeated. Default: 0, 1, inf.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the exact gaps of a correlated policy, and the deviations that attain them.
+    """Print the exact gaps of a correlated policy and the deviations that attain them.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def _print(game: Game, certificate: Certificate) -> None:
                 number(gap.gap),
                 number(gap.relative),
                 number(gap.sum),
-                *map(number, gap.players),
+                *map(number, gap.player_gaps),
             )
             for gap in gaps
         ],
@@ -100,16 +100,16 @@ def _print(game: Game, certificate: Certificate) -> None:
 
 
 def _denoised(value: float, span: float) -> float:
-    """``value``, or 0 where it is no more than rounding of payoffs in a range of ``span``."""
+    """``value``, or 0 if it is only rounding of payoffs in a range of ``span``."""
     return 0.0 if abs(value) < NOISE * span else value
 
 
 def _without_noise(gap: Gap, spans: list[float]) -> Gap:
-    """``gap`` as a table shows it. Who gains no more than rounding has nothing to deviate for."""
-    players = tuple(map(_denoised, gap.players, spans))
+    """``gap`` as a table shows it. Witnesses that gain only rounding do not deviate."""
+    gains = tuple(map(_denoised, gap.player_gaps, spans))
     witnesses = (
         witness if gain else replace(witness, gain=gain, first_deviations=())
-        for witness, gain in zip(gap.witnesses, players, strict=True)
+        for witness, gain in zip(gap.witnesses, gains, strict=True)
     )
     relative = _denoised(gap.relative, 1.0)
-    return replace(gap, players=players, relative=relative, witnesses=tuple(witnesses))
+    return replace(gap, player_gaps=gains, relative=relative, witnesses=tuple(witnesses))

@@ -55,6 +55,7 @@ def info(
 
 def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, Any]:
     from accord.deviations.counting import count_rechistories
+    from accord.regret.state import FOOTPRINT
     from accord.treeplex.form import sequence_form
 
     form = sequence_form(game)
@@ -76,7 +77,7 @@ def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, 
                         "swap": _whole(found.swap),
                         "external": _whole(found.external),
                         "cells": _whole(found.cells),
-                        "bytes": _whole(found.learner_bytes),
+                        "bytes": _whole(found.bytes(FOOTPRINT)),
                     }
                     for k, found in counts
                 ],

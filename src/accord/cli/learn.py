@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from accord.cli.arguments import (
     OptionalGameName,
     Out,
     Resume,
+    choice,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -23,13 +23,7 @@ from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
 from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
-
-
-class BanditMethod(StrEnum):
-    """Minimizers fed with sampled losses, as the command line calls them."""
-
-    SWRHEDGE = "swrhedge"
-    RM = "rm"
+from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, described
 
 
 def learn(
@@ -46,12 +40,8 @@ def learn(
     ] = None,
     k: K = 1,
     method: Annotated[
-        BanditMethod,
-        typer.Option(
-            help="swrhedge is the paper's; rm, regret matching around baselines, has no guarantee "
-            "and is usually much better."
-        ),
-    ] = BanditMethod.SWRHEDGE,
+        str, choice(SAMPLED_METHODS, f"Regret minimizer: {described(SAMPLED_METHODS)}.")
+    ] = SAMPLED_DEFAULT,
     learning_rate_scale: Annotated[
         float,
         typer.Option(
@@ -60,6 +50,13 @@ def learn(
             help="Multiplier on the paper's learning rate; only for swrhedge.",
         ),
     ] = 1.0,
+    exploration: Annotated[
+        str,
+        choice(
+            ("balanced", "uniform"),
+            "How episodes explore: balanced, as in the paper, or uniform.",
+        ),
+    ] = "balanced",
     seed: Annotated[
         int, typer.Option(parser=parse_whole, metavar="S", help="Same seed, same result.")
     ] = 0,
@@ -80,9 +77,9 @@ def learn(
         accord learn --resume runs/learned --episodes 200000
     """
     if game is None and resume is None:
-        raise ArgumentError("give a GAME to learn, or --resume DIR to go on with a run")
+        raise ArgumentError("give a GAME to learn, or --resume DIR to continue a run")
     if resume is not None:
-        options = ("k", "method", "learning_rate_scale", "seed", "components", "out")
+        options = ("k", "method", "learning_rate_scale", "exploration", "seed", "components", "out")
         refuse_with_resume(context, *options)
     elif episodes is None:
         raise ArgumentError("give --episodes: how many to play")
@@ -91,13 +88,15 @@ def learn(
     from accord.runs.folder import RunFolder
     from accord.runs.learn import learn as learn_game
     from accord.runs.learn import resume_learn
+    from accord.runs.request import LearnRequest
 
     with announced_compilation():
         if resume is not None:
-            asked = RunFolder.open(resume, "learn").asked
-            with shown_progress(episodes or asked["episodes"], None) as show:
+            request = RunFolder.open(resume, LearnRequest.command).request
+            assert isinstance(request, LearnRequest)
+            with shown_progress(episodes or request.episodes, None) as show:
                 learned = resume_learn(
-                    load_game(game or asked["game"]), resume, episodes=episodes, progress=show
+                    load_game(game or request.game), resume, episodes=episodes, progress=show
                 )
         elif game is not None and episodes is not None:
             loaded = load_game(game)
@@ -108,8 +107,9 @@ def learn(
                     episodes=episodes,
                     seed=seed,
                     components=components,
-                    method=method.value,
+                    method=method,
                     learning_rate_scale=learning_rate_scale,
+                    exploration=exploration,
                     folder=out,
                     progress=show,
                 )

@@ -22,9 +22,9 @@ def print_outcome(
     from accord.treeplex.form import sequence_form
 
     scale = sequence_form(outcome.game).leaves.loss_scale
-    relative = [gap * float(unit) for gap, unit in zip(outcome.players, scale, strict=True)]
+    relative = [gap * float(unit) for gap, unit in zip(outcome.player_gaps, scale, strict=True)]
     print_text(f"{title} in {outcome.seconds:.3g} s\n")
-    columns = (outcome.game.player_labels, outcome.players, relative, outcome.values)
+    columns = (outcome.game.player_labels, outcome.player_gaps, relative, outcome.values)
     print_table(
         ("player", "gap", "relative", "value"),
         [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)],

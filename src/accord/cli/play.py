@@ -1,4 +1,4 @@
-"""``accord play``: the mediator in your hands."""
+"""``accord play``: play a game with a mediator, or simulate obedient plays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def play(
     policy: PolicyName,
     as_player: Annotated[
         str | None,
-        typer.Option("--as", metavar="PLAYER", help="Who you are: a player's label or number."),
+        typer.Option("--as", metavar="PLAYER", help="The player you are: a label or a number."),
     ] = None,
     k: Annotated[
         float,
@@ -45,18 +45,18 @@ def play(
             "-k",
             parser=parse_k,
             metavar="K",
-            help="How often you may disobey before the mediator falls silent: 0, 1, ..., inf.",
+            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
         ),
     ] = 1,
     obey: Annotated[
-        bool, typer.Option("--obey", help="Simulate: everybody follows, nobody is asked.")
+        bool, typer.Option("--obey", help="Simulate plays in which everybody follows.")
     ] = False,
     plays: Annotated[
         int | None,
         typer.Option(
             parser=parse_whole,
             metavar="N",
-            help=f"With --obey: how many plays; by default {DEFAULT_PLAYS:,}.",
+            help=f"With --obey: the number of plays. Default: {DEFAULT_PLAYS:,}.",
         ),
     ] = None,
     seed: Annotated[
@@ -64,14 +64,14 @@ def play(
         typer.Option(
             parser=parse_whole,
             metavar="S",
-            help="Same seed, same draws; by default other ones every time.",
+            help="Seed of all draws; random by default.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play against others who follow the mediator, advised by it; or let everybody follow it.
+    """Play as one player while the others follow the mediator, or let everybody follow it.
 
-    You see your own infosets and, until your K-th deviation, what the mediator recommends. At
+    You see your own infosets and, until your K-th deviation, the mediator's recommendations. At
     K = 0 it recommends nothing: you let it move for you, or play on your own.
 
     \b
@@ -81,11 +81,11 @@ def play(
     """
     if obey == (as_player is not None):
         raise typer.BadParameter(
-            "say who you are with --as, or let everybody follow with --obey"
-            + (", not both" if obey else "")
+            "give either --as PLAYER, to play yourself, or --obey, to let everybody follow"
+            + ("; not both" if obey else "")
         )
     if not obey and (plays is not None or as_json):
-        raise typer.BadParameter("--plays and --json go with --obey")
+        raise typer.BadParameter("--plays and --json need --obey")
 
     from accord.interop.load import load_game
 
@@ -135,7 +135,7 @@ def _rows(game: Game, rollout: Rollout, exact: Any) -> list[dict[str, Any]]:
 
 
 def _find_player(game: Game, text: str) -> int:
-    """A player by label, or by number from 1 where the labels are no numbers themselves."""
+    """A player by label or, unless labels are numbers themselves, by number from 1."""
     labels = game.player_labels
     if text in labels:
         return labels.index(text)
@@ -145,7 +145,7 @@ def _find_player(game: Game, text: str) -> int:
 
 
 def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int | None) -> None:
-    """One play in the terminal."""
+    """Run one play in the terminal."""
     import numpy as np
 
     from accord.game.labels import player_name
@@ -161,7 +161,7 @@ def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int 
     try:
         end, moves = _play_on(mediator, me, chance)
     except EOFError:
-        say("the play was left before its end")
+        say("the input ended before the play did")
         return
     earned = float(total_rewards(game, np.array([end]))[0, me])
     print_text(f"\nThe play is over: you earned {number(earned)}.")
@@ -180,7 +180,7 @@ def _rule(k: float) -> str:
 
 
 def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]:
-    """From the root to a terminal: that node, and my moves."""
+    """Play from the root to a terminal; returns that node and my moves."""
     import numpy as np
 
     from accord._arrays import CHANCE, TERMINAL
@@ -232,7 +232,7 @@ def _my_move(game: Game, session: Play, me: int, x: int) -> Move:
 
 
 def _ask(actions: Sequence[str], told: int | None) -> int:
-    """The action that is chosen, by its label or, where labels are no numbers, its number."""
+    """Ask for an action, by label or, unless labels are numbers themselves, by number."""
     numbered = not any(map(_is_whole, actions))
     shown = [f"{n} {label}" if numbered else label for n, label in enumerate(actions, 1)]
     hint = "" if told is None else "; Enter follows"
@@ -250,7 +250,7 @@ def _ask(actions: Sequence[str], told: int | None) -> int:
 
 
 def _delegates() -> bool:
-    """Whether the mediator is to move for the player, at K = 0."""
+    """Whether the mediator should move for the player, at K = 0."""
     while True:
         answer = _read("let the mediator move for you (y or n): ").lower()
         if answer in ("y", "yes", "n", "no"):
@@ -259,19 +259,19 @@ def _delegates() -> bool:
 
 
 def _read(prompt: str) -> str:
-    print(prompt, end="", flush=True)  # input would write it to standard error
+    print(prompt, end="", flush=True)  # input() would write it to standard error
     try:
         answer = input().strip()
     except (EOFError, KeyboardInterrupt):
-        print_text()  # what comes next stands on a line of its own
+        print_text()  # the next output starts on a new line
         raise
     if not sys.stdin.isatty():
-        print_text(answer)  # nobody has typed it, so nobody has seen it
+        print_text(answer)  # show what was piped in
     return answer
 
 
 def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]) -> list[str]:
-    """What following earns, and what deviating earns at best, in words."""
+    """What following and the best deviation earn on average, in words."""
     from accord.errors import BudgetError
     from accord.mediator.hindsight import Hindsight
 
@@ -280,7 +280,7 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
     try:
         hindsight = Hindsight(policy, me, k)
     except BudgetError as error:
-        return [*lines, f"What disobeying earns at best is not computed: {error}"]
+        return [*lines, f"The best deviation is not computed: {error}"]
     game = policy.game
     for n, move in enumerate(moves, 1):
         if move.told is None or move.told == move.action:
@@ -288,7 +288,7 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
         actions = game.action_labels[me][move.infoset]
         lines.append(
             f"At {game.infoset_labels[me][move.infoset]!r} you were told "
-            f"{actions[move.told]} and played {actions[move.action]}: following on from there was "
+            f"{actions[move.told]} and played {actions[move.action]}: following from there on was "
             f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
             f"{number(hindsight.deviating(moves[:n]))}."
         )
@@ -297,7 +297,7 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
 
 
 def _arrival(label: str) -> str:
-    """Where the player is; a label of several lines, such as a board, stands as a block."""
+    """The infoset; a label of several lines, such as a board, is printed as a block."""
     lines = label.strip("\n").splitlines()
     if len(lines) < 2:
         return f"\nYou are at {label!r}."

@@ -12,7 +12,7 @@ from accord._format import duration
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.runs.loop import Checkpoint
+    from accord.runs.checkpoint import Checkpoint
 
 SECONDS_PER_LINE = 5.0
 """Without a terminal, the time between lines; a shorter run prints none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from accord.cli.arguments import (
     OptionalGameName,
     Out,
     Resume,
+    choice,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -24,27 +24,16 @@ from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
 from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
+from accord.regret.methods import DEFAULT, METHODS, described
 
 TARGET_MISSED = 1
-
-
-class Method(StrEnum):
-    """Regret minimizers, as the command line calls them."""
-
-    WRHEDGE = "wrhedge"
-    RM = "rm"
-    RM_PLUS = "rm+"
-    PREDICTIVE_RM_PLUS = "prm+"
 
 
 def solve(
     context: typer.Context,
     game: OptionalGameName = None,
     k: K = 1,
-    method: Annotated[
-        Method,
-        typer.Option(help="Regret minimizer; wrhedge is the paper's, prm+ usually the quickest."),
-    ] = Method.PREDICTIVE_RM_PLUS,
+    method: Annotated[str, choice(METHODS, f"Regret minimizer: {described(METHODS)}.")] = DEFAULT,
     learning_rate: Annotated[
         float | None,
         typer.Option(
@@ -85,41 +74,41 @@ def solve(
         accord solve --resume runs/leduc --target-gap 0.001
     """
     if game is None and resume is None:
-        raise ArgumentError("give a GAME to solve, or --resume DIR to go on with a run")
+        raise ArgumentError("give a GAME to solve, or --resume DIR to continue a run")
     if resume is not None:
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
     from accord.interop.load import load_game
     from accord.runs.folder import RunFolder
-    from accord.runs.solve import DEFAULT_ITERATIONS, resume_solve
+    from accord.runs.request import DEFAULT_ITERATIONS, Limits, SolveRequest
+    from accord.runs.solve import resume_solve
     from accord.runs.solve import solve as solve_game
 
+    limits = Limits(iterations, target_gap, seconds)
     with announced_compilation():
         if resume is not None:
-            asked = RunFolder.open(resume, "solve").asked
-            if iterations is None and target_gap is None and seconds is None:
-                iterations, target_gap, seconds = (
-                    asked[name] for name in ("iterations", "target_gap", "seconds")
-                )
-            game = game or asked["game"]
+            request = RunFolder.open(resume, SolveRequest.command).request
+            assert isinstance(request, SolveRequest)
+            limits = limits if limits.given else request.limits
+            game = game or request.game
         assert game is not None
         loaded = load_game(game)
-        endless = iterations is None and target_gap is None and seconds is None
-        with shown_progress(DEFAULT_ITERATIONS if endless else iterations, seconds) as show:
+        total = limits.iterations if limits.given else DEFAULT_ITERATIONS
+        with shown_progress(total, limits.seconds) as show:
             if resume is not None:
                 solution = resume_solve(
                     loaded,
                     resume,
-                    iterations=iterations,
-                    target_gap=target_gap,
-                    seconds=seconds,
+                    iterations=limits.iterations,
+                    target_gap=limits.target_gap,
+                    seconds=limits.seconds,
                     progress=show,
                 )
             else:
                 solution = solve_game(
                     loaded,
                     k,
-                    method=method.value,
+                    method=method,
                     iterations=iterations,
                     target_gap=target_gap,
                     seconds=seconds,
@@ -142,5 +131,5 @@ def solve(
             )
     exit_if_interrupted(solution, "solve", folder)
     if solution.target_reached is False:
-        say(f"target gap {target_gap:.4g} not reached: the gap is {number(solution.gap)}")
+        say(f"target gap {limits.target_gap:.4g} not reached: the gap is {number(solution.gap)}")
         raise typer.Exit(TARGET_MISSED)

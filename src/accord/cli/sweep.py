@@ -20,6 +20,7 @@ from accord.cli.terminal import (
 )
 from accord.deviations.notions import read_k, written_k
 from accord.errors import ArgumentError
+from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
 
 if TYPE_CHECKING:
     from accord.runs.result import Learned, Solution
@@ -168,17 +169,13 @@ def _tasks(
         if value is not None and value < 1:
             raise ArgumentError(f"--{option} must be at least 1; got {value}")
 
-    from accord.runs.learn import BANDIT_METHODS
-    from accord.runs.solve import METHODS
-
-    known = METHODS if episodes is None else tuple(BANDIT_METHODS)
+    known, default = (METHODS, DEFAULT) if episodes is None else (SAMPLED_METHODS, SAMPLED_DEFAULT)
     for method in methods or ():
         if method not in known:
             raise ArgumentError(f"--method must be one of {', '.join(known)}; got {method!r}")
     limits: list[dict[str, Any]] = [{"iterations": iterations}]
     if episodes is not None:
         limits = [{"seed": seed, "episodes": episodes} for seed in range(seeds or 1)]
-    default = "prm+" if episodes is None else "swrhedge"
     tasks: dict[str, dict[str, Any]] = {}
     for game in games:
         for k in ks:

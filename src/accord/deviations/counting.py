@@ -14,7 +14,7 @@ rechistory has one cell per (recommendation, action), an EXTERNAL one per action
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -28,6 +28,17 @@ BYTES_PER_NODE = 16
 
 LARGEST = 1e200
 """Counts of an infoset stop here, so that sums and products of them stay finite."""
+
+
+class Footprint(NamedTuple):
+    """Bytes that something on a rechistory tree takes beside the tree."""
+
+    per_node: int
+    per_cell: int
+
+
+EVALUATION = Footprint(8, 8)
+"""Of evaluating a policy: time selections, and the losses of deviations."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +59,10 @@ class RechistoryCount:
         """Memory of the tree itself."""
         return BYTES_PER_NODE * self.nodes
 
-    @property
-    def learner_bytes(self) -> float:
-        """Memory of a learner: the tree, time selections, regrets and the gap's accumulator."""
-        return self.tree_bytes + 16 * self.nodes + 16 * self.cells
+    def bytes(self, footprint: Footprint) -> float:
+        """Memory of the tree and of arrays with this ``footprint``."""
+        per_node, per_cell = footprint
+        return self.tree_bytes + per_node * self.nodes + per_cell * self.cells
 
 
 def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCount:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import Treeplex
+
+if TYPE_CHECKING:  # for the command line, which must start quickly
+    from accord.treeplex.treeplex import Treeplex
 
 NAMES: dict[float, str] = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
 """The K-EFCEs that had a name before the paper."""

@@ -35,7 +35,13 @@ import psutil
 
 from accord._arrays import Ints
 from accord._jit import jit
-from accord.deviations.counting import RechistoryCount, count_rechistories, rechistories_per_infoset
+from accord.deviations.counting import (
+    EVALUATION,
+    Footprint,
+    RechistoryCount,
+    count_rechistories,
+    rechistories_per_infoset,
+)
 from accord.deviations.notions import clipped_k
 from accord.errors import BudgetError
 from accord.treeplex.treeplex import Treeplex
@@ -70,20 +76,25 @@ class RechistoryTree:
 
     @classmethod
     def build(
-        cls, plex: Treeplex, k: SupportsIndex | float, budget: int | None = None
+        cls,
+        plex: Treeplex,
+        k: SupportsIndex | float,
+        budget: int | None = None,
+        footprint: Footprint = EVALUATION,
     ) -> RechistoryTree:
         """Grow the tree, or refuse before allocating.
 
         Args:
             plex: The player's treeplex.
             k: How many recommendations she may disobey: 0, 1, ..., or ``math.inf``.
-            budget: Bytes that a learner on this tree may take; by default what is free.
+            budget: Bytes that the tree and what stands on it may take; by default what is free.
+            footprint: What will stand on it.
 
         Raises:
-            BudgetError: If a learner on the tree would not fit.
+            BudgetError: If they would not fit.
         """
         count = count_rechistories(plex, k)
-        check_budget(count, budget)
+        check_budget(count, budget, footprint)
         swap, external = rechistories_per_infoset(plex, count.k)
         return cls(plex, count.k, _grown(plex, count.k, swap, external, triggers=False))
 
@@ -153,15 +164,18 @@ class RechistoryTree:
         return f"RechistoryTree(k={self.k}, nodes={self.n_nodes}, cells={self.n_cells})"
 
 
-def check_budget(count: RechistoryCount, budget: int | None = None) -> None:
-    """Refuse a tree whose learner would need more than ``budget`` bytes (by default: the free)."""
+def check_budget(
+    count: RechistoryCount, budget: int | None = None, footprint: Footprint = EVALUATION
+) -> None:
+    """Refuse a tree that would need more than ``budget`` bytes, with what stands on it."""
     available = int(psutil.virtual_memory().available) if budget is None else budget
-    if count.learner_bytes > available or count.cells > MAX_CELLS:
+    required = count.bytes(footprint)
+    if required > available or count.cells > MAX_CELLS:
         raise BudgetError(
             f"at k = {count.k} there are {count.nodes:.4g} rechistories with {count.cells:.4g} "
-            f"cells, which need {count.learner_bytes:.3g} bytes; {available:.3g} are available and "
+            f"cells, which need {required:.3g} bytes; {available:.3g} are available and "
             f"at most {MAX_CELLS:.3g} cells are possible; try a smaller k",
-            required=int(count.learner_bytes),
+            required=int(required),
             available=int(available),
         )
 

@@ -1,9 +1,9 @@
 """Correlated policies: the mediator's lottery over product policies.
 
 A correlated policy (Section 2 of Song, Mei, Bai 2022) draws one product policy before the game
-starts and then recommends, at each infoset a player reaches, an action drawn from her part of it.
-It is stored as weights and, per component, one joint behaviour vector: every player's behaviour
-over her sequences, one player after the other.
+starts. At each infoset that a player reaches it then recommends an action drawn from that player's
+part of it. It is stored as weights and, per component, one joint behaviour vector: the behaviours
+of all players over their sequences, one player after another.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import expected_values, joint_reach
 
 TOLERANCE = 1e-6
-"""How far a sum of probabilities may be from one. What is within is normalised."""
+"""Probabilities must sum to 1 up to this error, and are then normalised."""
 
 ROUNDING = 1e-13
-"""Sums this close to one are left alone, so that what was normalised stays as it is, bit by bit."""
+"""Sums this close to 1 are not normalised, so that normalising twice changes no bit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +106,8 @@ class CorrelatedPolicy:
         for c, (_, profile) in enumerate(device):
             if len(profile) != game.n_players:
                 raise PolicyError(
-                    f"component {c}: one mapping per player, {game.n_players}; got {len(profile)}"
+                    f"component {c}: there must be one mapping per player, {game.n_players}; got "
+                    f"{len(profile)}"
                 )
             for i, part in enumerate(form.split(behavior[c])):
                 _fill_pure(game, c, i, form.plexes[i], profile[i], part)
@@ -135,16 +136,16 @@ class CorrelatedPolicy:
 
 
 def check_policy(game: Game, policy: CorrelatedPolicy) -> None:
-    """Refuse what is no policy of ``game``.
+    """Check that ``policy`` is a correlated policy of ``game``.
 
     Raises:
-        ArgumentError: If they are no game and no correlated policy at all.
+        ArgumentError: If ``game`` is not a game, or ``policy`` not a correlated policy.
         MismatchError: If the policy is for another game.
     """
     checked_game(game)
     if not isinstance(policy, CorrelatedPolicy):
         raise ArgumentError(
-            "policy must be an accord.CorrelatedPolicy, such as the policy of a solution or "
+            "policy must be an accord.CorrelatedPolicy, such as solution.policy or "
             f"accord.load_policy(path, game); got {reprlib.repr(policy)}"
         )
     if policy.game is not game and policy.game.digest != game.digest:
@@ -154,7 +155,7 @@ def check_policy(game: Game, policy: CorrelatedPolicy) -> None:
 
 
 def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> None:
-    """Check one player's behaviours in every component; normalise them in place."""
+    """Check one player's behaviours in all components, and normalise them in place."""
     part[:, 0] = 1.0
     if not plex.n_infosets:
         return
@@ -187,7 +188,7 @@ def _fill_pure(
             raise PolicyError(f"{_place(game, c, i, x)}: no action is given for this infoset")
         if (action := unknown.pop(label)) not in plex.action_labels[x]:
             raise PolicyError(
-                f"{_place(game, c, i, x)}: {action!r} is no action here; the actions are "
+                f"{_place(game, c, i, x)}: there is no action {action!r}; the actions are "
                 f"{', '.join(map(repr, plex.action_labels[x]))}"
             )
         part[plex.first_seq[x] + plex.action_labels[x].index(action)] = 1.0

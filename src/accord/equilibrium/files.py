@@ -1,14 +1,14 @@
-"""Correlated policies as files that others can open.
+"""Correlated policies as files.
 
-JSON, for people and other programs::
+JSON, readable for people and other programs::
 
     {"format": "accord-policy", "version": 1, "game": "...", "digest": "...", "players": 2,
      "components": [{"weight": 0.25, "policy": [{"<infoset label>": [p, ...], ...}, {...}]}, ...]}
 
-with one object per player and probabilities in the game's action order; or ``.npz`` with the same
-content as NumPy arrays, for large ones: ``weights``, and per player i (from 1) ``infosets_i``,
-``n_actions_i`` and ``probabilities_i``, one row per component, the infosets one after the other.
-``digest`` is optional; where it is present it must be the game's.
+with one object per player and probabilities in the game's action order. Large policies are better
+written as ``.npz``, with the same content as NumPy arrays: ``weights``, and for each player i (from
+1) ``infosets_i``, ``n_actions_i`` and ``probabilities_i``, which has one row per component and one
+infoset after another. ``digest`` is optional; if present it must be the game's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
     target = _policy_path(path)
     if not isinstance(policy, (CorrelatedPolicy, Mixture)):
         raise ArgumentError(
-            "policy must be an accord.CorrelatedPolicy or what learn() has learned, a Mixture; "
+            "policy must be an accord.CorrelatedPolicy, or the Mixture that learn() returned; "
             f"got {reprlib.repr(policy)}"
         )
     if target.suffix == ".json":
@@ -52,16 +52,16 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
     """Read a policy of ``game`` from a ``.json`` or ``.npz`` file.
 
     Raises:
-        ArgumentError: If the name does not end in ``.json`` or ``.npz``, or there is no game.
-        ParseError: If the file cannot be read or is not of this format.
-        MismatchError: If it was made for another game.
-        PolicyError: If it names no policy of this game; the message names the place.
+        ArgumentError: If the name does not end in ``.json`` or ``.npz``, or ``game`` is not a game.
+        ParseError: If the file cannot be read or has another format.
+        MismatchError: If the file was made for another game.
+        PolicyError: If the content is not a policy of this game; the message names the place.
     """
     source = _policy_path(path)
     checked_game(game)
     try:
         file = source.open("rb")
-    except (OSError, ValueError) as error:  # a ValueError for names that no file can have
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise ParseError(str(source), 0, 0, f"cannot be read: {_reason(error)}") from None
     with file:
         read = _from_json if source.suffix == ".json" else _from_npz
@@ -69,7 +69,7 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under a temporary name and rename it, so that it is never seen half-written."""
+    """Write a file under a temporary name, then rename it: nobody sees it half-written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         file = temporary.open("wb")
@@ -89,7 +89,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _policy_path(path: str | os.PathLike[str]) -> Path:
-    """``path``, if a policy file may be called so."""
+    """``path``, checked to be the name of a policy file."""
     if isinstance(path, (str, os.PathLike)) and Path(path).suffix in (".json", ".npz"):
         return Path(path)
     found = repr(str(path)) if isinstance(path, os.PathLike) else reprlib.repr(path)
@@ -97,7 +97,7 @@ def _policy_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _header(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
-    """What a file says first; of a game that is not known there is no digest."""
+    """The first keys of a file. There is no digest if the game is not known."""
     header: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if isinstance(policy, Mixture):
         return {**header, "game": policy.name, "players": len(policy.plexes)}
@@ -137,7 +137,7 @@ def _to_arrays(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that remembers a key given twice, where a dict would forget the first."""
+    """A JSON object that remembers a repeated key, of which a dict keeps only the last."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -215,9 +215,7 @@ def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
         with np.load(file, allow_pickle=False) as archive:
             content = {name: archive[name] for name in archive.files}
     except Exception:  # numpy, zipfile and zlib each raise their own kinds
-        raise ParseError(
-            str(path), 0, 0, "must be an .npz file of numbers and strings; it is none, or damaged"
-        ) from None
+        raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
     header = {}
     for key in ("format", "version", "game", "digest", "players"):
         if key in content:

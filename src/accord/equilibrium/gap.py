@@ -14,24 +14,44 @@ one sweep from the last layer to the first: at each rechistory and recommendatio
 with the least total, and add the node's total to the cell of its parent that it continues. What
 arrives at cell 0 is the least loss of any deviation; the actions taken are the witness phi.
 
-Memory does not grow with the number of policies: each is added and forgotten.
+Memory does not grow with the number of policies: each is added and forgotten. Everything that
+evaluates a deviator adds up U with :class:`Deviator`: the regret and the gap here, certificates,
+inspections and hindsight through ``equilibrium/evaluation.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
-from accord._arrays import Floats
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.modification import Modification
-from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
+
+
+class Deviator:
+    """One player with one rechistory tree: the sums U, to which policies are added one by one.
+
+    Fed with a loss of 1 for every play, U holds probabilities: of each rechistory and
+    recommendation, for a player who plays toward it.
+    """
+
+    def __init__(self, tree: RechistoryTree) -> None:
+        self.tree = tree
+        self.total = np.zeros(tree.n_cells)  # U
+        self._rec_reach = np.zeros(tree.n_nodes)
+
+    def add(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
+        """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences."""
+        plex, tree = self.tree.plex.arrays, self.tree.arrays
+        add_deviation_loss(plex, tree, behavior, loss, weight, self._rec_reach, self.total)
 
 
 class RegretMeter:
@@ -45,22 +65,19 @@ class RegretMeter:
         self.tree = RechistoryTree.build(plex, k, budget)
         self.total_weight = 0.0
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t itself
-        self.deviation_loss = np.zeros(self.tree.n_cells)  # U
-        self._rec_reach = np.zeros(self.tree.n_nodes)
+        self._deviator = Deviator(self.tree)
+        self.deviation_loss = self._deviator.total  # U
         self._cf_loss = np.zeros(plex.n_sequences)
 
     def observe(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
         """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences."""
-        plex = self.tree.plex.arrays
-        compute_cf_loss(plex, behavior, loss, self._cf_loss)
+        compute_cf_loss(self.tree.plex.arrays, behavior, loss, self._cf_loss)
         self.own_loss += weight * float(self._cf_loss[0])
         self.total_weight += weight
-        add_deviation_loss(
-            plex, self.tree.arrays, behavior, loss, weight, self._rec_reach, self.deviation_loss
-        )
+        self._deviator.add(behavior, loss, weight)
 
     def regret(self) -> float:
-        """What the best phi would have saved in total, in normalised losses."""
+        """The total loss that the best phi would have saved, in normalised losses."""
         return self.best_deviation()[0]
 
     def best_deviation(self) -> tuple[float, Modification]:
@@ -70,7 +87,7 @@ class RegretMeter:
 
 
 class MixtureMeter:
-    """The K-EFCE gaps of a mixture of joint policies that is fed one component at a time."""
+    """The K-EFCE gaps of a mixture of joint policies, to which components are added one by one."""
 
     def __init__(
         self, form: SequenceForm, k: SupportsIndex | float, budget: int | None = None
@@ -102,7 +119,7 @@ class MixtureMeter:
 def efce_gaps(
     policy: CorrelatedPolicy, k: SupportsIndex | float, budget: int | None = None
 ) -> Floats:
-    """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, and nothing else."""
+    """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, without witnesses."""
     meter = MixtureMeter(sequence_form(policy.game), k, budget)
     for weight, behaviors in policy.components():
         meter.observe(behaviors, weight)
@@ -111,19 +128,38 @@ def efce_gaps(
 
 def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:
     """The least total loss of any phi and a phi that has it. Ties: obey, else the first."""
+    total, phi = best_continuation(tree, deviation_loss)
+    return float(total[0]), phi
+
+
+def best_continuation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[Floats, Modification]:
+    """``[n_cells]`` the loss of each cell and of all that follows under the best phi; that phi."""
     total = deviation_loss.copy()
     choice = np.zeros(int(tree.first_row[-1]), np.int32)
     choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, total, choice)
-    return float(total[0]), Modification(tree, choice)
+    return total, Modification(tree, choice)
+
+
+def continuation(phi: Modification, deviation_loss: Floats) -> Floats:
+    """``[n_cells]`` the loss of each cell and of all that follows under ``phi``."""
+    total, tree = deviation_loss.copy(), phi.tree
+    sum_chosen(tree.plex.arrays, tree.arrays, tree.first_row, phi.choice, total)
+    return total
 
 
 @jit
 def add_deviation_loss(
-    plex: Any, tree: Any, behavior: Any, loss: Any, weight: float, rec_reach: Any, total: Any
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    behavior: Floats,
+    loss: Floats,
+    weight: float,
+    rec_reach: Floats,
+    total: Floats,
 ) -> None:
     """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b."""
     rec_reach[0] = 1.0
-    total[0] += weight * loss[0]  # leaves before her first decision
+    total[0] += weight * loss[0]  # leaves before the first decision
     for x in range(len(plex.parent_seq)):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
@@ -151,7 +187,9 @@ def add_deviation_loss(
 
 
 @jit
-def choose_actions(plex: Any, tree: Any, first_row: Any, total: Any, choice: Any) -> None:
+def choose_actions(
+    plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, total: Floats, choice: Ints
+) -> None:
     """Sweep bottom-up: overwrite ``choice`` with the best phi; ``total[0]`` becomes its loss."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         n = plex.first_seq[x + 1] - plex.first_seq[x]
@@ -170,7 +208,9 @@ def choose_actions(plex: Any, tree: Any, first_row: Any, total: Any, choice: Any
 
 
 @jit
-def sum_chosen(plex: Any, tree: Any, first_row: Any, choice: Any, total: Any) -> None:
+def sum_chosen(
+    plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, choice: Ints, total: Floats
+) -> None:
     """Sweep bottom-up: add to each cell of ``total`` what follows it when phi is ``choice``."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         n = plex.first_seq[x + 1] - plex.first_seq[x]

@@ -1,9 +1,9 @@
-"""Correlated policies of players whose game is not known.
+"""Correlated policies for a game of which only the players' treeplexes are known.
 
-What was learned by playing is a correlated policy like any other (``equilibrium/correlated.py``),
-weights over product policies. But where only the players' treeplexes are known, and not how their
-moves and chance's make payoffs, there is no gap to compute. Files are the same: once the game is
-known, :func:`accord.load_policy` reads them as policies of it.
+A policy learned by playing episodes has weights over product policies, like any correlated policy
+(``equilibrium/correlated.py``). But the treeplexes do not say how the players' moves and chance
+determine payoffs, so no gap can be computed. The files are the same: once the game is known,
+:func:`accord.load_policy` reads them as policies of that game.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accord.treeplex.treeplex import Treeplex
 class Mixture:
     """Weights over product policies of players with these treeplexes."""
 
-    name: str  # of what is played
+    name: str  # of the environment in which it was learned
     player_labels: tuple[str, ...]
     plexes: tuple[Treeplex, ...]
     weights: Floats  # [n_components] positive, sum to one
@@ -32,7 +32,7 @@ class Mixture:
         return len(self.weights)
 
     def split(self, joint: Floats) -> tuple[Floats, ...]:
-        """The part of each player in a joint vector over everybody's sequences, as views."""
+        """Each player's part of a joint vector over the sequences of all players, as views."""
         ends = np.cumsum([plex.n_sequences for plex in self.plexes])
         return tuple(np.split(joint, ends[:-1], axis=-1))
 

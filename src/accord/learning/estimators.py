@@ -27,18 +27,20 @@ divided by a small number.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import BudgetError
-from accord.learning.exploration import count_descendants
+from accord.learning.exploration import exploration_weights
+from accord.treeplex.treeplex import TreeplexArrays
 
 MAX_EPISODES = 10_000_000
 
@@ -49,13 +51,40 @@ class SamplingPlan:
 
     layer: Ints  # [n_episodes] the layer h - 1 (from 0) whose losses the episode estimates
     explores: NDArray[np.bool_]  # [n_episodes, horizon] whether it explores at each layer
-    descendants: Ints  # [n_sequences, horizon] of exploration.count_descendants
+    descendants: Ints  # [n_sequences, horizon] of exploration_weights
     node_episode: Ints  # [n_nodes] the episode that informs each rechistory
     node_weight: Floats  # [n_nodes] w_b
 
     @property
     def n_episodes(self) -> int:
         return len(self.layer)
+
+    @property
+    def arrays(self) -> PlanArrays:
+        """What kernels see of it."""
+        return PlanArrays(self.layer, self.explores, self.descendants)
+
+
+class PlanArrays(NamedTuple):
+    """The sampling plan of one player, or of several players one after the other."""
+
+    layer: Ints  # [n_episodes]
+    explores: NDArray[np.bool_]  # [n_episodes, horizon]
+    descendants: Ints  # [n_sequences, horizon]
+
+
+def join_plans(plans: Sequence[PlanArrays]) -> PlanArrays:
+    """The plans of several players in one set of arrays, as wide as the longest horizon."""
+    horizon = max(plan.explores.shape[1] for plan in plans)
+
+    def padded(arrays: list[Any]) -> Any:
+        return np.concatenate([np.pad(a, ((0, 0), (0, horizon - a.shape[1]))) for a in arrays])
+
+    return PlanArrays(
+        np.concatenate([plan.layer for plan in plans]),
+        padded([plan.explores for plan in plans]),
+        padded([plan.descendants for plan in plans]),
+    )
 
 
 def episodes_per_iteration(horizon: int, k: int) -> int:
@@ -87,8 +116,8 @@ def _colex(n: int, size: int) -> list[tuple[int, ...]]:
     return sorted(combinations(range(1, n + 1), size), key=lambda w: w[::-1])
 
 
-def sampling_plan(tree: RechistoryTree) -> SamplingPlan:
-    """The episodes for the rechistories of ``tree``.
+def sampling_plan(tree: RechistoryTree, exploration: str = "balanced") -> SamplingPlan:
+    """The episodes for the rechistories of ``tree``, which explore as ``exploration`` says.
 
     Raises:
         BudgetError: If an iteration would need more than ten million episodes.
@@ -120,7 +149,7 @@ def sampling_plan(tree: RechistoryTree) -> SamplingPlan:
     choose = np.array(
         [[math.comb(n, r) for r in range(k + 1)] for n in range(horizon + 1)], np.int64
     ).reshape(horizon + 1, k + 1)
-    descendants = count_descendants(plex)
+    descendants = exploration_weights(plex, exploration)
     node_episode = np.zeros(tree.n_nodes, np.int32)
     node_weight = np.ones(tree.n_nodes)
     _assign_episodes(
@@ -132,18 +161,18 @@ def sampling_plan(tree: RechistoryTree) -> SamplingPlan:
 
 @jit
 def _assign_episodes(
-    plex: Any,
-    seq_infoset: Any,
-    tree: Any,
-    depth: Any,
+    plex: TreeplexArrays,
+    seq_infoset: Ints,
+    tree: RechistoryArrays,
+    depth: Ints,
     k: int,
-    descendants: Any,
-    explores: Any,
-    first_one: Any,
-    first_two: Any,
-    choose: Any,
-    node_episode: Any,
-    node_weight: Any,
+    descendants: Ints,
+    explores: NDArray[np.bool_],
+    first_one: NDArray[np.int64],
+    first_two: NDArray[np.int64],
+    choose: NDArray[np.int64],
+    node_episode: Ints,
+    node_weight: Floats,
 ) -> None:
     """Overwrite ``node_episode`` and ``node_weight`` at every rechistory."""
     horizon = explores.shape[1]

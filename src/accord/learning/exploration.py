@@ -12,18 +12,21 @@ every policy pi of the player (Lemma balancing)
     sum over the sequences (x, a) of layer h of pi_{1:h}(x, a) / pi^{*,h}_{1:h}(x, a)  <=  X_h A_h,
 
 with A_h the largest action set of the layer, and equality if every play gets to layer h and all
-action sets are equal there.
+action sets are equal there. Uniform exploration, which takes every action with the same probability
+at every layer, is there for comparison: it reaches deep infosets exponentially more rarely.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.treeplex.treeplex import Treeplex
+from accord.errors import ArgumentError
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+
+EXPLORATIONS = ("balanced", "uniform")
+"""Ways to explore, the paper's first."""
 
 
 def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
@@ -38,6 +41,24 @@ def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
     return behavior
 
 
+def exploration_weights(plex: Treeplex, exploration: str) -> Ints:
+    """``[n_sequences, horizon]`` the proportions in which episodes explore.
+
+    In column h - 1 those of layer h: the descendants in that layer for ``"balanced"``, 1 for
+    ``"uniform"``.
+
+    Raises:
+        ArgumentError: If ``exploration`` is neither.
+    """
+    if exploration == "balanced":
+        return count_descendants(plex)
+    if exploration == "uniform":
+        return np.ones((plex.n_sequences, plex.horizon), np.int32)
+    raise ArgumentError(
+        f"exploration must be one of {', '.join(EXPLORATIONS)}; got {exploration!r}"
+    )
+
+
 def count_descendants(plex: Treeplex) -> Ints:
     """``[n_sequences, horizon]``: in column h - 1, the infosets of layer h after each sequence."""
     counts = np.zeros((plex.n_sequences, plex.horizon), np.int32)
@@ -46,7 +67,7 @@ def count_descendants(plex: Treeplex) -> Ints:
 
 
 @jit
-def _count_descendants(plex: Any, depth: Any, counts: Any) -> None:
+def _count_descendants(plex: TreeplexArrays, depth: Ints, counts: Ints) -> None:
     """Add every infoset, and all below it, to the sequence that leads to it; children first."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         above = plex.parent_seq[x]

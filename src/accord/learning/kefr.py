@@ -6,16 +6,12 @@ One learner per player. In every iteration it goes through its infosets, parents
     lets the infoset's regret minimizer recommend pi^t(. | x)          (Lines 7-8)
 
 then observes its counterfactual losses (Line 11), which the minimizers take up when they are next
-asked (``regret/state.py`` says why that is the same). The minimizer is WRHedge, as in the
-paper, or regret matching. A learner knows its own treeplex and nothing else.
+asked (``regret/state.py`` says why that is the same). The minimizer is any of
+``regret/methods.py``: the paper's WRHedge, or regret matching. A learner knows its own treeplex and
+nothing else.
 
-In self-play (:class:`SelfPlay`) the losses come from the leaf table: all players recommend, all
-reaches are computed, all losses, in every iteration. Small games run many iterations inside one
-compiled call; large ones run each player on a thread of its own. Nothing is summed in another
-order, so the bits are the same.
-
-The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), each iterate
-weighed by ``t ** averaging``: the gap of the weighted average of all iterates is known at any
+The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), with weight
+``t ** averaging`` for iterate t, so the gap of the weighted average of all iterates is known at any
 time without storing one of them.
 """
 
@@ -28,23 +24,13 @@ import numpy as np
 from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.modification import Modification
-from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.equilibrium.gap import add_deviation_loss, best_deviation
 from accord.errors import ArgumentError
-from accord.regret.rates import paper_learning_rate
-from accord.regret.regret_matching import RegretMatching, match_regrets
-from accord.regret.state import (
-    PREDICTIVE_RM_PLUS,
-    RM,
-    RM_PLUS,
-    WRHEDGE,
-    new_arrays,
-)
-from accord.regret.wrhedge import WRHedge, hedge
-from accord.treeplex.treeplex import Treeplex
+from accord.regret.methods import DEFAULT, METHODS, configured
+from accord.regret.state import FOOTPRINT, Minimizer, MinimizerArrays, new_arrays, recommend
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, fold_single_actions
-
-Minimizer = WRHedge | RegretMatching
 
 
 class KEFR:
@@ -56,18 +42,20 @@ class KEFR:
     Args:
         plex: The player's treeplex: all the learner ever sees of the game.
         k: How many recommendations a deviator may disobey.
-        minimizer: :class:`WRHedge` or :class:`RegretMatching`.
+        method: A name as in :func:`accord.solve`, or a configured minimizer such as
+            :class:`WRHedge`.
         iterations: The paper's T, for WRHedge's learning rate; not needed if that is given or
             anytime.
         averaging: Iterate t counts ``t ** averaging`` in the average whose regret is measured.
-        behavior: Where to write policies; by default a new array.
+        behavior: An array for the policies; by default a new one.
+        budget: Bytes that the learner may take; by default the free memory.
     """
 
     def __init__(
         self,
         plex: Treeplex,
         k: SupportsIndex | float = 1,
-        minimizer: Minimizer | None = None,
+        method: str | Minimizer = DEFAULT,
         *,
         iterations: int | None = None,
         averaging: int = 0,
@@ -75,31 +63,17 @@ class KEFR:
         budget: int | None = None,
     ) -> None:
         self.plex = plex
-        self.minimizer = RegretMatching() if minimizer is None else minimizer
+        self.minimizer = configured(METHODS, method)
         self.averaging = averaging
         self.iteration = 0
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t
-        self.tree = RechistoryTree.build(plex, k, budget)
-        hedging = isinstance(self.minimizer, WRHedge)
+        self.tree = RechistoryTree.build(plex, k, budget, FOOTPRINT)
+        self.schedule = self.minimizer.schedule(self.tree, iterations)
         self.state = new_arrays(
             self.tree,
             np.ones(plex.n_sequences) if behavior is None else behavior,
-            credit=hedging,
+            credit=self.minimizer.keeps_credit,
         )
-        self.learning_rate, self.decay = 1.0, 0.0
-        if isinstance(self.minimizer, WRHedge):
-            self.learning_rate, self.decay = _schedule(self.minimizer, self.tree, iterations)
-        else:
-            self.decay = self.minimizer.decay
-
-    @property
-    def method(self) -> int:
-        """The minimizer as kernels know it."""
-        if isinstance(self.minimizer, WRHedge):
-            return WRHEDGE
-        if not self.minimizer.plus:
-            return RM
-        return PREDICTIVE_RM_PLUS if self.minimizer.predictive else RM_PLUS
 
     @property
     def total_weight(self) -> float:
@@ -110,10 +84,9 @@ class KEFR:
         """The next policy pi^t, over sequences. Valid until the next call."""
         weight = float(self.iteration**self.averaging) if self.iteration else 0.0
         self.iteration += 1
-        recommend(
-            self.plex.arrays, self.tree.arrays, self.state, self.method, weight,
-            learning_rate_at(self.learning_rate, self.decay, self.iteration),
-        )  # fmt: skip
+        take_turn(
+            self.schedule, self.plex.arrays, self.tree.arrays, self.state, weight, self.iteration
+        )
         self.state.loss[:] = 0.0  # until it is observed
         self.state.cf_loss[:] = 0.0
         return self.state.behavior
@@ -153,35 +126,18 @@ class KEFR:
         return self.own_loss - least, phi
 
 
-def _schedule(config: WRHedge, tree: RechistoryTree, iterations: int | None) -> tuple[float, float]:
-    """The learning rate at t = 1 and the power of t by which it decays."""
-    if config.learning_rate is not None:
-        return config.learning_rate, 0.0
-    rate = config.scale * paper_learning_rate(tree.plex, tree.k)
-    if config.anytime:
-        return rate, 0.5
-    if iterations is None:
-        raise ArgumentError(
-            "WRHedge needs to know the number of iterations for the paper's learning rate; give "
-            "iterations, a learning_rate, or anytime=True"
-        )
-    return rate / float(np.sqrt(iterations)), 0.0
-
-
 @jit
-def learning_rate_at(rate: float, decay: float, t: int) -> float:
-    """The learning rate of iteration t: WRHedge's eta, or the weight of regrets."""
-    return rate * float(t) ** -decay if decay else rate
-
-
-@jit
-def recommend(
-    plex: Any, tree: Any, state: Any, method: int, weight: float, learning_rate: float
+def take_turn(
+    schedule: Any,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    state: MinimizerArrays,
+    weight: float,
+    t: int,
 ) -> None:
-    """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the next policy."""
+    """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the policy of iteration t.
+
+    The last iteration is added to ``state.deviation_loss`` with ``weight``.
+    """
     state.deviation_loss[0] += weight * state.loss[0]
-    if method == WRHEDGE:
-        hedge(plex, tree, state, weight, learning_rate)
-    else:
-        plus, predictive = method != RM, method == PREDICTIVE_RM_PLUS
-        match_regrets(plex, tree, state, weight, learning_rate, plus, predictive)
+    recommend(schedule, plex, tree, state, weight, t)

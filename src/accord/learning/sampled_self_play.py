@@ -1,4 +1,9 @@
-"""Balanced K-EFR in self-play on a compiled simulator of a loaded game."""
+"""Balanced K-EFR in self-play: all players of a game learning from episodes.
+
+:class:`SampledSelfPlay` plays a loaded game on a compiled simulator, :class:`EnvironmentSelfPlay`
+plays an environment one move at a time. The learners are the same (``learning/balanced_kefr.py``),
+and each sees its own infosets, actions and losses and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,39 +12,39 @@ from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
-from accord._arrays import CHANCE, TERMINAL, Floats
+from accord._arrays import CHANCE, TERMINAL, Floats, Ints
 from accord._jit import jit
 from accord.deviations.notions import clipped_k
-from accord.learning.balanced_kefr import (
-    SWRHEDGE,
-    BalancedKEFR,
-    decides,
-    explore,
-    follow_losses,
+from accord.learning.balanced_kefr import BalancedKEFR, explore
+from accord.learning.estimators import PlanArrays, episodes_per_iteration, join_plans
+from accord.play.environment import Environment
+from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
+from accord.play.table import Table
+from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
+from accord.regret.sampled import (
+    SampledArrays,
+    SampledMinimizer,
     join,
+    observe_episode,
+    recommend_at,
     refresh_all,
     sample,
+    update_reach,
 )
-from accord.learning.estimators import episodes_per_iteration
-from accord.play.environment import Environment
-from accord.play.simulator import draw_outcome, simulator
-from accord.play.table import Table
-from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
-from accord.regret.regret_matching import match_sampled, observe_sampled
-from accord.regret.wrhedge import hedge_sampled, learn_sampled
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex
 
 
-class BanditSelfPlay:
+class SampledSelfPlay:
     """All players of a loaded game learning from episodes that they play with each other.
 
     Attributes:
         form: The game.
         iteration: How many iterations have been run.
-        joint: The arrays of all :class:`BalancedKEFR` learners, one after the other.
-        learning_rates: eta of each player.
+        schedule: The minimizers' numbers for all players.
+        joint: The state of all learners, one player after the other.
     """
 
     def __init__(
@@ -49,20 +54,24 @@ class BanditSelfPlay:
         episodes: int,
         rng: np.random.Generator,
         *,
-        method: int = SWRHEDGE,
-        learning_rate_scale: float = 1.0,
-        failure_prob: float = 0.05,
+        method: str | SampledMinimizer = SAMPLED_DEFAULT,
+        exploration: str = "balanced",
+        budget: int | None = None,
     ) -> None:
-        self.form, self.rng, self.method = form, rng, method
+        self.form, self.rng = form, rng
         self.iteration = 0
-        counts, rates = planned_rates(form.plexes, k, episodes, learning_rate_scale, failure_prob)
-        self.joint = join(
-            [
-                BalancedKEFR(plex, k, rate, method).arrays
-                for plex, rate in zip(form.plexes, rates, strict=True)
-            ]
-        )
-        self.learning_rates = np.array(rates)
+        counts, iterations = planned_episodes(form.plexes, k, episodes)
+        self.schedule = configured(SAMPLED_METHODS, method).schedule(form.plexes, k, iterations)
+        learners = [
+            BalancedKEFR(
+                plex, k, method,
+                exploration=exploration, budget=budget, schedule=self.schedule, player=i,
+            )
+            for i, plex in enumerate(form.plexes)
+        ]  # fmt: skip
+        self.joint = join([learner.state for learner in learners], counts)
+        self._plan = join_plans([learner.plan.arrays for learner in learners])
+        self._path = np.zeros((2, max(1, self._plan.explores.shape[1])), np.int32)
         self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
         self._first_episode = np.cumsum([0, *counts])
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
@@ -78,7 +87,7 @@ class BanditSelfPlay:
         return int(self._first_episode[-1])
 
     def state(self) -> dict[str, Any]:
-        """All that going on needs, by name; arrays are views."""
+        """Everything needed to continue, by name; arrays are views."""
         return {
             "iteration": np.array(self.iteration),
             "rng": np.array(json.dumps(self.rng.bit_generator.state)),
@@ -93,7 +102,7 @@ class BanditSelfPlay:
             array[:] = state[name]
 
     def _changing(self) -> dict[str, Any]:
-        """What episodes change, however it is laid out."""
+        """The arrays that episodes change, however they are laid out."""
         joint = self.joint
         return {
             "stamp": joint.infosets["stamp"],
@@ -110,8 +119,9 @@ class BanditSelfPlay:
             kept = np.empty((0, self.form.n_sequences))
             stride = self.iteration + iterations + 1
         rows = _play_iterations(
-            self._simulator, self.joint, self._first_infoset, self._first_episode, self.rng,
-            self.iteration, iterations, self.method, self.learning_rates, kept, stride,
+            self.schedule, self._simulator, self.joint, self._plan, self._path,
+            self._first_infoset, self._first_episode, self.rng, self.iteration, iterations,
+            kept, stride,
         )  # fmt: skip
         self.iteration += iterations
         return rows
@@ -134,19 +144,18 @@ class EnvironmentSelfPlay:
         episodes: int,
         rng: np.random.Generator,
         *,
-        method: int = SWRHEDGE,
-        learning_rate_scale: float = 1.0,
-        failure_prob: float = 0.05,
+        method: str | SampledMinimizer = SAMPLED_DEFAULT,
+        exploration: str = "balanced",
     ) -> None:
         self.table, self.rng = Table(env, plexes), rng
         self.iteration = 0
-        counts, rates = planned_rates(
-            self.table.plexes, k, episodes, learning_rate_scale, failure_prob
-        )
+        plexes = self.table.plexes
+        counts, iterations = planned_episodes(plexes, k, episodes)
         self.episodes_per_iteration = sum(counts)
+        schedule = configured(SAMPLED_METHODS, method).schedule(plexes, k, iterations)
         self.learners = tuple(
-            BalancedKEFR(plex, k, rate, method)
-            for plex, rate in zip(self.table.plexes, rates, strict=True)
+            BalancedKEFR(plex, k, method, exploration=exploration, schedule=schedule, player=i)
+            for i, plex in enumerate(plexes)
         )
 
     @property
@@ -175,62 +184,50 @@ class EnvironmentSelfPlay:
         return rows
 
 
-def planned_rates(
-    plexes: tuple[Treeplex, ...],
-    k: SupportsIndex | float,
-    episodes: int,
-    learning_rate_scale: float,
-    failure_prob: float,
-) -> tuple[list[int], list[float]]:
-    """Each player's episodes per iteration, and her learning rate if ``episodes`` are played."""
-    ks = [clipped_k(plex, k) for plex in plexes]
-    counts = [
-        episodes_per_iteration(plex.horizon, own) for plex, own in zip(plexes, ks, strict=True)
-    ]
-    iterations = max(1, episodes // max(1, sum(counts)))
-    rates = [
-        learning_rate_scale * bandit_learning_rate(plexes, i, own, iterations, failure_prob)
-        for i, own in enumerate(ks)
-    ]
-    return counts, [min(rate, LARGEST_RATE) for rate in rates]
+def planned_episodes(
+    plexes: Sequence[Treeplex], k: SupportsIndex | float, episodes: int
+) -> tuple[list[int], int]:
+    """Each player's episodes per iteration, and the iterations that ``episodes`` are enough for."""
+    counts = [episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in plexes]
+    return counts, max(1, episodes // max(1, sum(counts)))
 
 
 @jit
 def _play_iterations(
-    game: Any,
-    joint: Any,
-    first_infoset: Any,
-    first_episode: Any,
-    rng: Any,
+    schedule: Any,
+    game: SimulatorArrays,
+    joint: SampledArrays,
+    plan: PlanArrays,
+    path: Ints,
+    first_infoset: NDArray[np.int64],
+    first_episode: NDArray[np.int64],
+    rng: np.random.Generator,
     done: int,
     iterations: int,
-    method: int,
-    rates: Any,
-    kept: Any,
+    kept: Floats,
     stride: int,
 ) -> int:
     """The round-robin protocol; returns how many rows of ``kept`` it wrote.
 
-    What an episode does is :class:`BalancedKEFR`'s ``act`` and ``end_episode``, move by move. It is
+    An episode does what :class:`BalancedKEFR`'s ``act`` and ``end_episode`` do, move by move. It is
     written out because calls between kernels, each with many arrays, would take half of the time.
     """
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
-    descendants, baseline = joint.descendants, joint.baseline
-    scratch, path = joint.scratch, joint.path
-    tree, outcomes, loss = game.nodes, game.outcomes, game.loss
+    baseline, scratch, descendants = joint.baseline, joint.scratch, plan.descendants
+    tree, outcomes, losses = game.nodes, game.outcomes, game.loss
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         if t % stride == 0:
-            for i in range(len(rates)):
+            for i in range(len(first_infoset) - 1):
                 refresh_all(
-                    first_infoset[i], first_infoset[i + 1], t, infosets, nodes, behavior, regret,
-                    scratch, method, rates[i],
+                    schedule, i, first_infoset[i], first_infoset[i + 1], t,
+                    infosets, nodes, behavior, regret, scratch,
                 )  # fmt: skip
             kept[rows] = behavior
             rows += 1
-        for active in range(len(rates)):
+        for active in range(len(first_infoset) - 1):
             for episode in range(first_episode[active], first_episode[active + 1]):
-                target, explores = joint.episode_layer[episode], joint.explores[episode]
+                target, explores = plan.layer[episode], plan.explores[episode]
                 node, length, followed = tree[0], 0, 1.0
                 while node.player != TERMINAL:
                     draw = rng.random()
@@ -239,16 +236,11 @@ def _play_iterations(
                         a = draw_outcome(draw, node.place, node.n_children, outcomes)
                     else:
                         x = first_infoset[i] + node.place
-                        if infosets[x].stamp != t and decides(x, t, infosets, nodes, behavior):
-                            if method == SWRHEDGE:
-                                hedge_sampled(
-                                    x, infosets, nodes, behavior, regret, scratch, rates[i]
-                                )
-                            else:
-                                match_sampled(x, infosets, nodes, behavior, regret, scratch)
+                        if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
+                            recommend_at(schedule, i, x, infosets, nodes, behavior, regret, scratch)
                         if i == active:
                             a, factor = explore(
-                                x, length, draw, infosets, behavior, descendants, target, explores
+                                x, length, draw, target, explores, descendants, infosets, behavior
                             )
                             followed *= factor
                             path[0, length] = x
@@ -257,16 +249,9 @@ def _play_iterations(
                         else:
                             a = sample(x, draw, infosets, behavior)
                     node = tree[node.first_child + a]
-                if length <= target:
-                    continue
-                cost = loss[node.place, active]
-                x, a = path[0, target], path[1, target]
-                if method == SWRHEDGE:
-                    learn_sampled(x, a, episode, cost / followed, infosets, nodes, behavior, regret)
-                else:
-                    observe_sampled(
-                        x, a, episode, cost, followed, infosets, nodes, behavior, regret, baseline,
-                        scratch,
+                if length > target:  # else the play ended before the player got to that layer
+                    observe_episode(
+                        schedule, episode, target, length, losses[node.place, active], followed,
+                        path, infosets, nodes, behavior, regret, baseline, scratch,
                     )  # fmt: skip
-                    follow_losses(target, length, cost, path, infosets, baseline)
     return rows

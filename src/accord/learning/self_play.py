@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryArrays
-from accord.learning.kefr import KEFR, Minimizer, learning_rate_at, recommend
-from accord.regret.state import MinimizerArrays
+from accord.learning.kefr import KEFR, take_turn
+from accord.regret.methods import DEFAULT
+from accord.regret.state import Minimizer, MinimizerArrays
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import compute_reach
@@ -31,6 +33,7 @@ class Player(NamedTuple):
     tree: RechistoryArrays
     leaves: LeafArrays
     state: MinimizerArrays
+    schedule: Any
 
 
 LARGE = 1_000_000
@@ -49,19 +52,19 @@ class SelfPlay:
         self,
         form: SequenceForm,
         k: SupportsIndex | float = 1,
-        minimizer: Minimizer | None = None,
+        method: str | Minimizer = DEFAULT,
         *,
         iterations: int | None = None,
         averaging: int = 2,
         threads: int | None = None,
         budget: int | None = None,
     ) -> None:
-        self.form = form
+        self.form, self.averaging = form, averaging
         self.behavior = np.ones(form.n_sequences)  # joint: every player's pi^t
         self.reach = np.ones(form.n_sequences)
         self.learners = tuple(
             KEFR(
-                plex, k, minimizer,
+                plex, k, method,
                 iterations=iterations, averaging=averaging, behavior=behavior, budget=budget,
             )
             for plex, behavior in zip(form.plexes, form.split(self.behavior), strict=True)
@@ -69,7 +72,9 @@ class SelfPlay:
         self.iteration = 0
         self.total_loss = np.zeros(form.n_players)  # sum of w_t times each player's expected loss
         self._players = tuple(
-            Player(learner.plex.arrays, learner.tree.arrays, leaves, learner.state)
+            Player(
+                learner.plex.arrays, learner.tree.arrays, leaves, learner.state, learner.schedule
+            )
             for learner, leaves in zip(self.learners, form.leaves.arrays, strict=True)
         )
         work = len(form.leaves) * form.n_players + sum(p.tree.first_cell[-1] for p in self._players)
@@ -81,8 +86,6 @@ class SelfPlay:
 
         Returns the number of rows written. There must be room for them.
         """
-        first = self.learners[0]
-        rates = np.array([learner.learning_rate for learner in self.learners])
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
             stride = self.iteration + iterations + 1
@@ -91,14 +94,13 @@ class SelfPlay:
         if self._pool is None:
             rows = _self_play(
                 self._players, starts, self.reach, self.behavior, self.total_loss,
-                self.iteration, iterations, first.method, first.averaging, rates, first.decay,
-                kept, stride,
+                self.iteration, iterations, self.averaging, kept, stride,
             )  # fmt: skip
             self.iteration += iterations
         else:
             for _ in range(iterations):
                 self.iteration += 1
-                self._advance_threaded(rates)
+                self._advance_threaded()
                 if self.iteration % stride == 0:
                     kept[rows] = self.behavior
                     rows += 1
@@ -106,22 +108,19 @@ class SelfPlay:
             learner.iteration, learner.own_loss = self.iteration, float(loss)
         return rows
 
-    def _advance_threaded(self, rates: Floats) -> None:
+    def _advance_threaded(self) -> None:
         assert self._pool is not None
-        t, first, reaches = self.iteration, self.learners[0], self.form.split(self.reach)
-        before = float((t - 1) ** first.averaging) if t > 1 else 0.0
+        t, reaches = self.iteration, self.form.split(self.reach)
+        before = float((t - 1) ** self.averaging) if t > 1 else 0.0
         jobs = [
-            self._pool.submit(
-                _take_turn, player, reach, first.method, before,
-                learning_rate_at(rate, first.decay, t),
-            )
-            for player, reach, rate in zip(self._players, reaches, rates, strict=True)
-        ]  # fmt: skip
+            self._pool.submit(_take_turn, player, reach, before, t)
+            for player, reach in zip(self._players, reaches, strict=True)
+        ]
         for job in jobs:
             job.result()
         faced = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
         for i, value in enumerate(faced):
-            self.total_loss[i] += float(t**first.averaging) * value.result()
+            self.total_loss[i] += float(t**self.averaging) * value.result()
 
     def state(self) -> dict[str, Any]:
         """All that going on needs, by name; arrays are views."""
@@ -151,15 +150,15 @@ class SelfPlay:
 
 
 @jit
-def _take_turn(player: Any, reach: Any, method: int, weight: float, learning_rate: float) -> None:
+def _take_turn(player: Player, reach: Floats, weight: float, t: int) -> None:
     """Recommend, and overwrite the player's own ``reach``."""
-    recommend(player.plex, player.tree, player.state, method, weight, learning_rate)
+    take_turn(player.schedule, player.plex, player.tree, player.state, weight, t)
     compute_reach(player.plex, player.state.behavior, reach)
 
 
 @jit
-def _face_losses(player: Any, reach: Any) -> float:
-    """Line 11: overwrite the player's losses against the joint ``reach``; return her value."""
+def _face_losses(player: Player, reach: Floats) -> float:
+    """Line 11: overwrite the losses against the joint ``reach``; return the expected loss."""
     compute_loss(player.leaves, reach, player.state.loss)
     fold_single_actions(player.plex, player.state.loss)
     compute_cf_loss(player.plex, player.state.behavior, player.state.loss, player.state.cf_loss)
@@ -168,18 +167,15 @@ def _face_losses(player: Any, reach: Any) -> float:
 
 @jit
 def _self_play(
-    players: Any,
-    starts: Any,
-    reach: Any,
-    behavior: Any,
-    total_loss: Any,
+    players: tuple[Player, ...],
+    starts: NDArray[np.int64],
+    reach: Floats,
+    behavior: Floats,
+    total_loss: Floats,
     done: int,
     iterations: int,
-    method: int,
     averaging: int,
-    rates: Any,
-    decay: float,
-    kept: Any,
+    kept: Floats,
     stride: int,
 ) -> int:
     """Algorithm 2 for all players, ``iterations`` times; returns the rows of ``kept`` written."""
@@ -187,8 +183,7 @@ def _self_play(
     for t in range(done + 1, done + iterations + 1):
         before = float(t - 1) ** averaging if t > 1 else 0.0
         for i in range(len(players)):
-            own = reach[starts[i] : starts[i + 1]]
-            _take_turn(players[i], own, method, before, learning_rate_at(rates[i], decay, t))
+            _take_turn(players[i], reach[starts[i] : starts[i + 1]], before, t)
         for i in range(len(players)):
             total_loss[i] += float(t) ** averaging * _face_losses(players[i], reach)
         if t % stride == 0:

@@ -1,27 +1,27 @@
-"""The mediator: a correlated policy at work, one play after the other.
+"""The mediator, which runs a correlated policy play by play.
 
-A play begins with the mediator drawing one product policy pi of the mixture. At an infoset x that
-player i reaches it draws b ~ pi_i(. | x) and tells her, in private. She plays b or something else.
-This is the other side of Algorithm 1 of Song, Mei, Bai 2022: a player who uses it in any way at all
-plays phi o pi_i for some K-EFCE strategy modification phi (or a lottery over several), so in a
-K-EFCE following it is the best that she can do. That is true only because of what is refused, and
-each of these rules is enforced with a :class:`~accord.errors.MediatorError`:
+When a play begins, the mediator draws one product policy pi of the mixture. When player i reaches
+infoset x, it draws b ~ pi_i(. | x) and tells b to that player only, who then plays b or something
+else. This is the other side of Algorithm 1 of Song, Mei, Bai 2022: however a player uses the
+mediator, they play phi o pi_i for some K-EFCE strategy modification phi, or a lottery over several.
+So in a K-EFCE nobody can do better than to follow. That holds only because the mediator refuses
+everything else. It enforces these rules with a :class:`~accord.errors.MediatorError`:
 
-* a recommendation is given only at the infoset a player has reached: it must follow what she did
-  before, and of all infosets that may come next she can be at one;
-* only once there, and only at infosets of her own;
-* never again after her K-th deviation (Type-II rechistories).
+* a player gets a recommendation only at the infoset they have reached: it must follow their earlier
+  moves, and of all infosets that may come next they can be at only one;
+* only once per infoset, and only at their own infosets;
+* never again after their K-th deviation (Type-II rechistories).
 
-The mediator is told by whoever runs the game which infoset a player is at and what she did there.
-It cannot see chance or cards, so of that it believes what it is told.
+Whoever runs the game tells the mediator which infoset a player is at and what they played there.
+The mediator cannot check chance moves, such as the cards that were dealt.
 
-To act without asking is allowed. The recommendation is then drawn all the same, and playing
-something else counts as a deviation: this is the phi that does not listen, with fewer things known.
+A player may act without asking. The recommendation is drawn all the same, and playing something
+else counts as a deviation: this is a phi that ignores the recommendation.
 
-At K = 0 nobody is told anything, so nobody could follow. There a player chooses before her first
-decision: either she *delegates*, and the mediator moves for her until the play ends, or she is on
-her own. This is the normal-form coarse correlated equilibrium, whose players commit before they see
-anything. Delegating is possible for every K; it is bound to obey.
+At K = 0 nothing is recommended. Instead, a player chooses before their first decision: they
+*delegate*, and the mediator moves for them until the play ends, or they play on their own. This is
+the normal-form coarse correlated equilibrium (NFCCE), in which players commit before they see
+anything. A player may delegate at every K, and then always obeys.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ Name = str | SupportsIndex
 
 
 class Mediator:
-    """Runs a correlated policy. Every play is a :class:`Play` of its own; many may go on at once.
+    """Runs a correlated policy. Each play is a separate :class:`Play`; many may run at once.
 
-    Play n depends only on the seed and n, whatever happens in the other plays.
+    Play n depends only on the seed and n, not on the other plays.
     """
 
     def __init__(
@@ -59,17 +59,18 @@ class Mediator:
         k: SupportsIndex | float = 1,
         seed: int | None = None,
     ) -> None:
-        """Get ready to play.
+        """Prepare the mediator.
 
         Args:
-            game: What is played.
-            policy: What is recommended.
-            k: After how many deviations a player is told nothing more: 0, 1, ..., ``math.inf``.
-            seed: Of all that is drawn; without one every mediator is different.
+            game: The game that is played.
+            policy: The correlated policy to recommend from.
+            k: The number of deviations after which a player gets no more recommendations: 0, 1,
+                ..., ``math.inf``.
+            seed: Seed of all draws; by default a random one.
 
         Raises:
-            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more; or if there is no
-                game, or no policy.
+            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more, or if ``game`` is
+                not a game or ``policy`` not a policy.
             MismatchError: If the policy is for another game.
         """
         check_policy(game, policy)
@@ -81,7 +82,7 @@ class Mediator:
             raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
 
     def begin(self) -> Play:
-        """Start a play: draw one component of the policy for all players."""
+        """Start a play, and draw the component of the policy that it follows."""
         (own,) = self._seeds.spawn(1)
         return Play(self, np.random.default_rng(own))
 
@@ -102,14 +103,14 @@ class Mediator:
         if not isinstance(infoset, str):
             if (x := _number(infoset, n)) is not None:
                 return x
-            raise ArgumentError(f"{who} has {n} infosets, which count from 0; got {infoset!r}")
+            raise ArgumentError(f"{who} has {n} infosets, numbered from 0; got {infoset!r}")
         if (found := self._infosets[i].get(infoset)) is not None:
             return found
         for j, other in enumerate(self.game.player_labels):
             if infoset in self._infosets[j]:
                 raise MediatorError(
-                    f"a mediator deals with each player in private; {infoset!r} is an infoset of "
-                    f"{player_name(other)}, not of {who}"
+                    f"{infoset!r} is an infoset of {player_name(other)}, not of {who}; players "
+                    "get recommendations only at their own infosets"
                 )
         raise ArgumentError(f"{who} has no infoset {infoset!r}")
 
@@ -139,9 +140,8 @@ class Mediator:
 class Play:
     """One play with the mediator. Made by :meth:`Mediator.begin`.
 
-    Players, infosets and actions are given by label or by number, and an infoset given by label is
-    answered by an action's label, one given by number by its number. A request that is refused
-    changes nothing.
+    Give players, infosets and actions by label or by number. If the infoset is given by label the
+    answer is the label of an action, otherwise its number. A refused request changes nothing.
     """
 
     def __init__(self, mediator: Mediator, rng: np.random.Generator) -> None:
@@ -155,47 +155,47 @@ class Play:
     @overload
     def recommend(self, player: Name, infoset: SupportsIndex) -> int: ...
     def recommend(self, player: Name, infoset: Name) -> str | int:
-        """What ``player``, who has come to ``infoset``, is told to do there.
+        """The recommendation for ``player``, who has reached ``infoset``.
 
         Raises:
-            MediatorError: If one of the rules forbids to tell her.
+            MediatorError: If one of the rules forbids it.
         """
         mediator = self._mediator
         i, x = self._locate(player, infoset)
         seat, who = self._seats[i], player_name(mediator.game.player_labels[i])
         if seat.delegated:
             raise MediatorError(
-                f"{who} has delegated her moves: she needs no recommendation; use move"
+                f"{who} has delegated their moves and gets no recommendations; use move"
             )
         if mediator.k == 0:
             raise MediatorError(
-                "at K = 0 nothing is recommended: a player delegates her moves before the first, "
-                "or plays on her own"
+                "at K = 0 nothing is recommended; a player delegates before their first decision, "
+                "or plays on their own"
             )
         self._check_reached(i, x)
         if seat.asked:
             raise MediatorError(
-                f"a recommendation is given once, and {who} has had hers at {self._label(i, x)!r}"
+                f"{who} already has the recommendation at {self._label(i, x)!r}; it is given only "
+                "once"
             )
         if seat.deviations >= mediator.k:
             raise MediatorError(
-                f"after {mediator.k} deviations nothing more is recommended in this play, and "
-                f"{who} has deviated {seat.deviations} times"
+                f"{who} has used all K = {mediator.k} deviations; the mediator is now silent"
             )
         seat.asked = True
         return self._answer(i, x, self._drawn(i, x), infoset)
 
     def act(self, player: Name, infoset: Name, action: Name) -> None:
-        """Take note that ``player`` played ``action`` at ``infoset``, whatever she was told.
+        """Record that ``player`` played ``action`` at ``infoset``, as recommended or not.
 
         Raises:
-            MediatorError: If she cannot have been there, or has delegated her moves.
+            MediatorError: If the player cannot be at ``infoset``, or has delegated their moves.
         """
         i, x = self._locate(player, infoset)
         seat = self._seats[i]
         if seat.delegated:
             raise MediatorError(
-                f"{player_name(self._mediator.game.player_labels[i])} has delegated her moves in "
+                f"{player_name(self._mediator.game.player_labels[i])} has delegated their moves in "
                 "this play and cannot take them back; use move"
             )
         a = self._mediator.find_action(i, x, action)
@@ -205,19 +205,19 @@ class Play:
         self._leave(i, x, a)
 
     def delegate(self, player: Name) -> None:
-        """Let the mediator move for ``player`` in this play; at K = 0 the only way to follow.
+        """Let the mediator move for ``player`` in this play. At K = 0 this is the way to follow.
 
         Raises:
-            MediatorError: If she has already decided something, or delegated.
+            MediatorError: If the player has already delegated, acted or got a recommendation.
         """
         i = self._mediator.find_player(player)
         seat, who = self._seats[i], player_name(self._mediator.game.player_labels[i])
         if seat.delegated:
-            raise MediatorError(f"{who} has already delegated her moves")
+            raise MediatorError(f"{who} has already delegated their moves")
         if seat.seq != EMPTY_SEQUENCE or seat.at is not None:
             raise MediatorError(
-                f"a player delegates before her first decision, but {who} has already "
-                "been told something or acted"
+                f"a player may delegate only before their first decision; {who} has already got a "
+                "recommendation or acted"
             )
         seat.delegated = True
 
@@ -226,16 +226,16 @@ class Play:
     @overload
     def move(self, player: Name, infoset: SupportsIndex) -> int: ...
     def move(self, player: Name, infoset: Name) -> str | int:
-        """Move for ``player``, who has delegated and come to ``infoset``: the action taken.
+        """Move for ``player``, who has delegated and reached ``infoset``; returns the action.
 
         Raises:
-            MediatorError: If she has not delegated, or cannot be there.
+            MediatorError: If the player has not delegated, or cannot be at ``infoset``.
         """
         i, x = self._locate(player, infoset)
         if not self._seats[i].delegated:
             raise MediatorError(
-                f"the mediator moves for those who have delegated before their first decision; "
-                f"{player_name(self._mediator.game.player_labels[i])} has not"
+                "the mediator moves only for players who have delegated before their first "
+                f"decision; {player_name(self._mediator.game.player_labels[i])} has not"
             )
         self._check_reached(i, x)
         a = self._drawn(i, x)
@@ -243,12 +243,12 @@ class Play:
         return self._answer(i, x, a, infoset)
 
     def advises(self, player: Name) -> bool:
-        """Whether ``player`` may still ask at infosets to come."""
+        """Whether ``player`` may still get recommendations."""
         seat = self._seats[self._mediator.find_player(player)]
         return not seat.delegated and seat.deviations < self._mediator.k
 
     def deviations(self, player: Name) -> int:
-        """How often ``player`` has deviated; not counted further once the mediator is silent."""
+        """How often ``player`` has deviated, up to K; later moves are not counted."""
         return self._seats[self._mediator.find_player(player)].deviations
 
     def _locate(self, player: Name, infoset: Name) -> tuple[int, int]:
@@ -256,25 +256,25 @@ class Play:
         return i, self._mediator.find_infoset(i, infoset)
 
     def _check_reached(self, i: int, x: int) -> None:
-        """Whether x may come next, by what is known of player i's own moves."""
+        """Refuse x unless it may follow player i's moves so far."""
         seat, plex = self._seats[i], self._mediator.form.plexes[i]
         who, label = player_name(self._mediator.game.player_labels[i]), self._label(i, x)
         if seat.at is not None and seat.at != x:
             raise MediatorError(
-                f"{who} is at {self._label(i, seat.at)!r} and has not acted there; she "
-                f"cannot be at {label!r}"
+                f"{who} cannot be at {label!r}: they are at {self._label(i, seat.at)!r} and have "
+                "not acted there"
             )
         if plex.parent_seq[x] != seat.seq:
             did = ", ".join(
                 f"{plex.action_labels[y][a]!r} at {self._label(i, y)!r}" for y, a in seat.moves
             )
             raise MediatorError(
-                f"{who} cannot be at {label!r}: it does not follow what she has done in "
-                f"this play, {did or 'which is nothing yet'}"
+                f"{who} cannot be at {label!r}: it does not follow their moves in this play, "
+                f"{did or 'of which there are none yet'}"
             )
 
     def _drawn(self, i: int, x: int) -> int:
-        """The recommendation at x, drawn when it is first needed; player i is at x from then on."""
+        """The recommendation at x, drawn when first needed. From then on player i is at x."""
         seat, plex = self._seats[i], self._mediator.form.plexes[i]
         if seat.at is None:
             first, end = plex.first_seq[x], plex.first_seq[x + 1]
@@ -298,24 +298,24 @@ class Play:
 class _Seat:
     """What the mediator knows of one player in one play."""
 
-    seq: int = EMPTY_SEQUENCE  # her last move
-    moves: list[tuple[int, int]] = field(default_factory=list)  # all of them
+    seq: int = EMPTY_SEQUENCE  # the last move
+    moves: list[tuple[int, int]] = field(default_factory=list)  # all (infoset, action) so far
     deviations: int = 0
     delegated: bool = False
-    at: int | None = None  # the infoset at which a recommendation is drawn and she has not acted
+    at: int | None = None  # the infoset where a recommendation is drawn and no action taken yet
     told: int = -1  # that recommendation
-    asked: bool = False  # whether she knows it
+    asked: bool = False  # whether the player has got it
 
 
 def _find(name: Name, labels: tuple[str, ...]) -> int | None:
-    """Where ``name``, a label or a number, stands among ``labels``."""
+    """The position of ``name``, a label or a number, among ``labels``."""
     if isinstance(name, str):
         return labels.index(name) if name in labels else None
     return _number(name, len(labels))
 
 
 def _number(value: SupportsIndex, limit: int) -> int | None:
-    """``value`` as a number from 0 to below ``limit``."""
+    """``value`` as an int if it is one of 0, ..., ``limit`` - 1."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -324,7 +324,7 @@ def _number(value: SupportsIndex, limit: int) -> int | None:
 
 
 def _draw(probabilities: Floats, rng: np.random.Generator) -> int:
-    """An index drawn by inverse CDF; never one of probability 0."""
+    """An index drawn by inverse CDF, never one of probability 0."""
     below = np.cumsum(probabilities)
     chosen = int(np.searchsorted(below, rng.random(), side="right"))
-    return min(chosen, int(np.flatnonzero(probabilities)[-1]))  # a sum rounded to less than 1
+    return min(chosen, int(np.flatnonzero(probabilities)[-1]))  # sums may round to below 1

@@ -21,12 +21,13 @@ No learning rate, and nothing changes when losses are scaled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from accord._jit import jit
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.state import pass_on
+from accord.regret.state import MinimizerArrays, decayed, pass_on, recommend
+from accord.treeplex.treeplex import TreeplexArrays
 
 
 @dataclass(frozen=True)
@@ -38,38 +39,55 @@ class RegretMatching:
         predictive: Predict the next regret by the last; only with ``plus``.
         decay: The regret of iteration t is added with weight ``t ** -decay``. Every infoset's
             weights are the same, so nothing but the pace changes: later predictions move the
-            policy less. :data:`DECAY` is what :func:`accord.solve` uses.
+            policy less. :func:`accord.solve` uses 0.2 for ``"prm+"``.
     """
 
     plus: bool = True
     predictive: bool = True
     decay: float = 0.0
 
+    keeps_credit = False
+
     def __post_init__(self) -> None:
         if not 0.0 <= self.decay < 1.0:
             raise ArgumentError(f"RegretMatching: decay must be in [0, 1); got {self.decay}")
 
+    @property
+    def name(self) -> str:
+        """``"rm"``, ``"rm+"`` or ``"prm+"``."""
+        if not self.plus:
+            return "rm"
+        return "prm+" if self.predictive else "rm+"
 
-DECAY = 0.2
-"""Of predictive RM+ in :func:`accord.solve`: against 0, gaps at equal iterations at K = 1 fell by a
-factor of 3 on Leduc and over 100 on Sheriff; three-player Kuhn is better at 0."""
+    def schedule(self, tree: RechistoryTree, iterations: int | None) -> Matching:
+        """Which of the three, and how regrets decay."""
+        return Matching(bool(self.plus), bool(self.plus and self.predictive), float(self.decay))
 
 
-@jit
+class Matching(NamedTuple):
+    """What the kernel needs."""
+
+    plus: bool
+    predictive: bool
+    decay: float
+
+
+@recommend.kernel_for(Matching)
 def match_regrets(
-    plex: Any,
-    tree: Any,
-    state: Any,
+    schedule: Matching,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    state: MinimizerArrays,
     weight: float,
-    scale: float,
-    plus: bool,
-    predictive: bool,
+    t: int,
 ) -> None:
     """Observe the last loss and write the next policy, infoset by infoset, parents first.
 
-    Overwrites ``state.behavior`` and ``state.rec_reach``; updates ``regret``, gains
-    counting ``scale``, and, with ``weight``, ``deviation_loss``.
+    Overwrites ``state.behavior`` and ``state.rec_reach``; updates ``regret`` and, with ``weight``,
+    ``deviation_loss``.
     """
+    plus, predictive = schedule.plus, schedule.predictive
+    scale = decayed(1.0, schedule.decay, t)
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, deviation_loss = state.regret, state.deviation_loss
     rates, external = state.rates, state.external
@@ -133,79 +151,3 @@ def match_regrets(
             for a in range(n):
                 rates[r * n + a] += external[a]
         find_stationary(rates, n, behavior, first)
-
-
-@jit
-def match_sampled(
-    x: int, infosets: Any, nodes: Any, behavior: Any, regret: Any, scratch: Any
-) -> None:
-    """Write the next policy at ``x`` from sampled regrets."""
-    at = infosets[x]
-    first, n = at.first_seq, at.n_actions
-    external = n * n  # where it starts in scratch; rates come first
-    for i in range(n * n + n):
-        scratch[i] = 0.0
-    cell = at.first_cell
-    for node in range(at.first_node, at.first_external):
-        now = nodes[node].rec_reach / nodes[node].weight  # regrets were sampled as w_b times theirs
-        for i in range(n * n):
-            scratch[i] += now * max(regret[cell], 0.0)
-            cell += 1
-    for node in range(at.first_external, at.end_node):
-        now = nodes[node].rec_reach / nodes[node].weight
-        for a in range(n):
-            scratch[external + a] += now * max(regret[cell], 0.0)
-            cell += 1
-    for r in range(n):
-        for a in range(n):
-            scratch[r * n + a] += scratch[external + a]
-    find_stationary(scratch, n, behavior, first)
-
-
-@jit
-def observe_sampled(
-    x: int,
-    a: int,
-    episode: int,
-    loss: float,
-    followed: float,
-    infosets: Any,
-    nodes: Any,
-    behavior: Any,
-    regret: Any,
-    baseline: Any,
-    scratch: Any,
-) -> None:
-    """Add the regrets that ``episode`` estimates from playing ``a`` at ``x`` and losing ``loss``.
-
-    ``followed`` is the probability with which pi^t took the actions before, where the episode did
-    not explore. The estimate of L(x, .) is taken around a ``baseline`` that predicts the loss after
-    each action: [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A, over the
-    probability of the visit. Whatever the baseline, its mean is L(x, a'); the better it predicts,
-    the less it varies.
-    """
-    at = infosets[x]
-    first, n = at.first_seq, at.n_actions
-    if n == 1:
-        return
-    for r in range(n):
-        scratch[r] = baseline[first + r] / n
-    scratch[a] += loss - baseline[first + a]
-    expected = 0.0
-    for r in range(n):
-        expected += behavior[first + r] * scratch[r]
-    for node in range(at.first_node, at.end_node):
-        if nodes[node].episode != episode:
-            continue
-        scaled = nodes[node].rec_reach / followed
-        cell = nodes[node].first_cell
-        if node < at.first_external:
-            for r in range(n):
-                seen = scaled * behavior[first + r]
-                for j in range(n):
-                    regret[cell] += seen * (scratch[r] - scratch[j])
-                    cell += 1
-        else:
-            for j in range(n):
-                regret[cell] += scaled * (expected - scratch[j])
-                cell += 1

@@ -1,38 +1,60 @@
-"""What every regret minimizer works on.
+"""The state of the regret minimizers of one player, with full feedback.
 
 At each infoset a minimizer holds one number per cell: per (rechistory, recommendation, action)
-while the recommendation is seen, per (rechistory, action) afterwards. Whatever it makes of them,
-its next policy is the stationary distribution of a rate matrix that they weigh with the time
-selections S_b.
+while the recommendation is seen, per (rechistory, action) afterwards. Its next policy is the
+stationary distribution of a rate matrix that weighs these numbers with the time selections S_b.
 
 Observing and recommending are one pass. When the minimizer at x is asked for its next policy it
-first adds what the last iteration cost (S_b, p and the losses are still those of the last
+first adds the losses of the last iteration (S_b, p and the losses are still those of the last
 iteration), and then weighs the sums with the new S_b, which only depend on the new policies at
 ancestors of x. So each cell is read and written once per iteration.
+
+A minimizer is a frozen configuration (:class:`Minimizer`) and a kernel. The configuration knows its
+``schedule``: a NamedTuple of plain numbers for one player, and :func:`recommend` has one kernel per
+type of schedule. ``regret/methods.py`` lists the minimizers there are.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord._jit import jit
-from accord.deviations.rechistory import RechistoryTree
+from accord._jit import generic, jit
+from accord.deviations.counting import Footprint
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.treeplex.treeplex import TreeplexArrays
 
-WRHEDGE, RM, RM_PLUS, PREDICTIVE_RM_PLUS = range(4)
-"""Minimizers, as kernels know them."""
+
+class Minimizer(Protocol):
+    """A configured regret minimizer for full feedback: a frozen dataclass without arrays."""
+
+    @property
+    def name(self) -> str:
+        """The name in ``regret/methods.py``."""
+
+    @property
+    def keeps_credit(self) -> bool:
+        """Whether the state needs one more number per rechistory."""
+
+    def schedule(self, tree: RechistoryTree, iterations: int | None) -> Any:
+        """The numbers that its kernel needs for one player, as a NamedTuple.
+
+        Args:
+            tree: The rechistories of the player.
+            iterations: The paper's T, if it is known.
+        """
 
 
 class MinimizerArrays(NamedTuple):
-    """State of all minimizers of one player, and where they write."""
+    """The state of all minimizers of one player, and their scratch space."""
 
     behavior: Floats  # [n_sequences] pi^t, overwritten infoset by infoset
     loss: Floats  # [n_sequences] l^t, the immediate losses of the last iteration
     cf_loss: Floats  # [n_sequences] L^t
     rec_reach: Floats  # [n_nodes] S_b^t
-    regret: Floats  # [n_cells] what the minimizer adds up
+    regret: Floats  # [n_cells] the minimizer's sums
     credit: Floats  # [n_nodes] WRHedge's sum of exp(-eta |L|) S_b <p, L>; else empty
     deviation_loss: Floats  # [n_cells] sum of w_t S_b^t p^t(r) l^t(a), for the exact gap
     rates: Floats  # [max_actions ** 2] scratch: the rate matrix
@@ -40,8 +62,12 @@ class MinimizerArrays(NamedTuple):
     external: Floats  # [max_actions] scratch: the row that EXTERNAL rechistories share
 
 
+FOOTPRINT = Footprint(per_node=16, per_cell=16)
+"""Of :class:`MinimizerArrays`: ``rec_reach`` and ``credit``, ``regret`` and ``deviation_loss``."""
+
+
 def new_arrays(tree: RechistoryTree, behavior: Floats, *, credit: bool) -> MinimizerArrays:
-    """Arrays before the first iteration; ``behavior`` is where policies are written."""
+    """Arrays before the first iteration; policies are written to ``behavior``."""
     plex = tree.plex
     behavior[:] = 1.0  # whatever was there must not meet the first losses
     rec_reach = np.zeros(tree.n_nodes)
@@ -61,11 +87,35 @@ def new_arrays(tree: RechistoryTree, behavior: Floats, *, credit: bool) -> Minim
     )
 
 
+@generic
+def recommend(
+    schedule: Any,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    state: MinimizerArrays,
+    weight: float,
+    t: int,
+) -> None:
+    """Observe the last losses and write the policies of iteration ``t``, parents first.
+
+    Overwrites ``state.behavior`` and ``state.rec_reach``, updates the minimizer's sums, and adds
+    the last iteration with ``weight`` to ``state.deviation_loss`` (all cells but the first).
+    """
+
+
 @jit
-def pass_on(x: int, plex: Any, tree: Any, behavior: Any, rec_reach: Any) -> None:
-    """A single action is no decision: take it, and only update the time selections after it."""
+def pass_on(
+    x: int, plex: TreeplexArrays, tree: RechistoryArrays, behavior: Floats, rec_reach: Floats
+) -> None:
+    """Take a single action, which needs no decision; update only the time selections after it."""
     seq = plex.first_seq[x]
     behavior[seq] = 1.0
     if plex.first_child[seq] < plex.first_child[seq + 1]:
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             rec_reach[node] = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+
+
+@jit
+def decayed(rate: float, decay: float, t: int) -> float:
+    """``rate * t ** -decay``: a learning rate, or the weight of regrets, at iteration t."""
+    return rate * float(t) ** -decay if decay else rate

@@ -29,13 +29,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from accord._jit import jit
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.rates import LARGEST_RATE
-from accord.regret.state import pass_on
+from accord.regret.rates import LARGEST_RATE, paper_learning_rate
+from accord.regret.state import MinimizerArrays, decayed, pass_on, recommend
+from accord.treeplex.treeplex import TreeplexArrays
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,36 @@ class WRHedge:
     scale: float = 1.0
     anytime: bool = False
 
+    name = "wrhedge"
+    keeps_credit = True
+
     def __post_init__(self) -> None:
         for name, value in (("learning_rate", self.learning_rate), ("scale", self.scale)):
             if value is not None and not 0 < value <= LARGEST_RATE:
                 raise ArgumentError(
                     f"WRHedge: {name} must be positive and at most {LARGEST_RATE:g}; got {value}"
                 )
+
+    def schedule(self, tree: RechistoryTree, iterations: int | None) -> LearningRate:
+        """The learning rate at t = 1 and the power of t by which it decays."""
+        if self.learning_rate is not None:
+            return LearningRate(float(self.learning_rate), 0.0)
+        rate = self.scale * paper_learning_rate(tree.plex, tree.k)
+        if self.anytime:
+            return LearningRate(rate, 0.5)
+        if iterations is None:
+            raise ArgumentError(
+                "WRHedge needs to know the number of iterations for the paper's learning rate; "
+                "give iterations, a learning_rate, or anytime=True"
+            )
+        return LearningRate(rate / math.sqrt(iterations), 0.0)
+
+
+class LearningRate(NamedTuple):
+    """The learning rate of iteration t is ``rate * t ** -decay``."""
+
+    rate: float
+    decay: float
 
 
 SLACK = 100.0
@@ -67,13 +92,21 @@ TINY = 1e-100
 """Factors below this go into the logarithm."""
 
 
-@jit
-def hedge(plex: Any, tree: Any, state: Any, weight: float, learning_rate: float) -> None:
+@recommend.kernel_for(LearningRate)
+def hedge(
+    schedule: LearningRate,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    state: MinimizerArrays,
+    weight: float,
+    t: int,
+) -> None:
     """Observe the last loss and write the next policy, infoset by infoset, parents first.
 
     Overwrites ``state.behavior`` and ``state.rec_reach``; adds to ``regret``,
     ``credit`` and, with ``weight``, to ``deviation_loss``.
     """
+    learning_rate = decayed(schedule.rate, schedule.decay, t)
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, credit, deviation_loss = state.regret, state.credit, state.deviation_loss
     rates, rows, external = state.rates, state.rows, state.external
@@ -164,118 +197,3 @@ def hedge(plex: Any, tree: Any, state: Any, weight: float, learning_rate: float)
             for a in range(n):
                 rates[r * n + a] += external[a] / n
         find_stationary(rates, n, behavior, first)
-
-
-@jit
-def hedge_sampled(
-    x: int,
-    infosets: Any,
-    nodes: Any,
-    behavior: Any,
-    regret: Any,
-    scratch: Any,
-    learning_rate: float,
-) -> None:
-    """SWRHedge (Algorithm 6): write the next policy at ``x``; rechistories weigh M_b w_b."""
-    at = infosets[x]
-    first, n = at.first_seq, at.n_actions
-    rows, external = n * n, 2 * n * n  # where they start in scratch; rates come first
-    for i in range(2 * n * n + n):
-        scratch[i] = 0.0
-    discount = math.exp(-learning_rate)  # exp(-eta Lbar), the loss bound being 1
-
-    top = -math.inf
-    cell = at.first_cell
-    for node in range(at.first_node, at.first_external):
-        now = nodes[node].rec_reach * nodes[node].weight
-        if now == 0.0:
-            cell += n * n
-            continue
-        mass = learning_rate * discount * nodes[node].credit
-        product = 1.0
-        for r in range(n):
-            least = math.inf
-            for a in range(n):
-                least = min(least, regret[cell + a])
-            row_sum = 0.0
-            for a in range(n):
-                worse = regret[cell + a] - least
-                term = math.exp(-learning_rate * worse) if worse > 0.0 else 1.0
-                scratch[rows + r * n + a] = term
-                row_sum += term
-            for a in range(n):
-                scratch[rows + r * n + a] /= row_sum
-            mass -= learning_rate * least
-            product *= row_sum / n
-            if product < TINY:
-                mass += math.log(product)
-                product = 1.0
-            cell += n
-        if now < TINY:
-            mass += math.log(now)
-            now = 1.0
-        if mass > top + SLACK:
-            if top > -math.inf:
-                shrink = math.exp(top - mass)
-                for i in range(n * n):
-                    scratch[i] *= shrink
-            top = mass
-        share = now * product
-        if mass != top:
-            share *= math.exp(mass - top)
-        for i in range(n * n):
-            scratch[i] += share * scratch[rows + i]
-
-    for node in range(at.first_external, at.end_node):
-        now = nodes[node].rec_reach * nodes[node].weight
-        if now == 0.0:
-            cell += n
-            continue
-        mass = learning_rate * discount * nodes[node].credit
-        if now < TINY:
-            mass += math.log(now)
-            now = 1.0
-        for a in range(n):
-            power = mass - learning_rate * regret[cell]
-            cell += 1
-            if power > top + SLACK:
-                if top > -math.inf:
-                    shrink = math.exp(top - power)
-                    for i in range(n * n):
-                        scratch[i] *= shrink
-                    for i in range(external, external + n):
-                        scratch[i] *= shrink
-                top = power
-            scratch[external + a] += now * math.exp(power - top)
-
-    for r in range(n):
-        for a in range(n):
-            scratch[r * n + a] += scratch[external + a] / n
-    find_stationary(scratch, n, behavior, first)
-
-
-@jit
-def learn_sampled(
-    x: int, a: int, episode: int, loss: float, infosets: Any, nodes: Any, behavior: Any, regret: Any
-) -> None:
-    """SWRHedge: add the estimate that ``episode`` gives for action ``a`` at ``x``.
-
-    ``loss`` is the loss of the play divided by the probability of what pi^t did where the episode
-    did not explore, so that ``loss * M_b`` is S_b times the estimate
-    (``learning/estimators.py``).
-    """
-    at = infosets[x]
-    first, n = at.first_seq, at.n_actions
-    if n == 1:
-        return
-    for node in range(at.first_node, at.end_node):
-        if nodes[node].episode != episode:
-            continue
-        scaled = loss * nodes[node].rec_reach
-        cell = nodes[node].first_cell + a
-        nodes[node].credit += scaled * behavior[first + a]
-        if node < at.first_external:
-            for r in range(n):
-                regret[cell + r * n] += scaled * behavior[first + r]
-        else:
-            regret[cell] += scaled

@@ -13,11 +13,13 @@ from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
+from accord.equilibrium.inspection import Inspection, inspect, steps
+from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.learning.bounds import DEFAULT_FAILURE_PROB
 from accord.learning.plan import GapBound, gap_bound
-from accord.report.inspector import Inspection, inspect, inspector_data, steps
+from accord.report.inspector import inspector_data
 from accord.report.source import Source
 from accord.report.tree import tree_view
 from accord.report.view import DeviationView, GapRow, Place, PlayerView, RunView, Step
@@ -103,7 +105,7 @@ def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> G
     if k in refused:
         return GapRow(k, refusal=refused[k])
     gap = certificate[k]
-    return GapRow(k, gap.players, gap.relative)
+    return GapRow(k, gap.player_gaps, gap.relative)
 
 
 def _bound(source: Source, form: SequenceForm) -> GapBound:
@@ -129,7 +131,7 @@ def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness)
             for depth, (x, a) in enumerate(plex.history(first.infoset))
         )
     has_plan = k == 0 and player.n_infosets > 0 and witness.gain > 0
-    found: list[Any] = []
+    found: list[Move] = []
     more = 0
     if k in seen.deviators and (places or has_plan):
         found, more = steps(seen.deviators[k][player.index], start, MOST_STEPS)
@@ -203,6 +205,6 @@ def _script_data(seen: Inspection, k: float, players: tuple[PlayerView, ...]) ->
     data = inspector_data(seen, k)
     infosets = [infoset for player in data["players"] for infoset in player["infosets"]]
     held = {one for infoset in infosets for one in infoset["gain"]}
-    held |= {0 for infoset in infosets if infoset["plan"]}
-    ks = [one for one in map(written_k, sorted(seen.deviators)) if one in held]
+    held |= {"0" for infoset in infosets if infoset["plan"]}
+    ks = [one for k in sorted(seen.deviators) if (one := str(written_k(k))) in held]
     return {**data, "ks": ks, "names": [player.name for player in players]}

@@ -1,13 +1,13 @@
 """A run as a folder of files that others can open, and that survives being killed.
 
-* ``run.json``: what was asked, of which game (its digest), which versions; the result at last
+* ``run.json``: the request, the game's digest, the versions of packages; at the end the result
 * ``progress.jsonl``: one line per checkpoint
-* ``checkpoint.npz``: all that going on needs
+* ``checkpoint.npz``: everything needed to continue
 * ``policy.npz``: the saved mixture, when finished
 * ``certificate.json``: its certificate, when finished
 
 Every file is written under a temporary name and renamed, so none is ever seen half-written. What
-comes after a checkpoint depends on nothing but the checkpoint: a run killed at any moment goes on
+follows a checkpoint depends on nothing but the checkpoint: a run killed at any moment continues
 from its last one and ends with the same numbers as one that was never killed.
 """
 
@@ -20,6 +20,7 @@ import time
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,28 +29,55 @@ import numpy as np
 
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.files import save_policy, write_whole
+from accord.equilibrium.files import load_policy, save_policy, write_whole
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.tree import Game
+from accord.runs.checkpoint import Checkpoint
+from accord.runs.request import LearnRequest, SolveRequest
 
 FORMAT = "accord-run"
 VERSION = 1
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
 
+REQUESTS: dict[str, type[SolveRequest | LearnRequest]] = {
+    kind.command: kind for kind in (SolveRequest, LearnRequest)
+}
+PACKAGES = ("accord", "numpy", "numba", "open_spiel")
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """A finished run, read back from its folder."""
+
+    folder: Path
+    game: Game
+    request: SolveRequest | LearnRequest
+    result: dict[str, Any]  # what ``--json`` printed
+    versions: dict[str, str]
+    policy: CorrelatedPolicy
+    history: tuple[Checkpoint, ...]  # may be empty
+
+    @property
+    def learned(self) -> bool:
+        """Whether it played episodes."""
+        return isinstance(self.request, LearnRequest)
+
 
 class RunFolder:
     """One run's folder. Make it with :meth:`create` or :meth:`open`."""
 
-    def __init__(self, path: Path, content: dict[str, Any]) -> None:
-        self.path, self.content = path, content
+    def __init__(
+        self, path: Path, request: SolveRequest | LearnRequest, content: dict[str, Any]
+    ) -> None:
+        self.path, self.request, self._content = path, request, content
         self._next_save = 0.0
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], command: str, game: Game, asked: dict[str, Any]
+        cls, path: str | os.PathLike[str], request: SolveRequest | LearnRequest, game: Game
     ) -> RunFolder:
-        """A new run in a new or empty folder; nothing that exists is overwritten."""
+        """Start a run in a new or empty folder; nothing that exists is overwritten."""
         folder = Path(path)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -60,73 +88,123 @@ class RunFolder:
             ) from None
         if taken is not None:
             raise ArgumentError(
-                f"{folder} must be a new or empty folder; it has {taken.name!r} in it, and nothing "
-                "is overwritten; choose another one, or resume the run that is there"
+                f"{folder} must be a new or empty folder, but contains {taken.name!r}, and nothing "
+                "is overwritten; choose another folder, or resume the run in this one"
             )
-        packages = ("accord", "numpy", "numba", "open_spiel")
-        run = cls(
-            folder,
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "command": command,
-                "asked": asked,
-                "game": game.name,
-                "digest": game.digest,
-                "versions": {
-                    "python": platform.python_version(),
-                    **{name: version(name) for name in packages},
-                },
-                "result": None,
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "command": request.command,
+            "asked": request.to_json(),
+            "game": game.name,
+            "digest": game.digest,
+            "versions": {
+                "python": platform.python_version(),
+                **{name: version(name) for name in PACKAGES},
             },
-        )
-        run._write_lines("run.json", [run.content])
+            "result": None,
+        }
+        run = cls(folder, request, content)
+        run._write_lines("run.json", [content])
         return run
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], command: str) -> RunFolder:
-        """The run of ``command`` that a folder holds."""
-        file = Path(path) / "run.json"
-        try:
-            content = json.loads(file.read_text("utf-8"))
-        except OSError as error:
-            raise ParseError(
-                str(file), 0, 0, f"a run folder must have this file: {error.strerror}"
-            ) from None
-        except ValueError as error:
-            raise ParseError(str(file), 0, 0, f"is no JSON: {error}") from None
-        if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (
-            FORMAT,
-            VERSION,
-        ):
-            raise ParseError(
-                str(file), 0, 0, f'must have "format": "{FORMAT}", "version": {VERSION}'
-            )
-        missing = [name for name in ("command", "asked", "game", "digest") if name not in content]
-        if missing:
-            raise ParseError(str(file), 0, 0, f"must have {', '.join(missing)}")
-        if content["command"] != command:
-            raise MismatchError(
-                f"{path} holds a run of {content['command']!r}, not of {command!r}; go on with "
-                f"accord {content['command']} --resume {path}"
-            )
-        return cls(Path(path), content)
+    def open(cls, path: str | os.PathLike[str], command: str | None = None) -> RunFolder:
+        """The run in a folder; of ``command``, if one is given.
 
-    @property
-    def asked(self) -> dict[str, Any]:
-        return dict(self.content["asked"])
+        Raises:
+            ParseError: If there is no readable ``run.json``.
+            MismatchError: If it is a run of another command.
+        """
+        folder = Path(path)
+        file = folder / "run.json"
+        content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
+        if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+            raise ParseError(
+                str(file), 0, 0,
+                f'must have "format": "{FORMAT}" and "version": {VERSION}; got '
+                f"{content.get('format')!r} and {content.get('version')!r}",
+            )  # fmt: skip
+        asked = content.get("asked")
+        kind = REQUESTS.get(content.get("command"))  # type: ignore[arg-type]
+        texts = all(isinstance(content.get(name), str) for name in ("game", "digest"))
+        if kind is None or not isinstance(asked, dict) or not texts:
+            raise ParseError(
+                str(file), 0, 0,
+                f'must have a "command", {" or ".join(REQUESTS)}, an object "asked", a "game" and '
+                'a "digest"',
+            )  # fmt: skip
+        try:
+            request = kind.from_json(asked)
+        except (ArgumentError, TypeError) as error:
+            raise ParseError(str(file), 0, 0, f'"asked" is not a request: {error}') from None
+        if command is not None and command != request.command:
+            raise MismatchError(
+                f"{path} holds a run of {request.command!r}, not of {command!r}; continue it with "
+                f"accord {request.command} --resume {path}"
+            )
+        return cls(folder, request, content)
 
     def check(self, game: Game) -> None:
-        """Refuse to go on with another game."""
-        if self.content["digest"] != game.digest:
+        """Refuse a game that is not the run's."""
+        if self._content["digest"] != game.digest:
             raise MismatchError(
-                f"{self.path} holds a run on {self.content['game']!r} with digest "
-                f"{self.content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}"
+                f"{self.path} holds a run of {self._content['game']!r} with digest "
+                f"{self._content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
+                "give the game that the run was made for"
             )
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has a result."""
+        return isinstance(self._content.get("result"), dict)
+
+    def read(self, game: Game) -> SavedRun:
+        """The finished run of ``game`` in this folder.
+
+        Raises:
+            ArgumentError: If it has not finished.
+            ParseError: If one of its files is broken.
+            MismatchError: If it was made for another game.
+        """
+        self.check(game)
+        policy = self.path / "policy.npz"
+        if not self.finished or not policy.exists():
+            raise ArgumentError(f"{self.path}: the run has not finished; resume it first")
+        return SavedRun(
+            folder=self.path,
+            game=game,
+            request=self.request,
+            result=self._content["result"],
+            versions=self._content.get("versions") or {},
+            policy=load_policy(policy, game),
+            history=self._history(game.n_players),
+        )
+
+    def _history(self, n_players: int) -> tuple[Checkpoint, ...]:
+        file = self.path / "progress.jsonl"
+        if not file.exists():
+            return ()
+        history = []
+        for number, line in enumerate(_read_text(file, "cannot be read").splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                checkpoint = Checkpoint.from_json(_parse_object(file, line, number))
+            except ValueError as error:
+                if isinstance(error, ParseError):
+                    raise
+                raise ParseError(str(file), number, 1, str(error)) from None
+            if len(checkpoint.player_gaps) != n_players:
+                raise ParseError(
+                    str(file), number, 1, f"needs one gap for each of {n_players} players"
+                )
+            history.append(checkpoint)
+        return tuple(history)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let no other process write here meanwhile, where the system can lock folders."""
+        """Keep other processes from writing here meanwhile, where the system can lock folders."""
         try:
             import fcntl
         except ImportError:  # not on Windows
@@ -138,31 +216,31 @@ class RunFolder:
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ArgumentError(
-                    f"{self.path} must be one process's at a time; another is writing there now; "
-                    "wait for it or stop it"
+                    f"{self.path}: another process is writing to this folder; wait for it, or stop "
+                    "it"
                 ) from None
             yield
         finally:
             os.close(folder)
 
     def save(
-        self, arrays: dict[str, Any], record: Iterable[dict[str, Any]], *, now: bool = False
+        self, arrays: dict[str, Any], history: Iterable[Checkpoint], *, now: bool = False
     ) -> None:
-        """Write a checkpoint, if it is time for one or ``now``: at most a twentieth of all time."""
+        """Write a checkpoint if one is due or ``now``; it takes at most a twentieth of all time."""
         start = time.monotonic()
         if start < self._next_save and not now:
             return
         write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
-        self.write_record(record)
+        self.write_history(history)
         end = time.monotonic()
         self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
 
-    def write_record(self, record: Iterable[dict[str, Any]]) -> None:
+    def write_history(self, history: Iterable[Checkpoint]) -> None:
         """Write one line per checkpoint."""
-        self._write_lines("progress.jsonl", record)
+        self._write_lines("progress.jsonl", (checkpoint.to_json() for checkpoint in history))
 
     def load(self) -> dict[str, Any] | None:
-        """The last checkpoint, or ``None`` if the run did not get to one."""
+        """The last checkpoint, or ``None`` if the run did not reach one."""
         file = self.path / "checkpoint.npz"
         if not file.exists():
             return None
@@ -170,7 +248,7 @@ class RunFolder:
             with np.load(file, allow_pickle=False) as content:
                 return {name: content[name] for name in content.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise ParseError(str(file), 0, 0, f"is no checkpoint: {error}") from None
+            raise ParseError(str(file), 0, 0, f"not a readable checkpoint: {error}") from None
 
     def finish(
         self, result: dict[str, Any], policy: CorrelatedPolicy, certificate: Certificate
@@ -178,10 +256,35 @@ class RunFolder:
         """Write the outcome."""
         save_policy(policy, self.path / "policy.npz")
         self._write_lines("certificate.json", [certificate.to_json()])
-        self.content["result"] = result
-        self._write_lines("run.json", [self.content])
+        self._content["result"] = result
+        self._write_lines("run.json", [self._content])
 
     def _write_lines(self, name: str, contents: Iterable[dict[str, Any]]) -> None:
         """One JSON object per line."""
         text = "".join(json.dumps(content, allow_nan=False) + "\n" for content in contents)
         write_whole(self.path / name, lambda file: file.write(text.encode()))
+
+
+def _read_text(path: Path, failure: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"{failure}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {error.reason}") from None
+
+
+def _parse_object(path: Path, text: str, line: int) -> dict[str, Any]:
+    """The JSON object in ``text``, which starts at ``line`` of the file."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = line - 1 + error.lineno, error.colno
+        raise ParseError(str(path), *place, f"not readable JSON: {error.msg}") from None
+    except RecursionError:
+        raise ParseError(str(path), line, 1, "is nested too deeply") from None
+    except ValueError as error:
+        raise ParseError(str(path), line, 1, f"not readable JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ParseError(str(path), line, 1, "must be a JSON object")
+    return content

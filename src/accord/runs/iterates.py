@@ -41,9 +41,8 @@ class Iterates:
         self.count = 0
         self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are touched when used
 
-    @property
-    def room(self) -> Floats:
-        """The rows to write next; never empty."""
+    def make_room(self) -> Floats:
+        """The rows to write next, at least one; thins the kept iterates if all rows are full."""
         if self.count == len(self.kept):
             self.kept[: self.components] = self.kept[1::2]
             self.count = self.components
@@ -51,8 +50,8 @@ class Iterates:
         return self.kept[self.count :]
 
     def until_full(self, iteration: int) -> int:
-        """How many iterations after ``iteration`` can run before there is no room."""
-        rows = len(self.room)  # this may double the stride
+        """How many iterations after ``iteration`` can run before rows run out."""
+        rows = len(self.make_room())  # this may double the stride
         return (iteration // self.stride + rows) * self.stride - iteration
 
     def state(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Learning: Balanced K-EFR in self-play, from episodes only.
 
-A loaded game is played on a compiled simulator, an environment move by move. The output is the
-mixture of evenly spaced iterates. Where the game is known, the gap of those kept so far is computed
-on the way, which no learner sees; else what they pay is estimated from fresh plays at the end, and
-nothing is said about the gap.
+:func:`learn` plays a loaded game on a compiled simulator, :func:`learn_env` an environment move by
+move. The output is the mixture of evenly spaced iterates. Where the game is known, the exact gap of
+the iterates kept so far is computed on the way, which no learner sees. Where it is not, the payoffs
+of the mixture are estimated from fresh plays at the end, and no gap is claimed.
 """
 
 from __future__ import annotations
@@ -18,197 +18,90 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_whole
-from accord.deviations.notions import checked_k, read_k, written_k
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
-from accord.learning.balanced_kefr import SAMPLED_RM, SWRHEDGE
-from accord.learning.sampled_self_play import BanditSelfPlay, EnvironmentSelfPlay
+from accord.learning.exploration import EXPLORATIONS
+from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.play.discovery import discover
 from accord.play.environment import Environment, is_environment, missing_attributes
 from accord.play.rollout import estimated_values
-from accord.regret.rates import LARGEST_RATE
+from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
+from accord.regret.sampled import SampledMinimizer
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
-from accord.runs.loop import Checkpoint, Run
+from accord.runs.loop import Loop
+from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
-BANDIT_METHODS = {"swrhedge": SWRHEDGE, "rm": SAMPLED_RM}
+Progress = Callable[[Checkpoint], object]
 
 
-@overload
 def learn(
-    game_or_env: Game,
-    k: SupportsIndex | float = 1,
-    *,
-    episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
-    components: SupportsIndex | None = None,
-    failure_prob: float = 0.05,
-    method: str = "swrhedge",
-    learning_rate_scale: float = 1.0,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[Checkpoint], object] | None = None,
-) -> Learned: ...
-
-
-@overload
-def learn(
-    game_or_env: Environment,
-    k: SupportsIndex | float = 1,
-    *,
-    episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
-    components: SupportsIndex | None = None,
-    failure_prob: float = 0.05,
-    method: str = "swrhedge",
-    learning_rate_scale: float = 1.0,
-    progress: Callable[[Checkpoint], object] | None = None,
     game: Game,
-) -> Learned: ...
-
-
-@overload
-def learn(
-    game_or_env: Environment,
     k: SupportsIndex | float = 1,
     *,
     episodes: SupportsIndex,
     seed: SupportsIndex = 0,
     components: SupportsIndex | None = None,
-    failure_prob: float = 0.05,
-    method: str = "swrhedge",
+    method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    progress: Callable[[Checkpoint], object] | None = None,
-    plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex = 10_000,
-) -> LearnedByPlay: ...
-
-
-def learn(
-    game_or_env: Game | Environment,
-    k: SupportsIndex | float = 1,
-    *,
-    episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
-    components: SupportsIndex | None = None,
     failure_prob: float = 0.05,
-    method: str = "swrhedge",
-    learning_rate_scale: float = 1.0,
+    exploration: str = EXPLORATIONS[0],
     folder: str | os.PathLike[str] | None = None,
-    progress: Callable[[Checkpoint], object] | None = None,
-    game: Game | None = None,
-    plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex = 10_000,
-) -> Learned | LearnedByPlay:
-    """Learn a K-EFCE from played episodes, by Balanced K-EFR in self-play.
+    progress: Progress | None = None,
+) -> Learned:
+    """Learn a K-EFCE of ``game`` from played episodes, by Balanced K-EFR in self-play.
 
-    The learners only play: each sees its own infosets, actions and payoffs. Same arguments, same
-    bits. Ctrl-C ends the run after the current step; the result then says how far it came.
+    The learners only play: each sees its own infosets, actions and payoffs. The same arguments give
+    the same bits. Ctrl-C ends the run after the current step; the result then says how far it came.
+    To learn from a simulator, use :func:`learn_env`.
 
     Args:
-        game_or_env: A loaded game, which is played on a compiled simulator, or an
-            :class:`Environment`.
+        game: The game, which is played on a compiled simulator.
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
-        episodes: Episodes to play; a last iteration that would exceed them is not begun.
+        episodes: Episodes to play; a last iteration that would exceed them is not started.
         seed: Of all randomness.
-        components: Iterates to save, evenly spaced; by default 1,000, fewer if they take over 1
-            GiB.
+        components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
+            over 1 GiB.
+        method: ``"swrhedge"``, the paper's, or ``"rm"``, regret matching around baselines, which
+            has no guarantee and usually gets much further; or a configured :class:`SWRHedge` or
+            :class:`SampledRegretMatching`.
+        learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         failure_prob: The probability with which the paper's guarantee may fail; enters its
             learning rate.
-        method: ``"swrhedge"``, the paper's, or ``"rm"``, regret matching around baselines, which
-            has no guarantee and mostly gets much further.
-        learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
-        folder: A new or empty folder to keep the run in (``runs/folder.py``), on a loaded game;
-            it can be resumed with :func:`resume_learn`.
+        exploration: How episodes explore: ``"balanced"``, as in the paper, or ``"uniform"``.
+        folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
+            with :func:`resume_learn`.
         progress: Called with every checkpoint, and now and then in between.
-        game: The game that an environment plays, if it is known. Infosets and actions must have
-            the same labels. Nobody learns from it; it gives the treeplexes and the exact gap.
-        plexes: The players' treeplexes in an environment; by default they are discovered.
-        value_plays: Fresh plays from which values are estimated where the game is not known.
 
     Raises:
         ArgumentError: If an argument is out of range.
-        BudgetError: If the rechistories do not fit into memory, or an environment shows too many
-            infosets.
-        MismatchError: If an environment shows an infoset that is not in its player's treeplex.
-        GameError: If an environment is no game, or pays what it says cannot be.
+        BudgetError: If the rechistories do not fit into memory.
     """
-    asked = checked_k(k)
-    episodes, seed = checked_whole("episodes", episodes, 1), checked_whole("seed", seed, 0)
-    value_plays = checked_whole("value_plays", value_plays, 1)
-    if components is not None:
-        components = checked_whole("components", components, 1)
-    if method not in BANDIT_METHODS:
-        raise ArgumentError(f"method must be one of {', '.join(BANDIT_METHODS)}; got {method!r}")
-    if not 0.0 < failure_prob < 1.0:
-        raise ArgumentError(f"failure_prob must be between 0 and 1; got {failure_prob}")
-    if not 0.0 < learning_rate_scale <= LARGEST_RATE:
-        raise ArgumentError(
-            f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
-            f"got {learning_rate_scale}"
-        )
-    if method != "swrhedge" and learning_rate_scale != 1.0:
-        raise ArgumentError(f"only swrhedge has a learning rate; {method} has none")
-    if isinstance(game_or_env, Game):
-        if game is not None or plexes is not None:
-            raise ArgumentError("game and plexes are for environments; a game has its own")
-        plan = {
-            "game": game_or_env.source or game_or_env.name,
-            "k": written_k(asked),
-            "episodes": episodes,
-            "seed": seed,
-            "components": components,
-            "failure_prob": failure_prob,
-            "method": method,
-            "learning_rate_scale": learning_rate_scale,
-        }
-        learning = _planned(game_or_env, plan)  # refuses before there is a folder
-        files = None if folder is None else RunFolder.create(folder, "learn", game_or_env, plan)
-        with nullcontext() if files is None else files.held():
-            return learning.learn(episodes, files, progress)
-    if not is_environment(game_or_env):
-        if isinstance(game_or_env, (str, os.PathLike)):
-            checked_game(game_or_env)
-        missing = ", ".join(missing_attributes(game_or_env)) or "an instance, not a class"
-        raise ArgumentError(
-            f"learn() needs a game or an environment; got {game_or_env!r}, which lacks {missing}"
-        )
-    if folder is not None:
-        raise ArgumentError("only a run on a loaded game can be kept in a folder and resumed")
-    if game is not None and plexes is not None:
-        raise ArgumentError("give game or plexes, not both: the game has its own")
-    rng = np.random.default_rng(seed)
-    if game is not None:
-        plexes = sequence_form(game).plexes
-    elif plexes is None:
-        plexes = discover(game_or_env, seed=seed)
-    table = EnvironmentSelfPlay(
-        game_or_env, plexes, asked, episodes, rng,
-        method=BANDIT_METHODS[method],
+    if is_environment(game):
+        raise ArgumentError(f"learn() takes a game; for an environment call learn_env({game!r})")
+    checked_game(game)
+    request = LearnRequest(
+        game=game.source or game.name,
+        k=k,  # type: ignore[arg-type]
+        episodes=episodes,  # type: ignore[arg-type]
+        seed=seed,  # type: ignore[arg-type]
+        components=components,  # type: ignore[arg-type]
         learning_rate_scale=learning_rate_scale,
         failure_prob=failure_prob,
-    )  # fmt: skip
-    learning = _Learning(table, game, asked, method, episodes, components)
-    if game is not None:
-        return learning.learn(episodes, None, progress)
-    weights, behaviors = learning.play(episodes, None, progress)
-    mixture = Mixture(
-        game_or_env.name, tuple(map(str, game_or_env.players)), tuple(plexes), weights, behaviors
+        exploration=exploration,
+        **split_method(SAMPLED_METHODS, method),
     )
-    values, margins = estimated_values(game_or_env, mixture, value_plays, rng)
-    return LearnedByPlay(
-        name=game_or_env.name,
-        values=values,
-        margins=margins,
-        value_plays=value_plays,
-        policy=mixture,
-        **learning.facts(),
-    )
+    learning = _on_simulator(game, request)  # refuses before there is a folder
+    files = None if folder is None else RunFolder.create(folder, request, game)
+    with nullcontext() if files is None else files.held():
+        return learning.run(request.episodes, files, progress)
 
 
 def resume_learn(
@@ -216,133 +109,246 @@ def resume_learn(
     folder: str | os.PathLike[str],
     *,
     episodes: SupportsIndex | None = None,
-    progress: Callable[[Checkpoint], object] | None = None,
+    progress: Progress | None = None,
 ) -> Learned:
-    """Go on with a run of :func:`learn` from its folder.
+    """Resume a run of :func:`learn` from its folder.
 
-    A run that was interrupted or killed goes on from its last checkpoint and ends as if nothing had
-    happened. A finished one goes on if it is asked for more.
+    A run that was interrupted or killed continues from its last checkpoint and ends as if nothing
+    had happened. A finished one continues if it is asked for more episodes.
 
     Args:
-        game: The game it was run on.
-        folder: Where the run is.
+        game: The game of the run.
+        folder: The folder of the run.
         episodes: How many to play in all, if not as asked before. The paper's learning rate stays
             that of the number asked for first.
         progress: Called with every checkpoint, and now and then in between.
 
     Raises:
-        ParseError: If the folder holds no run.
-        MismatchError: If it holds a run of something else or on another game.
+        ParseError: If the folder holds no readable run.
+        MismatchError: If it holds a run of another command or of another game.
     """
-    files = RunFolder.open(folder, "learn")
+    files = RunFolder.open(folder, LearnRequest.command)
     files.check(game)
-    plan = files.asked
-    until = plan["episodes"] if episodes is None else checked_whole("episodes", episodes, 1)
+    request = files.request
+    assert isinstance(request, LearnRequest)
+    until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
     with files.held():
-        return _planned(game, plan).learn(until, files, progress)
+        return _on_simulator(game, request).run(until, files, progress)
 
 
-def _planned(game: Game, plan: dict[str, Any]) -> _Learning:
-    k = read_k(plan["k"])
-    play = BanditSelfPlay(
-        sequence_form(game),
-        k,
-        plan["episodes"],
-        np.random.default_rng(plan["seed"]),
-        method=BANDIT_METHODS[plan["method"]],
-        learning_rate_scale=plan["learning_rate_scale"],
-        failure_prob=plan["failure_prob"],
+@overload
+def learn_env(
+    env: Environment,
+    k: SupportsIndex | float = 1,
+    *,
+    episodes: SupportsIndex,
+    seed: SupportsIndex = 0,
+    components: SupportsIndex | None = None,
+    method: str | SampledMinimizer = SAMPLED_DEFAULT,
+    learning_rate_scale: float = 1.0,
+    failure_prob: float = 0.05,
+    exploration: str = EXPLORATIONS[0],
+    progress: Progress | None = None,
+    game: Game,
+) -> Learned: ...
+
+
+@overload
+def learn_env(
+    env: Environment,
+    k: SupportsIndex | float = 1,
+    *,
+    episodes: SupportsIndex,
+    seed: SupportsIndex = 0,
+    components: SupportsIndex | None = None,
+    method: str | SampledMinimizer = SAMPLED_DEFAULT,
+    learning_rate_scale: float = 1.0,
+    failure_prob: float = 0.05,
+    exploration: str = EXPLORATIONS[0],
+    progress: Progress | None = None,
+    plexes: Sequence[Treeplex] | None = None,
+    value_plays: SupportsIndex = 10_000,
+) -> LearnedByPlay: ...
+
+
+def learn_env(
+    env: Environment,
+    k: SupportsIndex | float = 1,
+    *,
+    episodes: SupportsIndex,
+    seed: SupportsIndex = 0,
+    components: SupportsIndex | None = None,
+    method: str | SampledMinimizer = SAMPLED_DEFAULT,
+    learning_rate_scale: float = 1.0,
+    failure_prob: float = 0.05,
+    exploration: str = EXPLORATIONS[0],
+    progress: Progress | None = None,
+    game: Game | None = None,
+    plexes: Sequence[Treeplex] | None = None,
+    value_plays: SupportsIndex = 10_000,
+) -> Learned | LearnedByPlay:
+    """Learn a K-EFCE of a game that can only be played, by Balanced K-EFR in self-play.
+
+    As :func:`learn`, on an environment.
+
+    Args:
+        env: The :class:`Environment`.
+        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        episodes: Episodes to play; a last iteration that would exceed them is not started.
+        seed: Of all randomness.
+        components: Number of evenly spaced iterates to save, as in :func:`learn`.
+        method: As in :func:`learn`.
+        learning_rate_scale: As in :func:`learn`.
+        failure_prob: As in :func:`learn`.
+        exploration: As in :func:`learn`.
+        progress: Called with every checkpoint, and now and then in between.
+        game: The game that the environment plays, if it is known. Infosets and actions must have
+            the same labels. No learner sees it; it gives the treeplexes and the exact gap.
+        plexes: The players' treeplexes; by default they are discovered.
+        value_plays: Fresh plays from which values are estimated where the game is not known.
+
+    Raises:
+        ArgumentError: If an argument is out of range.
+        BudgetError: If the rechistories do not fit into memory, or the environment shows too many
+            infosets.
+        MismatchError: If the environment shows an infoset that is not in its player's treeplex.
+        GameError: If the environment is not a game, or pays outside its bounds.
+    """
+    if not is_environment(env):
+        missing = ", ".join(missing_attributes(env)) or "an instance, not a class"
+        raise ArgumentError(
+            f"learn_env() needs an environment; got {env!r}, which lacks {missing}; for a loaded "
+            "game call learn()"
+        )
+    if game is not None and plexes is not None:
+        raise ArgumentError("give game or plexes, not both: the game has its own treeplexes")
+    request = LearnRequest(
+        game=env.name,
+        k=k,  # type: ignore[arg-type]
+        episodes=episodes,  # type: ignore[arg-type]
+        seed=seed,  # type: ignore[arg-type]
+        components=components,  # type: ignore[arg-type]
+        learning_rate_scale=learning_rate_scale,
+        failure_prob=failure_prob,
+        exploration=exploration,
+        **split_method(SAMPLED_METHODS, method),
     )
-    return _Learning(play, game, k, plan["method"], plan["episodes"], plan["components"])
+    plays = checked_whole("value_plays", value_plays, 1)
+    rng = np.random.default_rng(request.seed)
+    if game is not None:
+        plexes = sequence_form(game).plexes
+    elif plexes is None:
+        plexes = discover(env, seed=request.seed)
+    play = EnvironmentSelfPlay(
+        env, plexes, request.k, request.episodes, rng,
+        method=request.minimizer, exploration=request.exploration,
+    )  # fmt: skip
+    if game is not None:
+        return _Certified(play, request, game).run(request.episodes, None, progress)
+    learning = _Learning(play, request)
+    weights, behaviors = learning.play(request.episodes, None, progress)
+    players = tuple(map(str, env.players))
+    mixture = Mixture(env.name, players, tuple(plexes), weights, behaviors)
+    values, margins = estimated_values(env, mixture, plays, rng)
+    return LearnedByPlay(
+        name=env.name,
+        values=values,
+        margins=margins,
+        value_plays=plays,
+        policy=mixture,
+        **learning.facts(),
+    )
+
+
+def _on_simulator(game: Game, request: LearnRequest) -> _Certified:
+    play = SampledSelfPlay(
+        sequence_form(game),
+        request.k,
+        request.episodes,
+        np.random.default_rng(request.seed),
+        method=request.minimizer,
+        exploration=request.exploration,
+    )
+    return _Certified(play, request, game)
 
 
 class _Learning:
-    """Learners, the iterates to save, and what is known about them."""
+    """A request, the learners for it, and the iterates to save."""
 
-    def __init__(
-        self,
-        play: BanditSelfPlay | EnvironmentSelfPlay,
-        game: Game | None,
-        k: float,
-        method: str,
-        episodes: int,
-        components: int | None,
-    ) -> None:
-        each = play.episodes_per_iteration
+    def __init__(self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest) -> None:
+        each, episodes = play.episodes_per_iteration, request.episodes
         if not 1 <= each <= episodes:
             raise ArgumentError(
                 f"one iteration takes {each} episodes; got {episodes}; play more, or try a smaller "
                 "k"
                 if each
-                else "there must be a decision to learn; nobody has one"
+                else "the game must have a decision to learn; nobody has one"
             )
-        self.game, self.k, self.method, self.each = game, k, method, each
-        self.iterates = Iterates(play.n_sequences, components)
+        self.request, self.each = request, each
+        self.iterates = Iterates(play.n_sequences, request.components)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
-        self.meter = None if game is None else _KeptMeter(sequence_form(game), k, self.iterates)
-        self.run = Run(play, self.iterates, self._measure, each)
+        self.loop = Loop(play, self.iterates, self._measure, each)
 
     def _measure(self) -> tuple[Floats, Floats] | None:
-        return None if self.meter is None else self.meter.measure()
+        """Gaps and values of all players, where they are known."""
+        return None
 
     def play(
-        self,
-        episodes: int,
-        files: RunFolder | None,
-        progress: Callable[[Checkpoint], object] | None,
+        self, episodes: int, files: RunFolder | None, progress: Progress | None
     ) -> tuple[Floats, Floats]:
         """Play until another iteration would exceed ``episodes``: the saved weights, behaviors."""
-        run, iterates = self.run, self.iterates
-        run.go(episodes // self.each, files=files, progress=progress)
+        loop, iterates = self.loop, self.iterates
+        loop.run(episodes // self.each, files=files, progress=progress)
         if iterates.count == 0:  # interrupted before the first was kept: take the next
-            iterates.count = run.play.advance(1, iterates.room, 1)
+            iterates.count = loop.play.advance(1, iterates.make_room(), 1)
         _, behaviors = iterates.selected()
         return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
-
-    def learn(
-        self,
-        episodes: int,
-        files: RunFolder | None,
-        progress: Callable[[Checkpoint], object] | None,
-    ) -> Learned:
-        """The same in a known game, with the gap of what is saved."""
-        assert self.game is not None
-        assert self.meter is not None
-        policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
-        facts, record = self.facts(), tuple(self.run.record)
-        del self.run  # its memory is wanted for the certificate
-        gaps, values = self.meter.measure_selected()
-        last: dict[str, Any] = {
-            "gap": float(gaps.max()),
-            "players": tuple(gaps.tolist()),
-            "values": tuple(values.tolist()),
-        }
-        if record:  # what is saved may be less than what was kept
-            record = (*record[:-1], replace(record[-1], **last))
-        learned = Learned(
-            game=self.game,
-            policy=policy,
-            record=record,
-            **last,
-            **facts,
-        )
-        del self.meter
-        if files is not None:
-            files.write_record(point.to_json() for point in record)
-            files.finish(learned.to_json(), policy, learned.certificate)
-        return learned
 
     def facts(self) -> dict[str, Any]:
         """What every result says of its run."""
         return {
-            "k": self.k,
-            "method": self.method,
-            "episodes": self.run.play.iteration * self.each,
-            "iterations": self.run.play.iteration,
+            "k": self.request.k,
+            "method": self.request.method,
+            "episodes": self.loop.play.iteration * self.each,
+            "iterations": self.loop.play.iteration,
             "episodes_per_iteration": self.each,
-            "seconds": self.run.elapsed,
-            "interrupted": self.run.interrupted,
+            "seconds": self.loop.elapsed,
+            "interrupted": self.loop.interrupted,
         }
+
+
+class _Certified(_Learning):
+    """Learning a known game: the gap of the iterates kept so far is measured on the way."""
+
+    def __init__(
+        self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest, game: Game
+    ) -> None:
+        super().__init__(play, request)
+        self.game = game
+        self.meter = _KeptMeter(sequence_form(game), request.k, self.iterates)
+
+    def _measure(self) -> tuple[Floats, Floats] | None:
+        return self.meter.measure()
+
+    def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
+        """Play, and certify the saved mixture."""
+        policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
+        facts, history = self.facts(), tuple(self.loop.history)
+        del self.loop  # its memory is needed for the certificate
+        gaps, values = self.meter.measure_selected()
+        last: dict[str, Any] = {
+            "gap": float(gaps.max()),
+            "player_gaps": tuple(gaps.tolist()),
+            "values": tuple(values.tolist()),
+        }
+        if history:  # fewer iterates may be saved than were kept
+            history = (*history[:-1], replace(history[-1], **last))
+        learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
+        del self.meter
+        if files is not None:
+            files.write_history(history)
+            files.finish(learned.to_json(), policy, learned.certificate)
+        return learned
 
 
 class _KeptMeter:

@@ -1,9 +1,9 @@
-"""A run: the one loop around every learner.
+"""The one loop around every learner.
 
 Iterations run in compiled blocks. Between blocks the loop looks at the clock, the keyboard and, at
-checkpoints a tenth apart, the exact K-EFCE gap. Iterates to save are kept on the way, and all that
-going on needs is written to the run's folder. How the work is split into blocks, or into calls that
-were killed and resumed, changes no bit of the result.
+checkpoints a tenth apart, the exact K-EFCE gap. It keeps the iterates to save and writes everything
+needed to continue into the run's folder. How the work is split into blocks, or into calls that were
+killed and resumed, changes no bit of the result.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.errors import ParseError
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
@@ -44,37 +44,21 @@ class ResumablePlay(Play, Protocol):
     """Learners whose state can be written down."""
 
     def state(self) -> dict[str, Any]:
-        """All that going on needs, by name."""
+        """Everything needed to continue, by name."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a saved state."""
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """What was known after some iterations."""
-
-    iteration: int
-    gap: float  # payoff units, maximum over players; NaN if it cannot be known
-    players: tuple[float, ...]  # per player
-    values: tuple[float, ...]  # expected payoffs when everybody obeys
-    seconds: float  # since the start
-    episodes: int | None = None  # that were played, if any
-
-    def to_json(self) -> dict[str, Any]:
-        """A line of ``progress.jsonl``."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-class Run:
+class Loop:
     """Learners, the iterates to save, and the gap on the way.
 
     Attributes:
         play: The learners.
         iterates: The iterates to save.
-        measure: Gives ``(gaps, values)`` of all players now, or ``None`` if nothing can be said.
+        measure: Gives ``(gaps, values)`` of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
-        record: The checkpoints at which there was a gap.
+        history: The checkpoints at which there was a gap.
         elapsed: Seconds that the run has taken in all.
         interrupted: Whether Ctrl-C ended it.
     """
@@ -88,11 +72,11 @@ class Run:
     ) -> None:
         self.play, self.iterates, self.measure = play, iterates, measure
         self.episodes_per_iteration = episodes_per_iteration
-        self.record: list[Checkpoint] = []
+        self.history: list[Checkpoint] = []
         self.elapsed = 0.0
         self.interrupted = False
 
-    def go(
+    def run(
         self,
         limit: float,
         *,
@@ -110,7 +94,9 @@ class Run:
             files: Where the run is kept.
             progress: Called with every checkpoint, and now and then in between.
         """
-        self.play.advance(0, self.iterates.room, self.iterates.stride)  # compiling is not running
+        self.play.advance(
+            0, self.iterates.make_room(), self.iterates.stride
+        )  # compiling is not running
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
             try:
@@ -119,7 +105,8 @@ class Run:
             except (KeyError, TypeError, ValueError):
                 raise ParseError(
                     str(files.path / "checkpoint.npz"), 0, 0,
-                    "is of another version of Accord; resume with that, or begin a new run",
+                    "was written by another version of Accord; resume with that version, or start "
+                    "a new run",
                 ) from None  # fmt: skip
         begun = time.perf_counter()
         play, iterates, block = self.play, self.iterates, 1
@@ -130,7 +117,7 @@ class Run:
                 free = iterates.until_full(play.iteration)
                 size = int(min(block, checkpoint - play.iteration, free))
                 before = time.perf_counter()
-                iterates.count += play.advance(size, iterates.room, iterates.stride)
+                iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
                 block = next_block(block, now - before)
                 late = seconds is not None and now - begun >= seconds
@@ -138,8 +125,8 @@ class Run:
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
                     point = self._look(now - start)
-                    if recorded and point.players:
-                        self.record.append(point)
+                    if recorded and point.player_gaps:
+                        self.history.append(point)
                     if progress is not None:
                         progress(point)
                         looked = time.perf_counter()
@@ -155,7 +142,7 @@ class Run:
 
     def reached(self, target_gap: float | None) -> bool:
         """Whether the last known gap is at most ``target_gap``."""
-        return bool(target_gap is not None and self.record and self.record[-1].gap <= target_gap)
+        return bool(target_gap is not None and self.history and self.history[-1].gap <= target_gap)
 
     def _look(self, seconds: float) -> Checkpoint:
         """How far the run has come."""
@@ -174,20 +161,17 @@ class Run:
     def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
         assert isinstance(self.play, ResumablePlay)
-        record = [point.to_json() for point in self.record]
-        state = {"elapsed": np.array(elapsed), "record": np.array(json.dumps(record))}
+        lines = json.dumps([point.to_json() for point in self.history])
+        state = {"elapsed": np.array(elapsed), "record": np.array(lines)}
         state |= {f"play_{name}": value for name, value in self.play.state().items()}
         state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
-        files.save(state, record, now=now)
+        files.save(state, self.history, now=now)
 
     def _restore(self, state: dict[str, Any]) -> None:
         assert isinstance(self.play, ResumablePlay)
         self.play.restore(_part_of(state, "play_"))
         self.iterates.restore(_part_of(state, "iterates_"))
-        self.record = [
-            Checkpoint(**point | {name: tuple(point[name]) for name in ("players", "values")})
-            for point in json.loads(str(state["record"]))
-        ]
+        self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
 
 
 def next_checkpoint(iteration: int) -> int:

@@ -1,4 +1,4 @@
-"""What :func:`accord.solve` and :func:`accord.learn` return."""
+"""The results of runs: what ``solve``, ``learn`` and ``learn_env`` return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
-from accord.runs.loop import Checkpoint
+from accord.runs.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,11 +24,10 @@ class Solution:
     method: str
     iterations: int
     gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
-    players: tuple[float, ...]  # the same per player
+    player_gaps: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of that average
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    saved_gap: float  # K-EFCE gap of the saved mixture
-    record: tuple[Checkpoint, ...]
+    history: tuple[Checkpoint, ...]  # gaps of the average so far
     seconds: float
     target_reached: bool | None  # None if no target was given
     interrupted: bool = False  # by Ctrl-C
@@ -38,6 +37,11 @@ class Solution:
         """Of the saved mixture, computed when first asked for."""
         return certify(self.game, self.policy, self.k)
 
+    @property
+    def saved_gap(self) -> float:
+        """The K-EFCE gap of the saved mixture, from its certificate."""
+        return max(self.certificate[self.k].player_regrets)
+
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
@@ -46,7 +50,7 @@ class Solution:
             "method": self.method,
             "iterations": self.iterations,
             "gap": self.gap,
-            "players": list(self.players),
+            "players": list(self.player_gaps),
             "saved_gap": self.saved_gap,
             "components": self.policy.n_components,
             "values": list(self.values),
@@ -71,10 +75,10 @@ class Learned:
     iterations: int
     episodes_per_iteration: int
     gap: float  # K-EFCE gap of the saved mixture, payoff units
-    players: tuple[float, ...]  # the same per player
+    player_gaps: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    record: tuple[Checkpoint, ...]  # gaps of what was kept so far; the last, of what is saved
+    history: tuple[Checkpoint, ...]  # gaps of the iterates kept so far; last, of the saved mixture
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -88,11 +92,12 @@ class Learned:
         return {
             "game": self.game.name,
             "k": written_k(self.k),
+            "method": self.method,
             "episodes": self.episodes,
             "iterations": self.iterations,
             "episodes_per_iteration": self.episodes_per_iteration,
             "gap": self.gap,
-            "players": list(self.players),
+            "players": list(self.player_gaps),
             "components": self.policy.n_components,
             "values": list(self.values),
             "seconds": self.seconds,
@@ -127,6 +132,7 @@ class LearnedByPlay:
         return {
             "game": self.name,
             "k": written_k(self.k),
+            "method": self.method,
             "episodes": self.episodes,
             "iterations": self.iterations,
             "episodes_per_iteration": self.episodes_per_iteration,

@@ -6,8 +6,8 @@
 
   const MOST = 300; // infosets listed at once
   const MOST_NEXT = 40; // buttons per action
-  const ks = data.ks.map(String);
-  const state = { player: 0, infoset: 0, k: data.k === null ? null : String(data.k) };
+  const ks = data.ks;
+  const state = { player: 0, infoset: 0, k: data.k };
   const get = (id) => document.getElementById(id);
 
   function make(tag, attributes, ...children) {

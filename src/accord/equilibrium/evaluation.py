@@ -1,0 +1,198 @@
+"""A correlated policy as each player meets it: obeying, and deviating.
+
+*Obeying.* Say everybody obeys, and component t of the mixture has weight w_t. A player comes to
+infoset x and is told r there, which is sequence (x, r). Three sums describe it:
+
+    prob(x, r)     = sum_t w_t pi^t_{1:h}(x, r) P^t(x)       its probability;
+    loss(x, r)     = sum_t w_t pi^t_{1:h}(x, r) L^t(x, r)    its probability times expected loss;
+    external(x, r) = sum_t w_t P^t(x)                        the same for a player who heads for it;
+
+P^t(x) is the probability that chance and the others of pi^t allow the player to come to x, and L^t
+the counterfactual loss (``treeplex/values.py``). P is L in a game in which every play loses 1.
+
+*Deviating.* The sums U of ``equilibrium/gap.py``, completed by the sweep for the best phi, are at
+cell (b, r, a) the loss of a player who remembers b, is told r, plays a and follows phi from there,
+times the probability of b and r. The same sums with 1 for the loss of every play are that
+probability; the quotient is what the player expects, given everything they know.
+
+*The two compared.* The *obedient* rechistory at x is that of a player who did all they were told.
+Its cells (r, r), added up from the last layer to the first, are the loss of obeying. They are the
+same numbers, added in the same order, as those of the best deviation. Rounding is monotone, so the
+loss that deviating saves is never negative, and 0 where nothing is gained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import Deviator, best_continuation, continuation
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
+
+Deviators = Mapping[int, Sequence[Deviator]]
+"""The deviators of each player who is evaluated, by the player's number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Obedience:
+    """One player when everybody obeys, over the player's sequences."""
+
+    plex: Treeplex
+    prob: Floats  # [n_sequences] of getting there and being told so
+    loss: Floats  # [n_sequences] expected loss of those plays, times that probability
+    external: Floats  # [n_sequences] probability that chance and the others allow it
+
+    @classmethod
+    def zero(cls, plex: Treeplex) -> Obedience:
+        """Before any component is added."""
+        return cls(plex, *(np.zeros(plex.n_sequences) for _ in range(3)))
+
+    def reach(self, x: int) -> float:
+        """Probability that an obedient player comes to infoset ``x``."""
+        return float(self.prob[self.plex.first_seq[x] : self.plex.first_seq[x + 1]].sum())
+
+
+def evaluate(
+    policy: CorrelatedPolicy, deviators: Deviators, probabilities: Deviators | None = None
+) -> dict[int, Obedience]:
+    """Add every component of ``policy`` to all deviators, in one pass over the components.
+
+    Args:
+        policy: What is recommended.
+        deviators: Fed with the losses that each component brings.
+        probabilities: Fed with 1 for the loss of every play.
+
+    Returns:
+        For each player in ``deviators``, what happens when everybody obeys.
+    """
+    form = sequence_form(policy.game)
+    leaves = {i: form.leaves.arrays[i] for i in deviators}
+    ones = {i: own._replace(loss=own.prob) for i, own in leaves.items()}
+    obedience = {i: Obedience.zero(form.plexes[i]) for i in deviators}
+    room = {i: np.empty((4, form.plexes[i].n_sequences)) for i in deviators}
+    for weight, behaviors in policy.components():
+        reach = joint_reach(form.plexes, behaviors)
+        reaches = form.split(reach)
+        for i, obeyed in obedience.items():
+            plex, behavior = obeyed.plex.arrays, behaviors[i]
+            loss, cf_loss, prob, cf_prob = room[i]
+            compute_loss(leaves[i], reach, loss)
+            compute_cf_loss(plex, behavior, loss, cf_loss)
+            compute_loss(ones[i], reach, prob)
+            compute_cf_loss(plex, behavior, prob, cf_prob)
+            _add_obedience(
+                reaches[i], cf_prob, cf_loss, weight, obeyed.prob, obeyed.loss, obeyed.external
+            )
+            for deviator in deviators[i]:
+                deviator.add(behavior, loss, weight)
+            for deviator in probabilities[i] if probabilities else ():
+                deviator.add(behavior, prob, weight)
+    return obedience
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BestDeviation:
+    """A player's best deviation phi, and its loss from every cell onward.
+
+    Losses are multiplied by the probability of the cell or sequence.
+    """
+
+    phi: Modification
+    loss: Floats  # [n_cells] loss from each cell onward under phi
+    obedient: Ints  # [n_infosets] the obedient rechistory; at K = 0 the only one
+    obeying: Floats | None  # [n_sequences] loss from each recommended sequence onward when the
+    # player obeys; None at K = 0, where nothing is recommended
+    prob: Floats | None = None  # [n_cells] the probability, if it was added up
+
+    @classmethod
+    def of(cls, deviator: Deviator, probability: Deviator | None = None) -> BestDeviation:
+        """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss."""
+        tree = deviator.tree
+        obedient = obedient_nodes(tree)
+        obeying = _obeying_loss(deviator, obedient) if tree.k else None
+        loss, phi = best_continuation(tree, deviator.total)
+        prob = None if probability is None else continuation(phi, probability.total)
+        return cls(phi, loss, obedient, obeying, prob)
+
+    @property
+    def tree(self) -> RechistoryTree:
+        return self.phi.tree
+
+    @property
+    def least_loss(self) -> float:
+        """The expected loss of the deviation over a whole play."""
+        return float(self.loss[ROOT])
+
+    def cells(self, x: int) -> Floats:
+        """``[told, played]`` part of ``loss`` at ``x`` after obeying; ``[1, played]`` at K = 0."""
+        n = int(self.tree.plex.n_actions[x])
+        first = int(self.tree.arrays.first_cell[self.obedient[x]])
+        rows = n if self.tree.k else 1
+        return self.loss[first : first + rows * n].reshape(rows, n)
+
+
+def obedient_nodes(tree: RechistoryTree) -> Ints:
+    """``[n_infosets]`` the rechistory of a player who did all they were told.
+
+    At K = 0 nothing is told, and it is the only rechistory.
+    """
+    obedient = np.empty(tree.plex.n_infosets, np.int32)
+    _find_obedient(tree.plex.arrays, tree.plex.seq_infoset, tree.arrays, obedient)
+    return obedient
+
+
+def _obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
+    """``[n_sequences]`` the loss from each recommended sequence onward when the player obeys."""
+    tree, plex = deviator.tree, deviator.tree.plex
+    loss, total = np.empty(plex.n_sequences), np.empty(plex.n_sequences)
+    told = np.arange(1, plex.n_sequences) - np.repeat(plex.first_seq[:-1], plex.n_actions)
+    first_cell = np.repeat(tree.arrays.first_cell[obedient], plex.n_actions)
+    diagonal = first_cell + told * (np.repeat(plex.n_actions, plex.n_actions) + 1)
+    loss[0] = deviator.total[ROOT]
+    loss[1:] = deviator.total[diagonal]
+    compute_cf_loss(plex.arrays, np.ones(plex.n_sequences), loss, total)
+    return total
+
+
+@jit
+def _add_obedience(
+    reach: Floats,
+    cf_prob: Floats,
+    cf_loss: Floats,
+    weight: float,
+    prob: Floats,
+    loss: Floats,
+    external: Floats,
+) -> None:
+    """Add one component to ``prob``, ``loss`` and ``external``."""
+    for seq in range(len(reach)):
+        told = weight * reach[seq]
+        prob[seq] += told * cf_prob[seq]
+        loss[seq] += told * cf_loss[seq]
+        external[seq] += weight * cf_prob[seq]
+
+
+@jit
+def _find_obedient(
+    plex: TreeplexArrays, seq_infoset: Ints, tree: RechistoryArrays, obedient: Ints
+) -> None:
+    """Overwrite ``obedient`` infoset by infoset, parents first."""
+    for x in range(len(plex.parent_seq)):
+        seq = plex.parent_seq[x]
+        obedient[x] = tree.first_node[x]  # K = 0: EXTERNAL, and the only one
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            above = tree.parent[node]
+            if tree.rec_seq[node] != seq:
+                continue
+            if seq == 0 or above == obedient[seq_infoset[seq]]:
+                obedient[x] = node
+                break

@@ -1,0 +1,205 @@
+"""SWRHedge, Algorithm 6 of Song, Mei, Bai 2022: WRHedge fed with sampled losses.
+
+The weights are those of ``regret/wrhedge.py`` with the time selections S_b = M_b w_b, and estimates
+from episodes (``learning/estimators.py``) in the place of the losses. An estimate is zero except at
+one infoset and one action, so an episode changes few cells. The policy at an infoset is computed
+when an episode reaches it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, SupportsIndex
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord._check import check_probability
+from accord.deviations.notions import clipped_k
+from accord.errors import ArgumentError
+from accord.regret.fixed_point import find_stationary
+from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
+from accord.regret.sampled import Infosets, Nodes, observe_episode, recommend_at
+from accord.regret.wrhedge import SLACK, TINY
+from accord.treeplex.treeplex import Treeplex
+
+
+@dataclass(frozen=True)
+class SWRHedge:
+    """Configuration of SWRHedge.
+
+    Attributes:
+        learning_rate: eta in units of normalised losses; by default the paper's.
+        scale: Multiplier on the paper's learning rate.
+        failure_prob: The probability with which the paper's guarantee may fail; enters its rate.
+    """
+
+    learning_rate: float | None = None
+    scale: float = 1.0
+    failure_prob: float = 0.05
+
+    name = "swrhedge"
+
+    def __post_init__(self) -> None:
+        for name, value in (("learning_rate", self.learning_rate), ("scale", self.scale)):
+            if value is not None and not 0 < value <= LARGEST_RATE:
+                raise ArgumentError(
+                    f"SWRHedge: {name} must be positive and at most {LARGEST_RATE:g}; got {value}"
+                )
+        check_probability("failure_prob", self.failure_prob)
+
+    def schedule(
+        self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
+    ) -> LearningRates:
+        """The learning rate of each player."""
+        if self.learning_rate is not None:
+            return LearningRates(np.full(len(plexes), float(self.learning_rate)))
+        if iterations is None:
+            raise ArgumentError(
+                "SWRHedge needs to know the number of iterations for the paper's learning rate; "
+                "give iterations, or a learning_rate"
+            )
+        rates = [
+            self.scale
+            * bandit_learning_rate(plexes, i, clipped_k(plex, k), iterations, self.failure_prob)
+            for i, plex in enumerate(plexes)
+        ]
+        return LearningRates(np.minimum(rates, LARGEST_RATE))
+
+
+class LearningRates(NamedTuple):
+    """What the kernels need."""
+
+    rates: Floats  # [n_players] eta
+
+
+@recommend_at.kernel_for(LearningRates)
+def hedge_sampled(
+    schedule: LearningRates,
+    player: int,
+    x: int,
+    infosets: Infosets,
+    nodes: Nodes,
+    behavior: Floats,
+    regret: Floats,
+    scratch: Floats,
+) -> None:
+    """Write the next policy at ``x``; rechistories weigh M_b w_b."""
+    learning_rate = schedule.rates[player]
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    rows, external = n * n, 2 * n * n  # where they start in scratch; rates come first
+    for i in range(2 * n * n + n):
+        scratch[i] = 0.0
+    discount = math.exp(-learning_rate)  # exp(-eta Lbar), the loss bound being 1
+
+    top = -math.inf
+    cell = at.first_cell
+    for node in range(at.first_node, at.first_external):
+        now = nodes[node].rec_reach * nodes[node].weight
+        if now == 0.0:
+            cell += n * n
+            continue
+        mass = learning_rate * discount * nodes[node].credit
+        product = 1.0
+        for r in range(n):
+            least = math.inf
+            for a in range(n):
+                least = min(least, regret[cell + a])
+            row_sum = 0.0
+            for a in range(n):
+                worse = regret[cell + a] - least
+                term = math.exp(-learning_rate * worse) if worse > 0.0 else 1.0
+                scratch[rows + r * n + a] = term
+                row_sum += term
+            for a in range(n):
+                scratch[rows + r * n + a] /= row_sum
+            mass -= learning_rate * least
+            product *= row_sum / n
+            if product < TINY:
+                mass += math.log(product)
+                product = 1.0
+            cell += n
+        if now < TINY:
+            mass += math.log(now)
+            now = 1.0
+        if mass > top + SLACK:
+            if top > -math.inf:
+                shrink = math.exp(top - mass)
+                for i in range(n * n):
+                    scratch[i] *= shrink
+            top = mass
+        share = now * product
+        if mass != top:
+            share *= math.exp(mass - top)
+        for i in range(n * n):
+            scratch[i] += share * scratch[rows + i]
+
+    for node in range(at.first_external, at.end_node):
+        now = nodes[node].rec_reach * nodes[node].weight
+        if now == 0.0:
+            cell += n
+            continue
+        mass = learning_rate * discount * nodes[node].credit
+        if now < TINY:
+            mass += math.log(now)
+            now = 1.0
+        for a in range(n):
+            power = mass - learning_rate * regret[cell]
+            cell += 1
+            if power > top + SLACK:
+                if top > -math.inf:
+                    shrink = math.exp(top - power)
+                    for i in range(n * n):
+                        scratch[i] *= shrink
+                    for i in range(external, external + n):
+                        scratch[i] *= shrink
+                top = power
+            scratch[external + a] += now * math.exp(power - top)
+
+    for r in range(n):
+        for a in range(n):
+            scratch[r * n + a] += scratch[external + a] / n
+    find_stationary(scratch, n, behavior, first)
+
+
+@observe_episode.kernel_for(LearningRates)
+def observe_hedged(
+    schedule: LearningRates,
+    episode: int,
+    target: int,
+    length: int,
+    loss: float,
+    followed: float,
+    path: Ints,
+    infosets: Infosets,
+    nodes: Nodes,
+    behavior: Floats,
+    regret: Floats,
+    baseline: Floats,
+    scratch: Floats,
+) -> None:
+    """Add the estimate that ``episode`` gives at its target.
+
+    ``followed`` is the probability with which pi^t took the actions before the target where the
+    episode did not explore, so that ``loss / followed * M_b`` is S_b times the estimate
+    (``learning/estimators.py``).
+    """
+    x, a = path[0, target], path[1, target]
+    loss /= followed
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    if n == 1:
+        return
+    for node in range(at.first_node, at.end_node):
+        if nodes[node].episode != episode:
+            continue
+        scaled = loss * nodes[node].rec_reach
+        cell = nodes[node].first_cell + a
+        nodes[node].credit += scaled * behavior[first + a]
+        if node < at.first_external:
+            for r in range(n):
+                regret[cell + r * n] += scaled * behavior[first + r]
+        else:
+            regret[cell] += scaled

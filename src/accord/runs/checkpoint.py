@@ -1,0 +1,48 @@
+"""What was known at one moment of a run: a line of ``progress.jsonl``, an entry of its history."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was known after some iterations."""
+
+    iteration: int
+    gap: float  # payoff units, maximum over players; NaN if it cannot be known
+    player_gaps: tuple[float, ...]  # per player; empty if they cannot be known
+    values: tuple[float, ...]  # expected payoffs when everybody obeys
+    seconds: float  # since the start
+    episodes: int | None = None  # that were played; None if the run plays none
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of ``progress.jsonl``."""
+        line = {
+            "iteration": self.iteration,
+            "gap": self.gap,
+            "players": list(self.player_gaps),
+            "values": list(self.values),
+            "seconds": self.seconds,
+        }
+        return line if self.episodes is None else {**line, "episodes": self.episodes}
+
+    @classmethod
+    def from_json(cls, line: Any) -> Checkpoint:
+        """What :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: If it is something else.
+        """
+        try:
+            player_gaps, values = (tuple(map(float, line[key])) for key in ("players", "values"))
+            iteration, seconds = int(line["iteration"]), float(line["seconds"])
+            episodes = None if line.get("episodes") is None else int(line["episodes"])
+        except (AttributeError, KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"not a checkpoint: {error}") from None
+        numbers = (*player_gaps, *values, seconds)
+        if not player_gaps or iteration < 1 or not all(map(math.isfinite, numbers)):
+            raise ValueError("a checkpoint needs an iteration and finite gaps, values and seconds")
+        return cls(iteration, max(player_gaps), player_gaps, values, seconds, episodes)

@@ -1,0 +1,205 @@
+"""What a run was asked to do.
+
+A request is checked when it is made and never changes. It is written into ``run.json`` as ``asked``
+and read back from there: the loop, the run's folder, sweeps and reports all see the same object.
+When a run is resumed only its :class:`Limits` may be new.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, ClassVar, Self
+
+from accord._check import check_probability, checked_whole
+from accord.deviations.notions import checked_k, read_k, written_k
+from accord.errors import ArgumentError
+from accord.learning.exploration import EXPLORATIONS
+from accord.regret.methods import (
+    AVERAGING,
+    DEFAULT,
+    METHODS,
+    SAMPLED_DEFAULT,
+    SAMPLED_METHODS,
+    Methods,
+    configured,
+    find_method,
+)
+from accord.regret.rates import LARGEST_RATE
+
+DEFAULT_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run of ``solve`` ends: at the first of these; by default after 1,000 iterations."""
+
+    iterations: int | None = None
+    target_gap: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        _whole_or_none(self, "iterations", 1)
+        for name in ("target_gap", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ArgumentError(f"{name} must be non-negative; got {value}")
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return (self.iterations, self.target_gap, self.seconds) != (None, None, None)
+
+    @property
+    def last_iteration(self) -> float:
+        """The largest number of iterations; infinite if something else ends the run."""
+        if self.iterations is not None:
+            return self.iterations
+        return math.inf if self.given else DEFAULT_ITERATIONS
+
+
+class _Request:
+    """What all requests share: how they are written and read."""
+
+    command: ClassVar[str]
+
+    game: str
+    k: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``asked`` in ``run.json``."""
+        content = asdict(self)  # type: ignore[call-overload]
+        return {**content, "k": written_k(self.k)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """What :meth:`to_json` wrote; what is missing has its default.
+
+        Raises:
+            ArgumentError: If it is something else.
+        """
+        known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
+        if unknown := sorted(content.keys() - known.keys()):
+            raise ArgumentError(f"unknown entries: {', '.join(map(repr, unknown))}")
+        needed = [name for name, field in known.items() if field.default is MISSING]
+        if missing := [name for name in needed if name not in content]:
+            raise ArgumentError(f"missing entries: {', '.join(map(repr, missing))}")
+        return cls(**{**content, "k": read_k(content["k"])})
+
+
+@dataclass(frozen=True)
+class SolveRequest(_Request):
+    """A run of :func:`accord.solve`; its docstring says what the fields mean."""
+
+    command = "solve"
+
+    game: str  # what loads the game again
+    k: float
+    method: str = DEFAULT
+    iterations: int | None = None
+    target_gap: float | None = None
+    seconds: float | None = None
+    components: int | None = None
+    learning_rate: float | None = None
+    averaging: str | None = None
+    threads: int | None = None
+    options: Mapping[str, Any] | None = None  # of a minimizer that was configured by hand
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        for name in ("components", "threads"):
+            _whole_or_none(self, name, 1)
+        object.__setattr__(self, "iterations", self.limits.iterations)
+        if self.averaging is not None and self.averaging not in AVERAGING:
+            raise ArgumentError(
+                f"averaging must be one of {', '.join(AVERAGING)}; got {self.averaging!r}"
+            )
+        _ = self.minimizer  # refuses options that do not fit
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that were asked for first."""
+        return Limits(self.iterations, self.target_gap, self.seconds)
+
+    @property
+    def minimizer(self) -> Any:  # a Minimizer
+        """The method, configured; a run of unknown length needs rates that fit any length."""
+        method = find_method(METHODS, self.method)
+        if self.options is not None:
+            if self.learning_rate is not None:
+                raise ArgumentError(
+                    "give the learning rate once: as learning_rate, or in the configured minimizer"
+                )
+            return method.configured(**self.options)
+        if self.learning_rate is None and self.iterations is None and method.takes("anytime"):
+            return method.configured(anytime=True)
+        return method.configured(learning_rate=self.learning_rate)
+
+    @property
+    def power(self) -> int:
+        """The power of t that weighs iterates."""
+        return AVERAGING[self.averaging or METHODS[self.method].averaging]
+
+
+@dataclass(frozen=True)
+class LearnRequest(_Request):
+    """A run of :func:`accord.learn` or :func:`accord.learn_env`; they say what the fields mean."""
+
+    command = "learn"
+
+    game: str  # what loads the game again
+    k: float
+    episodes: int
+    seed: int = 0
+    components: int | None = None
+    failure_prob: float = 0.05
+    method: str = SAMPLED_DEFAULT
+    learning_rate_scale: float = 1.0
+    exploration: str = EXPLORATIONS[0]
+    options: Mapping[str, Any] | None = None  # of a minimizer that was configured by hand
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        for name, least in (("episodes", 1), ("seed", 0)):
+            object.__setattr__(self, name, checked_whole(name, getattr(self, name), least))
+        _whole_or_none(self, "components", 1)
+        check_probability("failure_prob", self.failure_prob)
+        if not 0.0 < self.learning_rate_scale <= LARGEST_RATE:
+            raise ArgumentError(
+                f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
+                f"got {self.learning_rate_scale}"
+            )
+        if self.exploration not in EXPLORATIONS:
+            raise ArgumentError(
+                f"exploration must be one of {', '.join(EXPLORATIONS)}; got {self.exploration!r}"
+            )
+        _ = self.minimizer  # refuses options that do not fit
+
+    @property
+    def minimizer(self) -> Any:  # a SampledMinimizer
+        """The method, configured."""
+        method = find_method(SAMPLED_METHODS, self.method)
+        if self.learning_rate_scale != 1.0 and (self.options or not method.takes("scale")):
+            raise ArgumentError(
+                f"learning_rate_scale is for a named method with a learning rate; got "
+                f"{self.learning_rate_scale} for {self.method}"
+            )
+        if self.options is None and method.takes("scale"):
+            return method.configured(scale=self.learning_rate_scale, failure_prob=self.failure_prob)
+        return method.configured(**(self.options or {}))
+
+
+def split_method(methods: Methods, method: Any) -> dict[str, Any]:
+    """``method`` and ``options`` of a request, from a name or a minimizer configured by hand."""
+    if isinstance(method, str):
+        return {"method": method}
+    config = configured(methods, method)
+    return {"method": config.name, "options": asdict(config)}
+
+
+def _whole_or_none(request: Any, name: str, least: int) -> None:
+    """Check a field that is a whole number or None, and store it as an int."""
+    value = getattr(request, name)
+    if value is not None:
+        object.__setattr__(request, name, checked_whole(name, value, least))
