@@ -94,17 +94,7 @@ def with_few_deals(game: Game, deals: int) -> Game:
     rare = (game.parent == 0) & (game.action >= deals)
     chance_prob[rare] = RARE
     chance_prob[(game.parent == 0) & ~rare] = (1.0 - RARE * np.count_nonzero(rare)) / deals
-    return Game.from_arrays(
-        n_players=game.n_players,
-        player=game.player,
-        parent=game.parent,
-        action=game.action,
-        infoset=game.infoset,
-        chance_prob=chance_prob,
-        reward_node=game.reward_node,
-        reward=game.reward,
-        chance_labels=game.chance_labels,
-    )
+    return game.replace(chance_prob=chance_prob)
 
 
 def _compare(

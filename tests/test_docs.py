@@ -196,6 +196,16 @@ def _class(name: str) -> type:
     return thing if isinstance(thing, type) else object
 
 
+def test_pages_use_public_names_only() -> None:
+    """No page imports from inside the package, except those that document its inside."""
+    public = {f"accord.{name}" for name in accord.__all__}
+    inside = {ROOT / "CONTRIBUTING.md", ROOT / "docs" / "notation.md"}
+    inside |= set((ROOT / "docs" / "reference").glob("*.md"))
+    for path in set(DOCUMENTS) - inside:
+        used = set(re.findall(r"\baccord\.\w+", path.read_text()))
+        assert used <= public, f"{path.name} uses {sorted(used - public)}"
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in PAGES]

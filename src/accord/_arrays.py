@@ -1,4 +1,4 @@
-"""Flat arrays: their types, the sentinels in them, and arrays that start on a cache line."""
+"""Flat arrays: their types, their sentinels, and arrays that start on a cache line."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 CHANCE = -1
-"""As a player: nature moves."""
+"""Stands for a player at chance nodes."""
 
 TERMINAL = -2
-"""As a player: the play is over."""
+"""Stands for a player where the play is over."""
 
 NO_NODE = -1
-"""As a node: none, such as the parent of the root."""
+"""Stands for a node where there is none, such as the parent of the root."""
 
 NO_INFOSET = -1
-"""As an infoset: none, such as the one before a player's first decision."""
+"""Stands for an infoset where there is none, such as before a player's first decision."""
 
 CACHE_LINE = 64
-"""Bytes that come from memory at once."""
+"""Bytes that a processor fetches from memory at once."""
 
 
 def aligned_empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """A new flat array; records whose size divides that of a cache line lie in one line each."""
+    """A new flat array. If the item size divides a cache line, no item crosses two lines."""
     n_bytes = size * np.dtype(dtype).itemsize
     room = np.empty(n_bytes + CACHE_LINE, np.uint8)
     start = -room.ctypes.data % CACHE_LINE
@@ -36,6 +36,6 @@ def aligned_empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def aligned_concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Flat arrays of one type, one after the other in a new one."""
+    """A new array that joins flat arrays of one type."""
     out = aligned_empty(sum(map(len, arrays)), arrays[0].dtype)
     return np.concatenate(arrays, out=out)

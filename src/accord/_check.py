@@ -1,4 +1,4 @@
-"""Checks of arguments that many functions take, so that every one refuses in the same words."""
+"""Checks of common arguments, so that all functions refuse them in the same words."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from accord.errors import ArgumentError
 
 
 def checked_whole(name: str, value: SupportsIndex, least: int) -> int:
-    """``value`` as a whole number that is at least ``least``.
+    """Return ``value`` as a whole number that is at least ``least``.
 
     Raises:
-        ArgumentError: If it is none.
+        ArgumentError: If it is not one.
     """
     try:
         whole = operator.index(value)

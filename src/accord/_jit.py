@@ -1,8 +1,8 @@
 """How kernels are compiled, chosen by type, and cached on disk.
 
-Numba's disk cache notices edits of the file a kernel is in, not of the kernels it calls. The cache
-folder is therefore named by a digest of the whole package: any edit, any upgrade, starts a new one.
-``NUMBA_CACHE_DIR``, when set, wins.
+Numba's disk cache notices edits to the file of a kernel, but not to the kernels that it calls. The
+cache folder is therefore named after a digest of the whole package, so any edit or upgrade starts a
+new folder. ``NUMBA_CACHE_DIR`` takes precedence if it is set.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
 
 def cache_folder() -> Path:
-    """The folder of compiled kernels that belongs to exactly these sources."""
+    """The cache folder for kernels compiled from exactly these sources."""
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):

@@ -1,7 +1,7 @@
-"""Everything Accord raises on purpose.
+"""The errors that Accord raises on purpose.
 
 A message says what must hold, what was found and where, and what to try. Each error also derives
-from the built-in that a caller who does not know Accord would catch.
+from the built-in exception that a caller would catch without knowing Accord.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ class ArgumentError(AccordError, ValueError):
 
 
 class GameError(AccordError, ValueError):
-    """Something that is not a finite extensive-form game with perfect recall."""
+    """The input is not a finite extensive-form game with perfect recall."""
 
 
 class ImperfectRecallError(GameError):
-    """A player who would have to forget what she knew or did.
+    """At some infoset a player has forgotten something that they knew or did.
 
     Attributes:
         player: Label of the player.
         infoset: Label of the infoset whose nodes disagree.
         histories: Two of the player's own histories, as ``((infoset, action), ...)`` in labels,
-            that lead to the same infoset.
+            that lead to that infoset.
     """
 
     def __init__(
@@ -54,22 +54,22 @@ class ParseError(AccordError, ValueError):
 
 
 class PolicyError(AccordError, ValueError):
-    """A policy that is not one: a probability that is negative, an infoset that is missing."""
+    """An invalid policy, such as one with a negative probability or a missing infoset."""
 
 
 class MismatchError(AccordError, ValueError):
-    """Two things that do not belong together, such as a policy and another game."""
+    """Two things that do not belong together, such as a game and a policy of another game."""
 
 
 class MediatorError(AccordError, RuntimeError):
-    """A request that the mediator must refuse, such as a recommendation after too many deviations.
+    """A request that the mediator must refuse, such as a recommendation after the K-th deviation.
 
-    The play goes on as if it had not been made.
+    The play continues as if the request had not been made.
     """
 
 
 class BudgetError(AccordError, MemoryError):
-    """More memory or more work than there is, noticed before anything was allocated."""
+    """A task needs more memory or work than is available; raised before anything is allocated."""
 
     def __init__(self, message: str, required: int, available: int) -> None:
         self.required, self.available = required, available
@@ -77,11 +77,11 @@ class BudgetError(AccordError, MemoryError):
 
 
 class NumericalError(AccordError, ArithmeticError):
-    """A computation that left the finite numbers."""
+    """A computation produced infinity or NaN."""
 
 
 class SweepError(AccordError, RuntimeError):
-    """Tasks of a sweep that failed; ``failed`` has their messages by name. The others are done."""
+    """Some tasks of a sweep failed: ``failed`` maps names to messages. The others are done."""
 
     def __init__(self, failed: dict[str, str], total: int) -> None:
         self.failed = failed
@@ -91,7 +91,7 @@ class SweepError(AccordError, RuntimeError):
 
 
 class MissingDependencyError(AccordError, ImportError):
-    """A dependency that is not installed; ``extra`` is the extra of Accord that brings it."""
+    """A dependency is not installed; ``extra`` is the extra of Accord that installs it."""
 
     def __init__(self, package: str, extra: str | None = None) -> None:
         self.extra = extra
@@ -103,5 +103,5 @@ class MissingDependencyError(AccordError, ImportError):
 
 def _own_history(history: tuple[tuple[str, str], ...]) -> str:
     if not history:
-        return "no decision of hers"
+        return "no own decision"
     return ", ".join(f"{action!r} at {infoset!r}" for infoset, action in history)

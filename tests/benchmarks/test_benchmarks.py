@@ -153,6 +153,17 @@ def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str
 # The page
 
 
+def test_a_record_is_one_line(tmp_path: Path) -> None:
+    parts = {
+        "gap": {"games": [{"name": "a", "entrants": [{"k": 1, "curve": [[1, 0.5], [2, 0.25]]}]}]},
+        "empty": {"games": [], "settings": {}},
+    }
+    save(tmp_path, parts)
+    assert load(tmp_path) == parts
+    lines = (tmp_path / "results.json").read_text().splitlines()
+    assert '{"k": 1, "curve": [[1, 0.5], [2, 0.25]]}' in map(str.strip, lines)
+
+
 def test_page_is_made_of_the_results(folder: Path) -> None:
     parts = load(folder)
     text = (folder / "index.md").read_text()

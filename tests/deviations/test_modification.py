@@ -1,4 +1,4 @@
-"""Strategy modifications: Algorithm 1 executed, and the policy that it induces."""
+"""Strategy modifications: executing Algorithm 1, and the policy that it induces."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
+from tests.reference.modifications import _sample
 from tests.support.policies import (
     all_games,
     all_k,
@@ -58,7 +59,7 @@ def test_the_sequence_form_is_that_of_the_lemma(game, seed):
 
 @checked
 @given(all_games(), seeds)
-def test_to_obey_changes_nothing(game, seed):
+def test_obeying_changes_nothing(game, seed):
     rng = np.random.default_rng(seed)
     for i, plex in enumerate(sequence_form(game).plexes):
         behavior = random_behavior(plex, rng)
@@ -72,8 +73,8 @@ def test_to_obey_changes_nothing(game, seed):
 
 @checked
 @given(all_games(), seeds)
-def test_it_is_again_a_policy(game, seed):
-    """What arrives at an infoset leaves it again, as in every sequence form."""
+def test_the_sequence_form_is_a_policy(game, seed):
+    """The reaches of an infoset's actions sum to the reach of the infoset."""
     rng = np.random.default_rng(seed)
     for i, plex in enumerate(sequence_form(game).plexes):
         for k in all_k(game, i):
@@ -88,16 +89,16 @@ def test_it_is_again_a_policy(game, seed):
 
 
 def recommendations(plex: Treeplex, x: int) -> Iterator[dict[int, int]]:
-    """All that may be recommended on the way to x and at x."""
+    """All recommendations that are possible on the path to x and at x."""
     way = [*(y for y, _ in plex.history(x)), x]
     for drawn in product(*(range(int(plex.n_actions[y])) for y in way)):
         yield dict(zip(way, drawn, strict=True))
 
 
 def follows(phi: Modification, x: int, a: int, told: dict[int, int]) -> bool:
-    """Whether the literal execution, told this, takes the way to x and then a."""
+    """Whether the literal execution with these recommendations takes the path to x and then a."""
     way = [*phi.tree.plex.history(x), (x, a)]
-    arrived = []  # the next infoset, brought only if the actions before were those of the way
+    arrived = []  # the infosets so far; the next comes only after the actions of the path
 
     def infosets() -> Iterator[int]:
         while arrived:
@@ -116,7 +117,7 @@ def follows(phi: Modification, x: int, a: int, told: dict[int, int]) -> bool:
 @settings(checked, max_examples=25)
 @given(grown_games(most=40), seeds)
 def test_the_sequence_form_is_the_law_of_the_execution(game, seed):
-    """Over all recommendations, not by sampling."""
+    """Summed over all recommendations, not sampled."""
     rng = np.random.default_rng(seed)
     for i, plex in enumerate(sequence_form(game).plexes):
         behavior = random_behavior(plex, rng)
@@ -146,7 +147,7 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
         chances = [
             reference.prob(game, i, behaviors[i], x, c) for c in reference.actions(game, i, x)
         ]
-        told.append(reference._sample(chances, rng))
+        told.append(_sample(chances, rng))
         return told[-1]
 
     moves = phi.execute(infosets(), recommend)
@@ -162,9 +163,9 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
             chances = [
                 reference.prob(game, j, behaviors[j], x, c) for c in reference.actions(game, j, x)
             ]
-            a = reference._sample(chances, rng)
+            a = _sample(chances, rng)
         else:
-            a = reference._sample([float(game.chance_prob[child]) for child in below], rng)
+            a = _sample([float(game.chance_prob[child]) for child in below], rng)
         node = below[a]
     return node, tuple(told)
 
@@ -186,7 +187,7 @@ def test_executions_agree_play_by_play(game, seed):
 
 
 @pytest.mark.parametrize(("k", "told"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (math.inf, 4)])
-def test_after_k_deviations_nothing_is_recommended(k, told):
+def test_nothing_is_recommended_after_k_deviations(k, told):
     plex = sequence_form(separation(k=3)).plexes[0]
     tree = RechistoryTree.build(plex, k)
     obey = Modification.obey(tree).choice
@@ -203,7 +204,7 @@ def test_after_k_deviations_nothing_is_recommended(k, told):
     assert len(asked) == told
 
 
-def test_who_obeys_is_told_to_the_end():
+def test_an_obedient_player_gets_every_recommendation():
     plex = sequence_form(separation(k=2)).plexes[0]
     phi = Modification.obey(RechistoryTree.build(plex, 1))
     way = [*plex.history(plex.n_infosets - 1), (plex.n_infosets - 1, 0)]
@@ -232,18 +233,18 @@ def test_an_infoset_that_follows_another_action(phi):
     (after,) = plex.children(1)  # after a pass with the lowest card
     assert list(phi.execute([0, after], lambda x: 0)) == [(0, 0), (after, 0)]
     with pytest.raises(ArgumentError, match=f"infoset {after} does not follow"):
-        list(phi.execute([0, after], lambda x: 1))  # she obeyed, and bet
+        list(phi.execute([0, after], lambda x: 1))  # obeyed and bet
     with pytest.raises(ArgumentError, match=f"infoset {after + 1} does not follow"):
         list(phi.execute([0, after + 1], lambda x: 0))  # another card
 
 
 @pytest.mark.parametrize("recommended", [-1, 2, 100])
-def test_a_recommendation_that_is_no_action(phi, recommended):
-    with pytest.raises(ArgumentError, match=f"recommended; got {recommended}"):
+def test_invalid_recommendations_are_refused(phi, recommended):
+    with pytest.raises(ArgumentError, match=f"must be one of its 2 actions; got {recommended}"):
         list(phi.execute([0], lambda x: recommended))
 
 
-def test_choices_that_are_no_modification(phi):
+def test_invalid_choices_are_refused(phi):
     good = phi.choice
     for bad in (good[:-1], np.append(good, 0), np.full_like(good, 2), np.full_like(good, -1)):
         with pytest.raises(ArgumentError, match=f"each of the {len(good)} rows"):

@@ -36,7 +36,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def chain(*n_actions: int) -> Treeplex:
-    """One infoset after the other, each after the first action of the one before."""
+    """A chain of infosets, each after the first action of the previous one."""
     size = len(n_actions)
     return Treeplex.from_parents(n_actions, range(-1, size - 1), [0] * size)
 
@@ -273,7 +273,7 @@ def test_counts_beyond_the_floats_are_refused_too(tail):
 
 
 @pytest.mark.parametrize("k", [-1, -5, 1.5, 1.0, math.nan, -math.inf, True, False, "1", None, [1]])
-def test_a_k_that_is_no_number_of_deviations(k):
+def test_invalid_k_are_refused(k):
     plex = chain(2, 2)
     for use in (RechistoryTree.build, count_rechistories, RegretMeter):
         with pytest.raises(ArgumentError, match="whole number of deviations") as error:
@@ -283,7 +283,7 @@ def test_a_k_that_is_no_number_of_deviations(k):
 
 
 @pytest.mark.parametrize("k", [np.int64(1), np.uint8(1), 1])
-def test_whole_numbers_of_numpy_are_whole(k):
+def test_whole_numbers_of_numpy_are_accepted(k):
     assert RechistoryTree.build(chain(2, 2), k).k == 1
 
 
@@ -306,7 +306,7 @@ def test_a_trigger_tree_has_one_branch_per_trigger(game):
             path = reference.path(game, i, x)
             moves = tuple(a for _, a in path)
             assert named_nodes(tree, x, swap=True) == [moves]  # obeyed so far
-            triggers = [  # told r at some infoset before, whatever was played then
+            triggers = [  # r was recommended at an earlier infoset, whatever was played there
                 (*moves[:h], r)
                 for h, (y, _) in enumerate(path)
                 for r in reference.actions(game, i, y)
@@ -343,6 +343,6 @@ def test_k_is_read_as_it_was_written(k):
 
 
 @pytest.mark.parametrize("written", ["infinite", "1", 1.5, None, [1]])
-def test_what_is_no_k_is_refused(written):
+def test_invalid_written_k_are_refused(written):
     with pytest.raises(ArgumentError, match='must be a whole number or "inf"'):
         read_k(written)

@@ -1,4 +1,4 @@
-"""Games written by hand, and what the builder says to mistakes."""
+"""Games written by hand, and the builder's messages about mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accord.game.builder import GameBuilder
 
 
 def signalling() -> GameBuilder:
-    """A game with everything in it, but for its payoffs."""
+    """A game that lacks only its payoffs."""
     b = GameBuilder("signalling", players=["sender", "receiver"])
     b.chance({"good": Fraction(1, 4), "bad": 0.75})
     b.move("good", player="sender", infoset="G", actions="X Y")
@@ -76,7 +76,7 @@ def test_labels_may_have_blanks():
     assert game.action_labels[0] == (("go left", "go right"), ("go on",))
 
 
-def test_rewards_add_up_on_the_way():
+def test_rewards_add_up_along_the_path():
     b = GameBuilder(players=1)
     b.move(player=1, actions="a b")
     b.reward((), 1)
@@ -106,28 +106,28 @@ def test_the_order_of_statements_does_not_matter_to_infosets():
     ("statement", "message"),
     [
         (lambda b: b.move("good", player="sender", actions="X"),
-         "a game is a tree, .* history 'good' already has a move of player sender and cannot get a"
-         " move too"),
+         "a game is a tree, .* history 'good' already has a move of player sender and "
+         "cannot also have a move"),
         (lambda b: b.chance({"x": 1}), "the root already has a chance move and cannot"),
         (lambda b: (b.payoff("good X hire", 0, 0), b.payoff("good X hire", 0, 0)),
-         "history 'good X hire' already has a payoff and cannot get a payoff too"),
+         "history 'good X hire' already has a payoff and cannot also have a payoff"),
         (lambda b: (b.payoff("good X hire", 0, 0), b.move("good X hire", player="sender",
                                                           actions="x")),
-         "already has a payoff and cannot get a move too"),
+         "already has a payoff and cannot also have a move"),
         (lambda b: b.payoff("good X", 1, 1), "already has a move of player receiver and"),
         (lambda b: b.move("bad X hire", "bad X hire", player="sender", actions="x"),
-         "history 'bad X hire' already has this move and cannot get a move too"),
+         "history 'bad X hire' already has this move and cannot also have a move"),
         (lambda b: b.move("good Z", player="sender", actions="x"),
-         "there is no history 'good Z': history 'good' goes on with X, Y, not with 'Z'"),
-        (lambda b: b.payoff("ugly X hire", 0, 0), "root goes on with good, bad, not with 'ugly'"),
+         "there is no history 'good Z': history 'good' continues with X, Y, not with 'Z'"),
+        (lambda b: b.payoff("ugly X hire", 0, 0), "root continues with good, bad, not with 'ugly'"),
         (lambda b: b.move("good X hire now", player="sender", actions="x"),
-         "history 'good X hire' has no move yet; state what happens there first"),
+         "history 'good X hire' has no move yet; add a move there first"),
         (lambda b: (b.payoff("good X hire", 0, 0), b.reward("good X hire now", 0, 0)),
          "history 'good X hire' has a payoff, so the game ends there"),
         (lambda b: b.move("good X hire", player="sendr", actions="x"),
          "there is no player 'sendr'; the players are sender, receiver"),
         (lambda b: b.move("good X hire", player="sender", infoset="G", actions="Y X"),
-         "same actions in the same order; infoset 'G' of player sender has X, Y and now gets Y, X"),
+         "same actions in the same order; infoset 'G' of player sender already has X, Y; got Y, X"),
         (lambda b: b.move("good X hire", player="sender", infoset="N", actions=""),
          "actions of infoset 'N' of player sender must be at least one, all different; got none"),
         (lambda b: b.move("good X hire", player="sender", actions="x y x"),
@@ -170,9 +170,9 @@ def test_every_history_ends():
         GameBuilder().build()
 
 
-def test_players_have_names_of_their_own():
+def test_players_have_different_names():
     for players in (0, [], "a a"):
-        with pytest.raises(GameError, match="at least one player, each with her own name"):
+        with pytest.raises(GameError, match="at least one player, all with different names"):
             GameBuilder(players=players)
 
 

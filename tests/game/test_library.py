@@ -1,4 +1,4 @@
-"""The library: every game against the facts its source states, and the names they go by."""
+"""The library: facts that the sources state about each game, and the names of the games."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from tests.support.strategies import games
 
 
 def as_policy(game: Game, device: Device) -> reference.CorrelatedPolicy:
-    """A device in the form of the oracles."""
+    """A device in the form that the reference functions take."""
     policy = []
     for weight, recommended in device:
         behaviors = [
@@ -84,7 +84,7 @@ def nfce_gap(game: Game, device: Device) -> float:
 
 
 def afce_gap(game: Game, device: Device) -> float:
-    """The most to gain by answering one recommendation at one infoset with another action."""
+    """The largest gain from answering one recommendation at one infoset with another action."""
     policy = as_policy(game, device)
     gains = []
     for i in range(game.n_players):
@@ -131,19 +131,19 @@ def test_one_coin_per_step_stands_for_one_per_infoset():
 
 
 def test_two_choices_do_not_separate_0_from_1():
-    """Why separation(0) has three: the paper's own game for K = 0 has a gap of 1/4."""
+    """The paper's own game for K = 0 has a gap of 1/4, so separation(0) has three choices."""
     game = matrix_game([[[1 / 2, 1], [1, 1 / 2]], np.zeros((2, 2))])
     device = tuple((1 / 2, ({"1": a}, {"2": a})) for a in "01")
     assert gap(game, device, 0) == pytest.approx(1 / 4)
 
 
-def test_separation_refuses_what_it_cannot_be():
+def test_separation_refuses_values_out_of_range():
     for k in (-1, 10):
         with pytest.raises(ArgumentError, match=f"k must be between 0 and 9; got {k}"):
             separation(k)
 
 
-def test_only_who_foresees_gains():
+def test_only_foresight_gains():
     game, device = foresight(), foresight_device()
     assert len(device) == 32
     assert values(game, device) == pytest.approx([0.5, 0])
@@ -172,7 +172,7 @@ def test_the_efce_of_the_signalling_game_is_better_than_any_in_normal_form():
             for row in plans[0]
         ]
     ).transpose(2, 0, 1)
-    obey = []  # what each player gains by another plan than the one she is told, at most 0
+    obey = []  # gain of each player from a plan other than the recommended one, at most 0
     for told, other in product(range(4), repeat=2):
         for i in (0, 1):
             gain = np.zeros((4, 4))
@@ -186,7 +186,7 @@ def test_the_efce_of_the_signalling_game_is_better_than_any_in_normal_form():
     assert table[1].reshape(-1) @ best.x == pytest.approx(6)
 
 
-def test_in_out_is_obeyed_once_but_not_twice():
+def test_in_out_resists_one_deviation_but_not_two():
     game, device = in_out(), in_out_device()
     assert afce_gap(game, device) == 0
     assert gap(game, device, 1) == pytest.approx(1)
@@ -218,7 +218,7 @@ def test_extended_shapley_is_shapley_with_small_bets():
         assert (row, col) == pytest.approx((wins + bonus, loses))
 
 
-def test_cfr_finds_a_coarse_equilibrium_of_extended_shapley_and_no_efce():
+def test_cfr_finds_an_nfcce_of_extended_shapley_but_not_an_efce():
     """Regret matching at every infoset, with alternating updates, from unequal first regrets."""
     game = extended_shapley()
     rng = np.random.default_rng(0)
@@ -291,7 +291,7 @@ def test_kuhn_poker_is_openspiel_s(players):
 
 @pytest.mark.parametrize("bluff", [0.0, 0.2, 1 / 3])
 def test_kuhn_s_equilibria_are_worth_minus_one_eighteenth(bluff):
-    """Kuhn 1950: the first player bluffs with her lowest card as often as she likes, up to 1/3."""
+    """Kuhn 1950: the first player bluffs with the lowest card with any probability up to 1/3."""
     game = kuhn()
     bets = (
         {"0": bluff, "1": 0, "2": 3 * bluff, "0pb": 0, "1pb": bluff + 1 / 3, "2pb": 1},
@@ -346,8 +346,8 @@ def test_shapley_s_nash_equilibrium_pays_less_than_its_device():
         )
 
 
-def test_both_would_dare_but_for_the_device():
-    """Chicken: mixing the two pure equilibria is one; dare and yield by own coins is not."""
+def test_chicken_mixtures_of_equilibria_and_independent_coins():
+    """A mixture of the two pure equilibria is an equilibrium; independent fair coins are not."""
     game = chicken()
     turns = ((0.5, ({"row": "dare"}, {"col": "yield"})), (0.5, ({"row": "yield"}, {"col": "dare"})))
     coins = tuple((0.25, ({"row": a}, {"col": b})) for a, b in product(("dare", "yield"), repeat=2))
@@ -380,7 +380,7 @@ def test_matrix_games_pay_their_tensors():
         assert paid == pytest.approx(payoffs[(slice(None), *joint)].tolist())
 
 
-def test_one_player_may_play_alone():
+def test_a_matrix_game_may_have_one_player():
     assert matrix_game([[3, 1, 2]]).n_terminals == 3
 
 
@@ -388,13 +388,16 @@ def test_one_player_may_play_alone():
     ("payoffs", "message"),
     [
         ([[1, 2], [3, 4]], r"\[n_players, A_1, ..., A_n\], .* got \(2, 2\)"),
-        (np.zeros((2, 3, 0)), r"no axis empty; got \(2, 3, 0\)"),
+        (np.zeros((2, 3, 0)), r"no empty axis; got \(2, 3, 0\)"),
         (3.0, r"got \(\)"),
-        ([[[1, 2], [3]], [[1, 2], [3, 4]]], "one tensor of numbers per player, of equal shapes"),
+        (
+            [[[1, 2], [3]], [[1, 2], [3, 4]]],
+            "one tensor of numbers per player, all of the same shape",
+        ),
         ([[["a", "b"]], [["c", "d"]]], "one tensor of numbers per player"),
     ],
 )
-def test_what_is_no_payoff_tensor_is_refused(payoffs, message):
+def test_invalid_payoff_tensors_are_refused(payoffs, message):
     with pytest.raises(GameError, match=message):
         matrix_game(payoffs)
 
@@ -402,7 +405,7 @@ def test_what_is_no_payoff_tensor_is_refused(payoffs, message):
 # --- random games ---------------------------------------------------------------------------------
 
 
-def test_random_games_reach_odd_corners():
+def test_random_games_have_unusual_shapes():
     seen = set()
     for seed in range(300):
         game = random_game(seed, 1 + seed % 3, rewards=0.3 * (seed % 2), observe=0.3)
@@ -435,7 +438,7 @@ def test_random_games_reach_odd_corners():
     assert seen == set(corners)
 
 
-def test_a_seed_is_a_game():
+def test_a_seed_determines_the_game():
     assert random_game(7).digest == random_game(7).digest
     assert random_game(7).digest != random_game(8).digest
 
@@ -464,7 +467,7 @@ def test_random_games_keep_their_bounds():
         ({"levels": 0}, "levels must be between 1 and"),
     ],
 )
-def test_random_games_refuse_what_they_cannot_be(arguments, message):
+def test_random_games_refuse_values_out_of_range(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         random_game(**arguments)
 
@@ -482,7 +485,7 @@ def test_the_strategy_keeps_its_promises(game):
 
 
 @pytest.mark.parametrize(("horizon", "actions"), [(1, 3), (2, 2), (3, 2), (2, 3)])
-def test_balanced_games_have_the_sizes_asked_for(horizon, actions):
+def test_balanced_games_have_the_requested_sizes(horizon, actions):
     per_type = sum(actions ** (2 * h) for h in range(horizon))
     game = balanced(per_type * 6, horizon, actions, ratio=3 * actions ** (2 * horizon) / per_type)
     assert game.n_infosets == (per_type * 6,) * 2
@@ -498,7 +501,7 @@ def test_balanced_games_have_the_sizes_asked_for(horizon, actions):
 
 
 def test_players_of_balanced_games_see_types_and_choices():
-    """Two nodes are in one infoset if and only if type and public choices agree."""
+    """Two nodes are in one infoset if and only if their types and public choices agree."""
     game = balanced(10, ratio=6)
     told = {}
     for node in np.flatnonzero(game.player >= 0).tolist():
@@ -510,7 +513,7 @@ def test_players_of_balanced_games_see_types_and_choices():
     assert all(len(public) == 1 for public in told.values())
     meets = [np.count_nonzero(game.infoset[game.player == i] == 0) for i in (0, 1)]
     assert meets[0] >= 1
-    assert meets[1] >= 2  # her node after each hidden action of the first
+    assert meets[1] >= 2  # one node after each hidden action of the first player
 
 
 def test_balanced_games_differ_by_seed_and_clip_their_ratio():
@@ -539,16 +542,16 @@ def test_balanced_games_are_built_without_objects():
         ({"horizon": 0}, "horizon must be at least 1; got 0"),
         ({"actions": 0}, "actions must be at least 1; got 0"),
         ({"ratio": -1.0}, "ratio must be positive; got -1.0"),
-        ({"horizon": 40}, "nodes; at most 2147483646 can be"),
+        ({"horizon": 40}, "at most 2147483646 nodes; this one has"),
     ],
 )
-def test_balanced_games_refuse_what_they_cannot_be(arguments, message):
+def test_balanced_games_refuse_values_out_of_range(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         balanced(**arguments)
 
 
 def balanced_exploration(game: Game, i: int, h: int) -> list[float]:
-    """The balanced exploration policy of layer ``h``, by counting its infosets below each move."""
+    """The balanced exploration policy of layer ``h``, by counting infosets below each action."""
     above, move = game.parent_infoset[i].tolist(), game.parent_action[i].tolist()
     depth: list[int] = []
     for x in range(len(above)):
@@ -568,7 +571,7 @@ def balanced_exploration(game: Game, i: int, h: int) -> list[float]:
 
 @pytest.mark.parametrize(("horizon", "actions"), [(2, 2), (12, 2), (6, 3)])
 def test_unbalanced_games_need_balanced_exploration(horizon, actions):
-    """Reaches of the last layer: A^-H by uniform play, 1 / (X_h A) by the balanced policy."""
+    """Reach of the last layer: A^-H by uniform play, 1 / (X_h A) by the balanced policy."""
     game = unbalanced(horizon, actions)
     assert game.n_infosets == (1 + actions * (horizon - 1), 1)
     assert reference.horizon(game, 0) == horizon
@@ -598,7 +601,7 @@ def test_only_the_end_of_a_corridor_pays():
     assert walks == {"won": 6, "caught": 3}
 
 
-def test_unbalanced_games_refuse_what_they_cannot_be():
+def test_unbalanced_games_refuse_values_out_of_range():
     with pytest.raises(ArgumentError, match="at least 2; got horizon 1 and actions 2"):
         unbalanced(1)
 
@@ -607,7 +610,7 @@ def test_unbalanced_games_refuse_what_they_cannot_be():
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_entries_are_what_they_say(name):
+def test_entries_build_the_games_they_describe(name):
     entry = LIBRARY[name]
     game = library_game(name)
     assert game.name == entry.name == name
@@ -637,7 +640,7 @@ def test_entries_are_what_they_say(name):
         "balanced:infosets=20,ratio=4.0",
     ],
 )
-def test_games_are_called_by_the_text_that_loads_them(text):
+def test_the_name_of_a_game_is_the_text_that_loads_it(text):
     game = library_game(text)
     assert game.name == text
     assert library_game(game.name).digest == game.digest
@@ -660,21 +663,23 @@ def test_names_are_read_leniently_and_written_one_way():
         ("chicken:k=1", "chicken has no parameter 'k'; there are none"),
         ("kuhn:players=3.5", "players of kuhn must be an integer; got '3.5'"),
         ("random:observe=much", "observe of random must be a number; got 'much'"),
-        ("kuhn:players", "must be written key=value, each once; got 'players'"),
-        ("kuhn:players=2,players=3", "each once; got 'players=3'"),
-        ("kuhn:players=3,", "each once; got ''"),
+        ("kuhn:players", "must be key=value, each at most once; got 'players'"),
+        ("kuhn:players=2,players=3", "each at most once; got 'players=3'"),
+        ("kuhn:players=3,", "each at most once; got ''"),
         ("kuhn:players=9", "players must be between 2 and 6; got 9"),
     ],
 )
-def test_names_that_are_none_are_refused(text, message):
+def test_invalid_names_are_refused(text, message):
     with pytest.raises(ArgumentError, match=message.replace("?", r"\?")):
         library_game(text)
 
 
 def test_not_every_game_has_a_device():
-    with pytest.raises(ArgumentError, match="no device for kuhn; it has some for separation, fore"):
+    with pytest.raises(
+        ArgumentError, match="no device for kuhn; it has devices for separation, fore"
+    ):
         library_device("kuhn")
-    with pytest.raises(ArgumentError, match=r"no device for kuhn_poker\(players=3\); it has some"):
+    with pytest.raises(ArgumentError, match=r"no device for kuhn_poker\(players=3\); it has"):
         library_device("kuhn_poker(players=3)")
     with pytest.raises(ArgumentError, match="separation has no parameter 'j'"):
         library_device("separation:j=1")

@@ -1,4 +1,4 @@
-"""Partially observable Markov games: values by their definition, infosets, and what is refused."""
+"""Partially observable Markov games: values by definition, infosets, and refused inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.strategies import random_pomg
 
 @cache
 def policy(player: int, label: str, size: int) -> np.ndarray:
-    """Some distribution that depends on nothing but the player and what she remembers."""
+    """A distribution that depends only on the player and the player's memory."""
     rng = np.random.default_rng([player, *label.encode()])
     return rng.dirichlet(np.ones(size))
 
@@ -73,7 +73,7 @@ def test_unrolling_keeps_the_value_of_every_policy(seed):
 
 
 def test_infosets_are_histories_of_observations_and_actions():
-    """One state, seen by nobody: an infoset is what the player herself did."""
+    """One state that nobody observes: an infoset is the player's own actions."""
     game = POMG.from_arrays(
         initial=[1.0],
         transition=np.ones((3, 1, 2, 3, 1)),
@@ -149,7 +149,7 @@ def tree_pomg(**changes) -> POMG:
     return POMG(**given)
 
 
-def test_where_the_paper_s_assumptions_hold_both_readings_are_the_same_game():
+def test_under_the_paper_s_assumptions_both_constructions_give_the_same_game():
     taken, unrolled = tree_pomg().game(), tree_pomg(tree=False).game()
     for field in ("player", "parent", "action", "infoset", "chance_prob", "reward_node", "reward"):
         assert (getattr(taken, field) == getattr(unrolled, field)).all()
@@ -171,7 +171,7 @@ def test_a_state_of_a_tree_has_one_history():
 
 
 def test_an_infoset_of_a_tree_has_one_own_history():
-    """The second player is shown what happened, but not what she did herself."""
+    """The second player sees the state, but not their own action."""
     forgetful = tree_pomg(
         emission=lambda player, state: "".join(state) if player == 0 else str(len(state))
     )
@@ -179,7 +179,7 @@ def test_an_infoset_of_a_tree_has_one_own_history():
         forgetful.game()
 
 
-def test_what_cannot_happen_is_not_asked_for():
+def test_functions_are_not_called_for_unreachable_states():
     asked = []
 
     def transition(h, state, joint):
@@ -216,10 +216,11 @@ def test_what_cannot_happen_is_not_asked_for():
         ({"actions": [2, 0]}, "actions of infoset 'start' of player 2 must be at least one"),
         ({"emission": lambda i, s: 1 if s[0] == "J" else "1"},
          "player 1 has two called '1': 1 and '1'"),
-        ({"initial": {"1": 0.5, 1: 0.5}}, r"states must differ .* p_0 has \['1', '1'\]"),
+        ({"initial": {"1": 0.5, 1: 0.5}},
+         r"different states must have different labels; p_0 has \['1', '1'\]"),
     ],
 )  # fmt: skip
-def test_what_is_no_pomg_is_refused(changes, message):
+def test_invalid_pomgs_are_refused(changes, message):
     with pytest.raises(GameError, match=message):
         tree_pomg(**changes).game()
 

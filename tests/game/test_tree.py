@@ -1,7 +1,8 @@
-"""What a game is, what is refused, and how nodes and infosets are numbered."""
+"""Games as arrays: validation, numbering of nodes and infosets, digests."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from itertools import pairwise
@@ -12,14 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
-from accord.errors import GameError, ImperfectRecallError
+from accord.errors import ArgumentError, GameError, ImperfectRecallError
 from accord.game.labels import NumberedActions, NumberedLabels
-from accord.game.tree import Game
+from accord.game.tree import Game, total_rewards
 from tests.support.strategies import games
 
 pytestmark = pytest.mark.kernels
 
-# Chance (1/4, 3/4), then player 0 at an infoset of her own after each outcome, then terminals.
+# Chance (1/4, 3/4), then player 0, who sees the outcome, then terminals.
 SMALL = {
     "n_players": 2,
     "player": [CHANCE, 0, 0, TERMINAL, TERMINAL, TERMINAL, TERMINAL],
@@ -42,7 +43,7 @@ def changed(key: str, place: int, value: float) -> dict[str, list[float]]:
     return {key: row}
 
 
-def test_a_game_keeps_what_it_was_given():
+def test_a_game_keeps_its_data():
     game = build(name="small", player_labels=("a", "b"))
     assert repr(game) == "Game('small', players=2, infosets=2/0, terminals=4)"
     assert (game.n_players, game.n_nodes, game.n_terminals) == (2, 7, 4)
@@ -106,22 +107,22 @@ def test_a_game_may_pay_nothing():
         (changed("parent", 2, 2), "every parent before its children; node 2 has parent 2"),
         (changed("parent", 2, 2**32), "parent must be 32-bit integers; got -1 to 4294967296"),
         (changed("action", 4, 0), r"numbered 0\.\.n-1, each once; node 1 has 2 children, and "
-         "action 0 at node 4"),
-        (changed("action", 4, 2), "action 2 at node 4 is out of range or taken twice"),
-        (changed("action", 4, -1), "action -1 at node 4 is out of range"),
+         "action 0 of its child 4"),
+        (changed("action", 4, 2), "action 2 of its child 4 is out of range or used twice"),
+        (changed("action", 4, -1), "action -1 of its child 4 is out of range"),
         (changed("player", 1, TERMINAL), "a terminal must have no children; node 1 has some"),
         (changed("player", 3, 0), "a decision node must have at least one child; node 3 has none"),
         (changed("player", 3, CHANCE), "a chance node must have at least one child; node 3"),
         (changed("chance_prob", 1, 0.0), "positive probability; the one from node 0 to node 1"),
-        (changed("chance_prob", 1, -0.5), "node 1 has -0.5; leave out what cannot happen"),
+        (changed("chance_prob", 1, -0.5), "node 1 has -0.5; leave out impossible outcomes"),
         (changed("chance_prob", 2, np.nan), "node 2 has nan"),
         (changed("chance_prob", 2, np.inf), "node 2 has inf"),
         (changed("chance_prob", 2, 0.5), "sum to one; the 2 outcomes of node 0 sum to 0.75"),
         ({"chance_prob": ["1"] * 7}, r"chance_prob must be numbers of shape \(7,\); got <U1"),
-        (changed("reward_node", 0, 7), r"rewards must be at nodes 0\.\.6; got node 7"),
-        (changed("reward_node", 0, -1), "got node -1"),
-        (changed("reward_node", 0, 3.5), "reward_node must be a row of integers; got float64"),
-        ({"reward": [[1, 0], [0, 1], [2, 0], [0, np.nan]]}, "node 6 gives player 2 nan"),
+        (changed("reward_node", 0, 7), r"reward_node must hold nodes 0\.\.6; got 7"),
+        (changed("reward_node", 0, -1), "reward_node must .* got -1"),
+        (changed("reward_node", 0, 3.5), "must be a flat list of integers; got float64 of shape"),
+        ({"reward": [[1, 0], [0, 1], [2, 0], [0, np.nan]]}, "node 6 pays nan to player 2"),
         ({"reward": [1, 2, 3, 4]}, r"reward must be numbers of shape \(4, 2\); got int64 of .*4,"),
         (
             {"player": [CHANCE, TERMINAL], "parent": [-1, 0], "action": [0, 0], "infoset": [0, 0],
@@ -129,8 +130,8 @@ def test_a_game_may_pay_nothing():
             "at least one decision; every node is chance or terminal",
         ),
         (changed("infoset", 1, -1), "numbered 0 or more; node 1 of player 1 is in -1"),
-        (changed("infoset", 2, 3), r"numbered 0\.\.3 without holes; no node is in 1"),
-        (changed("infoset", 2, 2**30), "without holes; no node is in 1"),
+        (changed("infoset", 2, 3), r"numbered 0\.\.3 without gaps; no node is in infoset 1"),
+        (changed("infoset", 2, 2**30), "without gaps; no node is in infoset 1"),
         (changed("infoset", 0, 0), "row of chance_labels or -1; node 0 has 0 and there are 0 rows"),
         (
             {**changed("infoset", 0, 0), "chance_labels": [("x",)]},
@@ -150,7 +151,7 @@ def test_a_game_may_pay_nothing():
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_game_is_refused(changes, message):
+def test_invalid_games_are_refused(changes, message):
     with pytest.raises(GameError, match=message):
         build(**changes)
 
@@ -170,7 +171,7 @@ def test_the_nodes_of_an_infoset_have_the_same_actions():
 
 
 def path_of_one_player(infosets: list[int], **labels) -> Game:
-    """Player 0 moves, then 0 again after each of her two actions."""
+    """Player 0 moves, and again after each of the two actions."""
     return Game.from_arrays(
         n_players=1,
         player=[0, 0, 0, *[TERMINAL] * 4],
@@ -184,7 +185,7 @@ def path_of_one_player(infosets: list[int], **labels) -> Game:
     )
 
 
-def test_a_player_remembers_what_she_did():
+def test_a_player_remembers_past_actions():
     with pytest.raises(ImperfectRecallError) as caught:
         path_of_one_player(
             [0, 1, 1],
@@ -198,13 +199,13 @@ def test_a_player_remembers_what_she_did():
     assert "'l' at 'first' and after 'r' at 'first'" in str(error)
 
 
-def test_a_player_notices_that_she_has_moved():
-    with pytest.raises(ImperfectRecallError, match="no decision of hers and after '0' at '0'"):
+def test_a_player_remembers_having_moved():
+    with pytest.raises(ImperfectRecallError, match="no own decision and after '0' at '0'"):
         path_of_one_player([0, 0, 1])
 
 
-def test_a_player_remembers_what_she_knew():
-    """She is told who she is, moves, and then could no longer tell."""
+def test_a_player_remembers_past_observations():
+    """The player sees the chance outcome, moves, and would then have forgotten the outcome."""
     with pytest.raises(ImperfectRecallError, match="'0' at '0' and after '0' at '1'"):
         Game.from_arrays(
             n_players=1,
@@ -235,7 +236,7 @@ def test_infosets_are_numbered_layer_by_layer(game):
 @settings(derandomize=True, deadline=None)
 @given(games())
 def test_the_numbers_of_infosets_come_from_the_tree(game):
-    """The previous own move of every node, found by walking up, is that of its infoset."""
+    """The player's previous move at every node, found by walking up, is that of its infoset."""
     for node in range(game.n_nodes):
         i = int(game.player[node])
         if i < 0:
@@ -251,7 +252,7 @@ def test_the_numbers_of_infosets_come_from_the_tree(game):
 @settings(derandomize=True, deadline=None)
 @given(games())
 def test_nodes_are_in_prefix_order(game):
-    """A walk that goes down before it goes on meets them in the order of their numbers."""
+    """A depth-first walk visits the nodes in the order of their numbers."""
     below = [[] for _ in range(game.n_nodes)]
     for node in range(1, game.n_nodes):
         below[game.parent[node]].append((int(game.action[node]), node))
@@ -264,10 +265,10 @@ def test_nodes_are_in_prefix_order(game):
 
 @settings(derandomize=True, deadline=None)
 @given(games(), st.integers(0, 2**32 - 1))
-def test_how_the_caller_numbers_things_does_not_matter(game, seed):
-    """Nodes, infosets and rows of labels in any order that is allowed give the same game."""
+def test_the_caller_s_numbering_does_not_matter(game, seed):
+    """Any allowed order of nodes, infosets and rows of labels gives the same game."""
     rng = np.random.default_rng(seed)
-    order = [0]  # a parent before its children, no more
+    order = [0]  # a random order with parents before children
     ready = np.flatnonzero(game.parent == 0).tolist()
     while ready:
         order.append(ready.pop(int(rng.integers(len(ready)))))
@@ -280,8 +281,7 @@ def test_how_the_caller_numbers_things_does_not_matter(game, seed):
         infoset[mine] = np.argsort(orders[-1])[infoset[mine]]
     rows = orders.pop()
     rewards = rng.permutation(len(game.reward_node))
-    again = Game.from_arrays(
-        n_players=game.n_players,
+    again = game.replace(
         player=game.player[order],
         parent=[NO_NODE, *number[game.parent[order[1:]]]],
         action=game.action[order],
@@ -300,6 +300,65 @@ def test_how_the_caller_numbers_things_does_not_matter(game, seed):
         assert getattr(again, field) == getattr(game, field)
 
 
+@settings(derandomize=True, deadline=None)
+@given(games())
+def test_replacing_a_field_by_itself_changes_nothing(game):
+    again = game.replace(reward=game.reward)
+    for field in dataclasses.fields(Game):
+        one, other = getattr(game, field.name), getattr(again, field.name)
+        if isinstance(one, tuple):
+            assert [list(row) for row in one] == [list(row) for row in other]
+        else:
+            np.testing.assert_array_equal(one, other)
+    assert again.digest == game.digest
+
+
+def test_replaced_fields():
+    game = build(infoset_labels=[["a", "b"], []], action_labels=[[("l", "r")] * 2, []])
+    rich = game.replace(reward=10 * game.reward)
+    assert total_rewards(rich, np.array([2, 6])).tolist() == [[10, 0], [0, 20]]
+    assert rich.infoset_labels == game.infoset_labels
+    assert rich.action_labels == game.action_labels
+    fair = game.replace(chance_prob=[1, 0.5, 1, 1, 0.5, 1, 1], player_labels=["Ann", "Bob"])
+    assert fair.chance_prob.tolist() == [1, 0.5, 1, 1, 0.5, 1, 1]
+    assert fair.player_labels == ("Ann", "Bob")
+    assert fair.digest != game.digest
+    numbered = game.replace(infoset_labels=None, action_labels=None)
+    assert numbered.digest == build().digest
+    assert game.replace(chance_labels=[("heads", "tails")]).history(2) == ("heads", "l")
+
+
+def test_a_new_name_shares_the_arrays_and_keeps_the_source():
+    game = build().replace(source="small.efg")
+    renamed = game.replace(name="renamed")
+    assert (game.name, renamed.name) == ("game", "renamed")
+    assert renamed.player is game.player
+    assert renamed.source == "small.efg"
+    assert game.replace(reward=game.reward).source is None  # it may be another game
+    assert game.replace(reward=game.reward, source="other.efg").source == "other.efg"
+
+
+def test_number_labels_stay_lazy_in_replace():
+    again = build().replace(player_labels="xy")
+    assert all(isinstance(labels, NumberedLabels) for labels in again.infoset_labels)
+    assert all(isinstance(labels, NumberedActions) for labels in again.action_labels)
+    turned = build(infoset=[NO_INFOSET, 1, 0, 0, 0, 0, 0])
+    assert list(turned.infoset_labels[0]) == ["1", "0"]
+    assert list(turned.replace(reward=turned.reward).infoset_labels[0]) == ["1", "0"]
+
+
+def test_replaced_fields_are_validated():
+    with pytest.raises(GameError, match="sum to one"):
+        build().replace(chance_prob=[1, 0.5, 1, 1, 0.75, 1, 1])
+    with pytest.raises(GameError, match="player_labels must be 2 distinct names"):
+        build().replace(player_labels=["Ann"])
+    with pytest.raises(GameError, match="reward must be numbers of shape"):
+        build().replace(reward=[[1.0, 1.0]])
+    for field in ("rewards", "n_actions", "n_players"):
+        with pytest.raises(ArgumentError, match=f"takes name, player_labels.*; got {field}"):
+            build().replace(**{field: None})
+
+
 def test_digests_tell_games_apart():
     games = [
         build(),
@@ -315,7 +374,7 @@ def test_digests_tell_games_apart():
     assert len({game.digest for game in games[1:]}) == 7
 
 
-def test_digests_do_not_tell_apart_what_is_the_same():
+def test_equal_games_have_equal_digests():
     early = build(reward_node=[0, 1, 3, 4, 5, 6], reward=[[4, 0], [-1, 0], *SMALL["reward"]])
     late = build(reward_node=[6, 5, 4, 3], reward=[[4, 2], [6, 0], [3, 1], [4, 0]])
     assert early.digest == late.digest != build().digest
@@ -327,7 +386,7 @@ def test_digests_do_not_tell_apart_what_is_the_same():
     assert build(**terminal).digest == build(reward=[[1, 0], [0, 0], [0, 0], [0, 0]]).digest
 
 
-def test_equal_rows_of_chance_labels_are_one_and_the_others_are_left_out():
+def test_equal_rows_of_chance_labels_are_merged_and_unused_ones_dropped():
     game = Game.from_arrays(
         n_players=1,
         player=[0, CHANCE, CHANCE, CHANCE, *[TERMINAL] * 6],
@@ -347,7 +406,7 @@ def test_equal_rows_of_chance_labels_are_one_and_the_others_are_left_out():
 @given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6), st.floats(-4e-10, 4e-10))
 @example([1.0, 3.0, 9.0, 4.0], 0.0)
 def test_probabilities_sum_to_one_up_to_their_own_rounding(weights, off):
-    """Some reals that round to them do; if none did, they have been divided by their exact sum."""
+    """Some reals that round to them sum to one; otherwise they are divided by their exact sum."""
     given = [w / sum(weights) * (1.0 + off) for w in weights]
     n = len(given)
     game = Game.from_arrays(
@@ -374,7 +433,7 @@ def sums_to_one(probs: list[float]) -> bool:
     return -down < missing < up
 
 
-def test_labels_that_are_numbers_are_made_when_asked_for():
+def test_number_labels_are_made_on_demand():
     labels, actions = NumberedLabels(np.array([2, 0, 1])), NumberedActions(np.array([1, 3]))
     assert list(labels) == ["2", "0", "1"]
     assert list(labels[1:]) == ["0", "1"]

@@ -1,4 +1,4 @@
-"""Gambit's files: a plain twin of the reader and OpenSpiel's own are the oracles of every value."""
+"""Gambit's files: every value is compared with a plain reference reader and OpenSpiel's reader."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ FILES = sorted(CORPUS.rglob("*.efg"))
 in_corpus = pytest.mark.skipif(not FILES, reason="Gambit's own files are not here")
 fixed = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
-FORGETFUL = {  # the player who forgets, and where
+FORGETFUL = {  # the player who forgets, and the infoset
     "catalog/books/shohamleytonbrown2008/fig5_12.efg": ("1", "1"),  # "absent-mindedness"
     "catalog/books/vonstengel2022/fig10.7.efg": ("II", "2"),  # "a game with imperfect recall"
     "catalog/journals/geb/gilboa1997/fig1.efg": ("Player 1", "1"),  # the absent-minded driver
     "catalog/journals/geb/gilboa1997/fig2.efg": ("Player 1", "2"),  # and his two selves
     "catalog/journals/geb/wichardt2008.efg": ("Player 1", "2"),  # "imperfect recall"
     "contrib/games/e09.efg": ("Player 1", "(1,2)"),  # "no recall"
-    "contrib/games/holdout.efg": ("Player 1", "8"),  # infoset 8 stands below itself
+    "contrib/games/holdout.efg": ("Player 1", "8"),  # infoset 8 is below itself
     "contrib/games/myerson.efg": ("Player 1", "(1,2)"),  # "no solution in behavioral strategies"
 }
 
@@ -78,7 +78,7 @@ SMALL = (
 
 
 class Twin:
-    """A reader of well-formed files in the fewest words, exact, recursive, and without checks."""
+    """A minimal reader of well-formed files: exact, recursive, without checks."""
 
     def __init__(self, text: str) -> None:
         self.tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{},"]+', text)[4:]
@@ -102,7 +102,7 @@ class Twin:
         return self.lists.get(key, ["0"] * len(self.players))
 
     def take_node(self, own: dict[int, tuple[Any, ...]]) -> list[Fraction]:
-        """Expected payoffs of the subtree if everybody plays uniformly."""
+        """Expected payoffs of the subtree if all players play uniformly."""
         self.n_nodes += 1
         kind, _ = self.tokens.pop(0), self.tokens.pop(0)
         player = int(self.tokens.pop(0)) if kind == "p" else 0
@@ -123,7 +123,7 @@ class Twin:
 
 
 def uniform_value(game: Game) -> list[float]:
-    """Expected payoffs if everybody plays uniformly."""
+    """Expected payoffs if all players play uniformly."""
     reach = [1.0] * game.n_nodes
     for node in range(1, game.n_nodes):
         above = game.parent[node]
@@ -134,7 +134,7 @@ def uniform_value(game: Game) -> list[float]:
 
 
 def spiel_value(text: str) -> list[float]:
-    """The same, of the game as OpenSpiel reads it."""
+    """Expected payoffs under uniform play of the game as OpenSpiel reads it."""
     return spiel_game_value(pyspiel.load_efg_game(text))
 
 
@@ -166,7 +166,7 @@ def test_the_corpus_is_there() -> None:
 
 @in_corpus
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(CORPUS).as_posix())
-def test_each_file_has_the_right_value_or_the_true_reason(file: Path) -> None:
+def test_each_file_has_the_right_value_or_is_refused_for_the_right_reason(file: Path) -> None:
     name, text = file.relative_to(CORPUS).as_posix(), file.read_text()
     twin = Twin(text)
     forgetful = {key for key, histories in twin.own.items() if len(histories) > 1}
@@ -197,7 +197,7 @@ def test_each_file_has_the_right_value_or_the_true_reason(file: Path) -> None:
 
 
 @in_corpus
-def test_openspiel_reads_the_same_values_where_it_reads_at_all() -> None:
+def test_openspiel_agrees_on_the_files_that_it_can_read() -> None:
     read = 0
     for file in FILES:
         text = file.read_text()
@@ -230,10 +230,10 @@ def test_values_found_by_hand(name: str, value: tuple[float, ...]) -> None:
     assert_close(uniform_value(read_efg(CORPUS / name)), value)
 
 
-# What a file may hold ----------------------------------------------------------------------------
+# Contents of a file -------------------------------------------------------------------------------
 
 
-def test_every_liberty_of_the_format_at_once() -> None:
+def test_all_optional_features_of_the_format_at_once() -> None:
     game = parse_efg(SMALL)
     assert game.name == 'A "small" game'
     assert game.player_labels == ("Ann", "Bob")
@@ -279,7 +279,7 @@ def test_payoffs_are_the_nearest_doubles(number: str, value: float) -> None:
         (["1/3", "0/7", "2/3"], [1 / 3, 2 / 3]),
     ],
 )
-def test_probabilities_are_exact_and_the_impossible_is_left_out(
+def test_probabilities_are_exact_and_impossible_outcomes_are_left_out(
     numbers: list[str], probs: list[float]
 ) -> None:
     event = " ".join(f'"{i}" {p}' for i, p in enumerate(numbers))
@@ -293,7 +293,7 @@ def test_probabilities_are_exact_and_the_impossible_is_left_out(
     assert game.infoset_labels[0] == tuple(str(i + 1) for i in possible)
 
 
-def test_the_impossible_may_hold_the_first_description() -> None:
+def test_an_impossible_outcome_may_contain_the_first_description() -> None:
     never = HEAD + (
         'c "" 1 "" { "never" 0 "always" 1 } 0\n'
         'c "" 2 "" { "l" 1/2 "r" 1/2 } 0 p "" 1 5 "five" { "a" "b" } 0 t "" 0 t "" 0\n'
@@ -317,7 +317,7 @@ def test_the_impossible_may_hold_the_first_description() -> None:
         ({4: "", 40: "4", 41: "4#2"}, {"4#3", "4", "4#2"}),
     ],
 )
-def test_infosets_go_by_name_if_unique_else_by_number(
+def test_infoset_labels_are_unique_names_or_else_numbers(
     names: dict[int, str], labels: set[str]
 ) -> None:
     nodes = "".join(f'p "" 1 {n} "{name}" {{ "a" }} 0 ' for n, name in names.items())
@@ -339,7 +339,7 @@ def test_infosets_go_by_name_if_unique_else_by_number(
         (["a#2", "a", "a"], ("a#2", "a", "a#3")),
     ],
 )
-def test_labels_are_told_apart(labels: list[str], told_apart: tuple[str, ...]) -> None:
+def test_repeated_labels_are_made_distinct(labels: list[str], told_apart: tuple[str, ...]) -> None:
     quoted = " ".join(f'"{label}"' for label in labels)
     probs = " ".join(f'"{label}" 1/{len(labels)}' for label in labels)
     ends = 't "" 0 ' * len(labels)
@@ -355,7 +355,7 @@ def test_labels_are_told_apart(labels: list[str], told_apart: tuple[str, ...]) -
 @pytest.mark.parametrize(
     "label", ['say \\"hi\\"', "\\wedge", "a\\\\b", '\\\\"', "{", "p 1", "é\n☃"]
 )
-def test_labels_are_what_stands_between_the_quotes(label: str) -> None:
+def test_labels_are_the_text_between_the_quotes(label: str) -> None:
     game = parse_efg(HEAD + f'p "{label}" 1 1 "{label}" {{ "{label}" "b" }} 0 t "" 0 t "" 0')
     assert game.infoset_labels[0] == (label.replace('\\"', '"'),)
     assert game.action_labels[0][0][0] == label.replace('\\"', '"')
@@ -379,13 +379,13 @@ def test_the_title_names_the_game_or_else_the_file(tmp_path: Path) -> None:
     assert read_efg(file).name == read_efg(str(file)).name == "market"
 
 
-def test_a_byte_order_mark_and_windows_lines_mean_nothing(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_windows_line_ends_are_ignored(tmp_path: Path) -> None:
     file = tmp_path / "windows.efg"
     file.write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
     assert read_efg(file).digest == parse_efg(SMALL).digest
 
 
-# What is refused ---------------------------------------------------------------------------------
+# Refused inputs ----------------------------------------------------------------------------------
 
 P = 'p "" 1 1 "x" { "a" "b" } 0\n'
 
@@ -408,7 +408,7 @@ P = 'p "" 1 1 "x" { "a" "b" } 0\n'
         ('EFG 2 R "" {' + '"x"' * 128 + '} t "" 0', 1, 12, "1 to 127 players; found 128"),
         (HEAD, 2, 1, "c, p or t; found the end of the file"),
         (HEAD + 'q "" 1', 2, 1, "c, p or t; found q"),
-        (HEAD + "t 0", 2, 3, "name of the node must stand here in quotation marks; found 0"),
+        (HEAD + "t 0", 2, 3, "name of the node must come next, in quotation marks; found 0"),
         (HEAD + 't "" x', 2, 6, "number of the outcome"),
         (HEAD + 't "" 1.5', 2, 6, "number of the outcome"),
         (HEAD + 't "" -1', 2, 6, "number of the outcome"),
@@ -468,7 +468,7 @@ P = 'p "" 1 1 "x" { "a" "b" } 0\n'
         ),
     ],
 )  # fmt: skip
-def test_what_is_malformed_is_told_with_line_and_column(
+def test_malformed_files_are_refused_with_line_and_column(
     text: str, line: int, column: int, message: str
 ) -> None:
     with pytest.raises(ParseError) as caught:
@@ -480,7 +480,7 @@ def test_what_is_malformed_is_told_with_line_and_column(
     assert len(str(error)) < 400
 
 
-def test_a_repeated_description_may_be_spelt_otherwise() -> None:
+def test_a_repeated_description_may_be_spelt_differently() -> None:
     text = HEAD + P + 't "" 1 "o" { 1/2 2 } t "a" 1 "o" { 0.50, 2.0 }'
     assert parse_efg(text).reward.tolist() == [[0.5, 2.0]] * 2
 
@@ -491,14 +491,14 @@ def test_a_game_needs_a_decision(text: str) -> None:
         parse_efg(HEAD + text)
 
 
-def test_a_decision_that_cannot_happen_is_none() -> None:
+def test_a_decision_that_cannot_happen_does_not_count() -> None:
     event = 'c "" 1 "" { "never" 0 "always" 1 } 0\n'
     with pytest.raises(GameError, match="at least one decision"):
         parse_efg(HEAD + event + 'p "" 1 1 "" { "a" } 0 t "" 0 t "" 0')
 
 
 @pytest.mark.parametrize("what", ["missing", "folder", "forbidden name"])
-def test_what_cannot_be_opened_is_refused(tmp_path: Path, what: str) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path, what: str) -> None:
     path: Any = {"missing": tmp_path / "no.efg", "folder": tmp_path, "forbidden name": "a\0b"}[what]
     with pytest.raises(ParseError, match="check the path") as caught:
         read_efg(path)
@@ -506,7 +506,7 @@ def test_what_cannot_be_opened_is_refused(tmp_path: Path, what: str) -> None:
     assert str(caught.value).startswith(str(path))
 
 
-def test_what_is_not_utf_8_is_refused_where_it_is(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused_with_their_position(tmp_path: Path) -> None:
     file = tmp_path / "latin.efg"
     file.write_bytes('EFG 2 R "é"\n  "é'.encode() + b'\xe9"')
     with pytest.raises(ParseError, match="UTF-8 text; found byte 0xe9") as caught:
@@ -515,7 +515,7 @@ def test_what_is_not_utf_8_is_refused_where_it_is(tmp_path: Path) -> None:
 
 
 def parse_or_refuse(text: str) -> Game | None:
-    """Anything but a game or an AccordError fails the test."""
+    """Anything other than a game or an AccordError fails the test."""
     try:
         return parse_efg(text)
     except AccordError as error:
@@ -542,12 +542,12 @@ def test_every_missing_token_is_noticed_or_harmless() -> None:
         game = parse_or_refuse(" ".join(tokens[:i] + tokens[i + 1 :]))
         if game is not None and game.digest != digest:
             accepted.add(token)
-    assert accepted <= {'"Ann\'s"', '"Bob\'s"'}  # without names infosets go by their numbers
+    assert accepted <= {'"Ann\'s"', '"Bob\'s"'}  # infosets without names have numbers
 
 
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
-    """The small file with up to three pieces replaced by scraps."""
+    """The small file with up to three pieces replaced by fragments."""
     text = SMALL
     scraps = st.sampled_from(
         ['"', "\\", "{", "}", ",", " ", "\n", "0", "-", "/", "e", "1e999", "c", "p", "t", "\0", "é"]
@@ -561,7 +561,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 @given(damaged())
 @settings(fixed, max_examples=300)
-def test_no_damage_ends_otherwise(text: str) -> None:
+def test_damaged_files_give_a_game_or_an_error(text: str) -> None:
     game = parse_or_refuse(text)
     if game is not None:
         assert parse_efg(format_efg(game)).n_nodes == game.n_nodes
@@ -620,7 +620,7 @@ PRIMES = [n for n in range(2, 50_000) if all(n % d for d in range(2, math.isqrt(
     ],
     ids=range(17),
 )
-def test_malice_ends_in_an_error_and_ends(text: str) -> None:
+def test_malicious_files_are_refused_quickly(text: str) -> None:
     with pytest.raises(AccordError):
         parse_efg(text)
 
@@ -659,7 +659,7 @@ def large_file(width: int) -> str:
 
 
 def test_time_grows_no_faster_than_the_file() -> None:
-    """Nine megabytes and 290,000 nodes against a tenth of that, in CPU time per byte."""
+    """CPU time per byte: nine megabytes with 290,000 nodes compared with a tenth of that."""
     small, large = large_file(50), large_file(150)
     assert len(large) > 8_000_000
     parse_efg(small)
@@ -673,13 +673,13 @@ def test_time_grows_no_faster_than_the_file() -> None:
     assert game.n_nodes == 292_651
 
 
-# What is written ---------------------------------------------------------------------------------
+# Written files -----------------------------------------------------------------------------------
 
 
 def game_of(
     probs: list[float], payoff: float = 1.0, label: str = "x", inner: tuple[float, ...] = ()
 ) -> Game:
-    """Chance, then Ann, who sees the outcome if it is the first, then the end."""
+    """Chance, then Ann, who only sees whether the outcome is the first, then terminals."""
     n = len(probs)
     return Game.from_arrays(
         n_players=2,
@@ -719,7 +719,7 @@ def test_written_probabilities_sum_to_exactly_one_and_read_the_same(probs: list[
     assert event is not None
     numbers = event[1].split()[1::2]
     assert sum(map(Fraction, numbers)) == 1
-    for n in numbers:  # what OpenSpiel takes: decimals, or rationals of 32 bits
+    for n in numbers:  # OpenSpiel accepts decimals and rationals of 32-bit integers
         assert "/" not in n or max(map(int, n.split("/"))) < 2**31
     assert_close([float(Fraction(n)) for n in numbers], probs)
     # Reals that round to the doubles can sum to one; otherwise the game has others.
@@ -730,7 +730,7 @@ def test_written_probabilities_sum_to_exactly_one_and_read_the_same(probs: list[
     assert parse_efg(text).digest == game.digest
 
 
-def test_nice_probabilities_look_nice() -> None:
+def test_simple_probabilities_are_written_simply() -> None:
     nice = [[1 / 3] * 3, [0.25, 0.75], [1 / 52] * 52, [0.1, 0.2, 0.7], [1.0], [1 / 7, 6 / 7]]
     for probs in nice:
         text = format_efg(game_of(probs))
@@ -777,7 +777,7 @@ def test_labels_read_the_same(label: str) -> None:
     assert parse_efg(format_efg(game)).player_labels == game.player_labels
 
 
-def test_labels_that_the_format_cannot_hold(tmp_path: Path) -> None:
+def test_labels_that_the_format_cannot_express(tmp_path: Path) -> None:
     game = game_of([0.5, 0.5], label="end\\")
     assert parse_efg(format_efg(game)).infoset_labels[0] == ("end\\ ", "end\\?")
     surrogate = game_of([0.5, 0.5], label="\ud800")
@@ -785,7 +785,7 @@ def test_labels_that_the_format_cannot_hold(tmp_path: Path) -> None:
     assert read_efg(tmp_path / "x.efg").infoset_labels[0] == ("\\ud800", "\\ud800?")
 
 
-def test_rewards_on_the_way_are_paid_at_the_end() -> None:
+def test_rewards_along_the_path_are_paid_at_the_end() -> None:
     game = game_of([0.25, 0.75], inner=(10.0, -20.0))
     text = format_efg(game)
     again = parse_efg(text)
@@ -823,14 +823,14 @@ def test_nodes_in_any_order_and_numbers_for_labels() -> None:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "kuhn_poker(players=3)", "tiny_hanabi"])
-def test_what_openspiel_writes(name: str) -> None:
+def test_files_written_by_openspiel(name: str) -> None:
     spiel = pyspiel.load_game(name)
     game = parse_efg(export_gambit(spiel))  # type: ignore[no-untyped-call]
     assert_close(uniform_value(game), spiel_game_value(spiel))
     assert parse_efg(format_efg(game)).digest == game.digest
 
 
-def test_spacing_numbering_and_omission_mean_nothing() -> None:
+def test_spacing_numbering_and_omission_do_not_matter() -> None:
     game = game_of([0.25, 0.25, 0.5])
     text = format_efg(game)
     assert parse_efg(re.sub(r'(?<=[^"]) (?=[^"])', "\n\t ", text)).digest == game.digest
@@ -853,7 +853,7 @@ def test_spacing_numbering_and_omission_mean_nothing() -> None:
 @given(st.integers(0, 10**6))
 @settings(fixed, max_examples=60)
 def test_random_trees_survive_the_round_trip(seed: int) -> None:
-    """Shuffled descriptions of random trees: the twin, OpenSpiel and the reader agree."""
+    """Shuffled descriptions of random trees: the reference, OpenSpiel and the reader agree."""
     rng = random.Random(seed)
     lines = ['EFG 2 R "random" { "A" "B" }']
     count = itertools.count(1)
@@ -887,7 +887,7 @@ def test_random_trees_survive_the_round_trip(seed: int) -> None:
 
 
 def assert_same_game(game: Game, folder: Path) -> None:
-    """A file of it reads as the same game, of which a policy is the same policy."""
+    """Reading the game's file gives the same game, and a policy of one is a policy of the other."""
     write_efg(game, folder / "game.efg")
     again = read_efg(folder / "game.efg")
     assert again.digest == game.digest
@@ -923,7 +923,7 @@ def test_games_that_are_built_survive_the_round_trip(game: Game) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_pomgs_survive_the_round_trip(seed: int, tmp_path: Path) -> None:
-    """They pay on the way, and their probabilities are computed."""
+    """They pay along the path, and their probabilities are computed."""
     game = POMG.from_arrays(**random_pomg(seed, horizon=2)).game()
     assert (game.player[game.reward_node] != TERMINAL).any()
     assert_same_game(game, tmp_path)
@@ -941,7 +941,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_efg(game, tmp_path / "nowhere" / "game.efg")
 
 
-def test_what_is_no_game_is_not_written(tmp_path: Path) -> None:
+def test_invalid_games_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
         write_efg("kuhn", tmp_path / "kuhn.efg")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Games by name: where they come from, and what is said when there is none."""
+"""Games by name: their origin, and the messages about unknown names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_efg_files(tmp_path: Path) -> None:
     assert load_game(str(path)).digest == load_game(path).digest
 
 
-def test_the_library_wins_a_plain_name_and_brackets_are_openspiels(
+def test_the_library_takes_precedence_and_brackets_mean_openspiel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert not {known.name for known in OPENSPIEL_GAMES} & set(LIBRARY)
@@ -78,7 +78,7 @@ def test_unknown_names(name: str, advice: str) -> None:
         load_game(name)
 
 
-def test_a_game_that_exists_but_not_like_this() -> None:
+def test_a_game_that_exists_with_other_parameters() -> None:
     with pytest.raises(accord.ArgumentError, match="kuhn has no parameter 'cards'"):
         load_game("kuhn:cards=4")
     with pytest.raises(accord.ArgumentError, match="kuhn_poker takes players=2"):
@@ -87,7 +87,7 @@ def test_a_game_that_exists_but_not_like_this() -> None:
         load_game("backgammon")
 
 
-def test_files_that_are_no_games(tmp_path: Path) -> None:
+def test_files_that_are_not_games(tmp_path: Path) -> None:
     with pytest.raises(accord.ParseError, match=r"nowhere.efg: .*No such file"):
         load_game(tmp_path / "nowhere.efg")
     text = tmp_path / "game.txt"

@@ -1,4 +1,4 @@
-"""OpenSpiel's own evaluations are the oracles of every tree, policy and device that goes across."""
+"""Trees, policies and devices, checked against OpenSpiel's own evaluations."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def spiel_values(spiel: Any, policy: Any) -> list[float]:
     return pyspiel.expected_returns(spiel.new_initial_state(), policy, -1, True)
 
 
-# What is loaded
+# Loaded games
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -107,7 +107,7 @@ def test_values_agree_with_the_python_evaluator(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_every_registered_game_is_loaded_or_refused(name: str) -> None:
-    """Nothing but a game whose values are OpenSpiel's, or a refusal that gives its reason."""
+    """Every game either has OpenSpiel's values or is refused with a reason."""
     try:
         game = load_openspiel(name, max_nodes=20_000)
     except BudgetError as error:
@@ -182,13 +182,13 @@ def test_labels_are_those_of_openspiel() -> None:
         game.history(node) for node in np.flatnonzero(game.player == 1)
     }
     state = pyspiel.load_game("leduc_poker").new_initial_state().child(0).child(1)
-    assert state.legal_actions() == [1, 2]  # there is nothing to fold for yet
+    assert state.legal_actions() == [1, 2]  # folding is not possible yet
     x = game.infoset_labels[0].index(state.information_state_string())
     assert game.action_labels[0][x] == ("Call", "Raise")
 
 
 class Unconverted(spiel_policy.Policy):  # type: ignore[misc]
-    """A policy of a simultaneous game, read from that of its turn-based version."""
+    """A policy of a simultaneous game, from a policy of its turn-based version."""
 
     def __init__(self, spiel: Any, table: dict[str, list[tuple[int, float]]]) -> None:
         super().__init__(spiel, list(range(spiel.num_players())))
@@ -201,7 +201,7 @@ class Unconverted(spiel_policy.Policy):  # type: ignore[misc]
 
 @pytest.mark.parametrize("name", ["matrix_rpsw", "matching_pennies_3p", GOOFSPIEL])
 def test_a_simultaneous_move_is_a_sequence_of_hidden_moves(name: str) -> None:
-    """The value is that of the game before it was made turn-based."""
+    """The value is that of the original simultaneous game."""
     spiel = pyspiel.load_game(name)
     assert spiel.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     game = load_openspiel(spiel)
@@ -212,7 +212,7 @@ def test_a_simultaneous_move_is_a_sequence_of_hidden_moves(name: str) -> None:
 
 
 def reward_sums(state: Any, total: Floats) -> Iterator[list[float]]:
-    """The sum of the rewards on the way to each terminal, depth first."""
+    """The sum of the rewards on the path to each terminal, depth first."""
     total = total + state.rewards() if not state.is_chance_node() else total
     if state.is_terminal():
         yield total.tolist()
@@ -227,7 +227,7 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
     np.testing.assert_allclose(load_openspiel(spiel).reward, sums, atol=1e-12)
 
 
-# What is refused
+# Refused games
 
 
 @pytest.mark.parametrize(
@@ -243,12 +243,12 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
         ),
         ("kuhn_poker(players=99)", ArgumentError, "max_num_players"),
         ("kuhn_poker(players=x)", ArgumentError, "Wrong type for parameter players"),
-        ("kuhn_poker(players=3", ArgumentError, "brackets do not match"),
-        ("kuhn_poker(players=3))", ArgumentError, "brackets do not match"),
+        ("kuhn_poker(players=3", ArgumentError, "brackets must match"),
+        ("kuhn_poker(players=3))", ArgumentError, "brackets must match"),
         ("kuhn_poker(players=\0)", ArgumentError, "cannot load"),
         ("misere(game=kuhn_pokr())", ArgumentError, "Unknown game 'kuhn_pokr'"),
         ("efg_game", ArgumentError, "without parameters; efg_game takes filename"),
-        ("efg_game(filename=nowhere.efg)", ArgumentError, "there is no 'nowhere.efg'"),
+        ("efg_game(filename=nowhere.efg)", ArgumentError, "'nowhere.efg' does not exist"),
         ("hanabi(players=100)", GameError, "no information state string"),
         ("repeated_game(stage_game=matrix_pd(),num_repetitions=2)", GameError, "state string"),
         ("bridge_uncontested_bidding", GameError, "chance moves are sampled"),
@@ -256,9 +256,9 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
         ("dark_hex_ir(board_size=2)", ImperfectRecallError, "player 1 forgets at infoset"),
         ("leduc_poker(action_mapping=True)", ImperfectRecallError, "player 0 forgets"),
         ("chess", BudgetError, "at most 2,000,000 nodes, but it has 2,000,0"),
-        ("chess", BudgetError, r"in Python load_openspiel\(..., max_nodes=...\) takes more"),
+        ("chess", BudgetError, r"in Python a larger limit, load_openspiel\(..., max_nodes=...\)"),
         ("oshi_zumo", BudgetError, r"choose smaller parameters \(oshi_zumo takes .*coins=50"),
-        ("blotto(players=-1)", GameError, "OpenSpiel failed while"),
+        ("blotto(players=-1)", GameError, "OpenSpiel failed to enumerate"),
         ("universal_poker(numRanks=100)", ArgumentError, "OpenSpiel crashes on universal_poker"),
         ("connect_four(rows=0)", ArgumentError, "OpenSpiel crashes on connect_four"),
         (None, ArgumentError, "by name or as a pyspiel.Game; got None"),
@@ -278,7 +278,7 @@ def test_unknown_names_are_suggested_from_python_games_too() -> None:
     "name", [*SMALL, "leduc_poker", "trade_comm(num_items=2)", "hex(board_size=2)"]
 )
 def test_the_count_is_the_number_of_nodes(name: str) -> None:
-    """A game loads with exactly as many nodes as it has, and not with one less."""
+    """A game loads if the limit is its number of nodes, and not if the limit is one less."""
     n_nodes = load_openspiel(name).n_nodes
     assert load_openspiel(name, max_nodes=n_nodes).n_nodes == n_nodes
     for max_nodes in (1, n_nodes // 2, n_nodes - 1):
@@ -304,7 +304,7 @@ def test_openspiel_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Oddity(pyspiel.Game):  # type: ignore[misc]
-    """Chance, then ``depth`` decisions of one player; what is odd about it is in ``odd``."""
+    """Chance, then ``depth`` decisions of one player; ``odd`` names its peculiarity."""
 
     def __init__(self, odd: str = "", depth: int = 1) -> None:
         self.odd, self.depth = odd, depth
@@ -381,7 +381,7 @@ class OddState(pyspiel.State):  # type: ignore[misc]
         return f"{self.deal} {self.moves}"
 
 
-def test_moves_are_merged_dropped_and_told_apart() -> None:
+def test_moves_are_merged_dropped_and_made_distinct() -> None:
     game = load_openspiel(Oddity())
     assert game.chance_labels == (("move 0", "move 5"),)
     assert game.chance_prob[game.parent == 0].tolist() == [0.5, 0.5]
@@ -390,7 +390,7 @@ def test_moves_are_merged_dropped_and_told_apart() -> None:
     assert game.reward.ravel().tolist() == [2, 7, 9, 7, 12, 14]
 
 
-def test_odd_policies_go_both_ways() -> None:
+def test_odd_policies_survive_the_round_trip() -> None:
     spiel = Oddity()
     game = load_openspiel(spiel)
     behaviors = (np.array([1.0, 0.2, 0.3, 0.5]),)
@@ -405,11 +405,11 @@ def test_odd_policies_go_both_ways() -> None:
         ("chance", "the probabilities of a chance node must sum to one"),
         ("legal", r"the same legal actions; player 0 has both \[2, 7, 9\] and \[2, 7\]"),
         ("payoff", "payoffs must be finite"),
-        ("information", "OpenSpiel failed while oddity was enumerated: nobody knows anything"),
-        ("simultaneous", "a game that says it is turn-based must be"),
+        ("information", "OpenSpiel failed to enumerate oddity: nobody knows anything"),
+        ("simultaneous", "a turn-based game must have one player to move"),
     ],
 )
-def test_what_is_no_game_is_refused(odd: str, message: str) -> None:
+def test_invalid_games_are_refused(odd: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         load_openspiel(Oddity(odd))
 
@@ -424,7 +424,7 @@ def test_deep_games_need_no_recursion() -> None:
 
 
 @pytest.mark.parametrize("name", [*SMALL, "leduc_poker"])
-def test_policies_come_back_as_they_went(name: str) -> None:
+def test_policies_survive_the_round_trip(name: str) -> None:
     game = load_openspiel(name)
     behaviors = behaviors_of(game, 3)
     back = from_openspiel(game, to_openspiel(game, behaviors, name), name)
@@ -446,7 +446,7 @@ def test_python_policies(name: str) -> None:
 
 
 def gains(game: Game, mixture: CorrelatedPolicy) -> Floats:
-    """What each player would gain by leaving the mixture before it starts, with what she knows."""
+    """The gain of each player from leaving the mixture before it starts."""
     form = sequence_form(game)
     result = np.empty(game.n_players)
     for i, plex in enumerate(form.plexes):
@@ -458,7 +458,7 @@ def gains(game: Game, mixture: CorrelatedPolicy) -> Floats:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
-def test_nash_conv_of_what_openspiel_has_solved(name: str) -> None:
+def test_nash_conv_of_policies_solved_by_openspiel(name: str) -> None:
     spiel = openspiel_game(name)
     game = load_openspiel(spiel)
     solver = pyspiel.CFRSolver(spiel)
@@ -490,7 +490,7 @@ def test_the_distance_of_a_device_to_coarse_equilibria(name: str) -> None:
     assert (back.behavior == mixture.behavior).all()
 
 
-def test_openspiel_makes_the_device() -> None:
+def test_devices_made_by_openspiel() -> None:
     game = load_openspiel("kuhn_poker")
     policies = [to_openspiel(game, behaviors_of(game, seed), "kuhn_poker") for seed in range(3)]
     device = pyspiel.uniform_correlation_device(policies)
@@ -516,10 +516,13 @@ def test_actions_left_out_have_probability_zero() -> None:
         ([(0, 0.5), (1, 0.4)], "infoset '0': probabilities must sum to one"),
         ([(0, 1.5), (1, -0.5)], "infoset '0': probabilities must be non-negative"),
         ([(0, float("nan")), (1, 1.0)], "infoset '0': probabilities must be non-negative"),
-        ([(0, 0.5), (7, 0.5)], r"at infoset '0' are \[0, 1\]; the policy gives 0.5 to 7"),
+        (
+            [(0, 0.5), (7, 0.5)],
+            r"'0' are \[0, 1\], but the policy gives probability 0.5 to 7",
+        ),
     ],
 )
-def test_what_is_no_policy_is_refused(at_first: list[tuple[int, float]], message: str) -> None:
+def test_invalid_policies_are_refused(at_first: list[tuple[int, float]], message: str) -> None:
     game = load_openspiel("kuhn_poker")
     table = to_openspiel(game, behaviors_of(game, 0), "kuhn_poker").policy_table()
     table["0"] = at_first
@@ -531,7 +534,7 @@ def test_policies_of_another_game_are_refused() -> None:
     kuhn, leduc = load_openspiel("kuhn_poker"), load_openspiel("leduc_poker")
     behaviors = behaviors_of(kuhn, 0)
     for name in ("leduc_poker", "kuhn_poker(players=3)", "matrix_pd", "liars_dice(dice_sides=3)"):
-        with pytest.raises(MismatchError, match=r"load_openspiel\(\) makes of"):
+        with pytest.raises(MismatchError, match=r"the game must be load_openspiel\('"):
             to_openspiel(kuhn, behaviors, name)
     with pytest.raises(PolicyError, match="one probability per sequence"):
         to_openspiel(leduc, behaviors, "leduc_poker")
@@ -548,18 +551,13 @@ def test_a_game_given_in_another_order_is_the_same() -> None:
     order = sorted(range(kuhn.n_nodes), key=lambda node: len(kuhn.history(node)))
     rank = np.argsort(order)
     parent = np.where(kuhn.parent[order] >= 0, rank[kuhn.parent[order]], -1)
-    moved = Game.from_arrays(
-        n_players=2,
+    moved = kuhn.replace(
         player=kuhn.player[order],
         parent=parent,
         action=kuhn.action[order],
         infoset=kuhn.infoset[order],
         chance_prob=kuhn.chance_prob[order],
         reward_node=rank[kuhn.reward_node],
-        reward=kuhn.reward,
-        infoset_labels=kuhn.infoset_labels,
-        action_labels=kuhn.action_labels,
-        chance_labels=kuhn.chance_labels,
     )
     assert moved.digest == kuhn.digest
     one, other = (
@@ -573,7 +571,7 @@ def test_a_game_given_in_another_order_is_the_same() -> None:
 
 
 def test_loading_costs_little_more_than_walking_through_the_states() -> None:
-    """About three times, in CPU time; the walk asks for what loading cannot do without."""
+    """CPU time is about three times that of a walk that asks only for the necessary data."""
 
     def walk() -> None:
         states = [pyspiel.load_game("leduc_poker").new_initial_state()]
@@ -598,7 +596,7 @@ def test_loading_costs_little_more_than_walking_through_the_states() -> None:
     assert best_of_three(lambda: load_openspiel("leduc_poker")) < 15 * best_of_three(walk)
 
 
-def test_what_is_too_large_is_refused() -> None:
+def test_games_that_are_too_large_are_refused() -> None:
     for name in ("chess", "bridge", "cursor_go"):
         with pytest.raises(BudgetError):
             load_openspiel(name)

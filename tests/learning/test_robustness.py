@@ -65,16 +65,9 @@ def scaled(game: Game, factor: float, shift: float = 0.0) -> Game:
     """The same game with other payoffs."""
     ends = np.flatnonzero(game.player == TERMINAL)
     shifts = np.full((len(ends), game.n_players), shift)
-    return Game.from_arrays(
-        n_players=game.n_players,
-        player=game.player,
-        parent=game.parent,
-        action=game.action,
-        infoset=game.infoset,
-        chance_prob=game.chance_prob,
+    return game.replace(
         reward_node=np.concatenate([game.reward_node, ends]),
         reward=np.concatenate([game.reward * factor, shifts]),
-        chance_labels=game.chance_labels,
     )
 
 

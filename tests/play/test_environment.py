@@ -760,12 +760,12 @@ def test_a_mask_is_seen() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("twice", "last.. must tell agent odd the sum of her rewards since her last step"),
-        ("vanish", "agent even got a reward of 1 at the end and was removed before last"),
-        ("stays", r"step\(None\) must remove agent even, who is done"),
+        ("twice", "last.. must report to agent odd the sum of its rewards since its last step"),
+        ("vanish", "agent even got a reward of 1 at the end, but was removed before last"),
+        ("stays", r"step\(None\) must remove the finished agent even"),
         ("agents", "agent third must be one of its possible_agents even, odd"),
-        ("mask", r"one entry for each of her 3 actions; its shape is \(2,\)"),
-        ("observation", "must be made of numbers and strings, .*; got object; give a label"),
+        ("mask", r"one entry for each of its 3 actions; got shape \(2,\)"),
+        ("observation", "must consist of numbers and strings, .*; got object; pass a label"),
     ],
 )
 def test_pettingzoo_rules_that_are_broken(rule: str, message: str) -> None:
@@ -815,7 +815,7 @@ def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
         PettingZooEnvironment(Pennies(), (1, -1))
     with pytest.raises(GameError, match="payoff_bounds must be finite"):
         PettingZooEnvironment(Pennies(), (-1, math.nan))
-    with pytest.raises(GameError, match="must have a legal action; her mask is 0"):
+    with pytest.raises(GameError, match="must have a legal action; its action_mask is all 0"):
         discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))
     monkeypatch.setitem(__import__("sys").modules, "pettingzoo", None)
     with pytest.raises(MissingDependencyError, match=r"accord\[pettingzoo\]"):

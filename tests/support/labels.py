@@ -11,15 +11,7 @@ NASTY = """</script><img src=x onerror=document.title='x'> & "quoted" 'it' $x_1$
 def nasty_game() -> Game:
     """One in which every label is an attack."""
     game = accord.load_game("kuhn")
-    return Game.from_arrays(
-        n_players=2,
-        player=game.player,
-        parent=game.parent,
-        action=game.action,
-        infoset=game.infoset,
-        chance_prob=game.chance_prob,
-        reward_node=game.reward_node,
-        reward=game.reward,
+    return game.replace(
         name=f"game {NASTY}",
         player_labels=[f"one {NASTY}", f"two {NASTY}"],
         infoset_labels=[[f"{x} {NASTY}" for x in labels] for labels in game.infoset_labels],

@@ -1,4 +1,4 @@
-"""Treeplexes, the leaf table, policies and values, against recursion over the game tree."""
+"""Treeplexes, the leaf table, policies and values, compared with recursion over the game tree."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_player_who_never_moves_has_the_empty_sequence():
         ([2, 2, 2], [-1, 0, -1], [0, 0, 0], "numbered layer by layer"),
     ],
 )
-def test_what_is_no_forest_is_refused(n_actions, parent_infoset, parent_action, message):
+def test_invalid_forests_are_refused(n_actions, parent_infoset, parent_action, message):
     with pytest.raises(GameError, match=message):
         Treeplex.from_parents(n_actions, parent_infoset, parent_action)
 
@@ -229,11 +229,11 @@ def test_policies_are_distributions_at_every_infoset(game, seed):
                 assert total == pytest.approx(1.0)
 
 
-def test_pure_policies_name_an_action_of_every_infoset():
+def test_pure_policies_choose_an_action_at_every_infoset():
     plex = treeplexes(kuhn())[0]
     assert pure_behavior(plex, np.ones(6, np.int32)).tolist() == [1, *[0, 1] * 6]
     for actions in ([0] * 5, [0] * 5 + [2], [-1] + [0] * 5):
-        with pytest.raises(PolicyError, match="one action of each infoset"):
+        with pytest.raises(PolicyError, match="one action at each infoset"):
             pure_behavior(plex, np.array(actions))
 
 
@@ -283,7 +283,7 @@ def test_the_plays_of_any_policy_have_probability_one(game, seed):
 
 @checked
 @given(games(), seeds)
-def test_losses_are_payoffs_turned_round(game, seed):
+def test_losses_are_normalised_payoffs_with_the_sign_reversed(game, seed):
     """The loss of a whole play is in [0, 1], and best - range * loss is the payoff."""
     plexes, leaves, behaviors = drawn(game, seed)
     reach = joint_reach(plexes, behaviors)
@@ -301,8 +301,8 @@ def test_losses_are_payoffs_turned_round(game, seed):
 
 @checked
 @given(games(), seeds)
-def test_counterfactual_losses_are_those_of_going_there(game, seed):
-    """L(x, a) is her loss, on plays through (x, a), of going to (x, a) and then playing on."""
+def test_counterfactual_losses_are_losses_of_plays_through_a_sequence(game, seed):
+    """L(x, a) is the loss of playing to (x, a) and then pi, on plays through (x, a)."""
     plexes, leaves, behaviors = drawn(game, seed)
     reach = joint_reach(plexes, behaviors)
     for i, plex in enumerate(plexes):
@@ -350,7 +350,7 @@ def test_ties_go_to_the_first_action():
 
 
 def test_many_players_are_sorted_by_columns():
-    """So many sequences that one number per row would overflow."""
+    """There are so many sequences that one number per row would overflow."""
     rng = np.random.default_rng(1)
     game = matrix_game(rng.random((9, *[3] * 9)))
     plexes = [Treeplex.from_parents([3] * 60, [NO_INFOSET] * 60, [0] * 60) for _ in range(9)]
@@ -361,13 +361,13 @@ def test_many_players_are_sorted_by_columns():
     assert (large.payoff == small.payoff).all()
 
 
-def test_the_leaf_table_writes_itself_in_one_line():
+def test_the_repr_of_a_leaf_table_is_one_line():
     game = kuhn()
     assert repr(leaf_table(game, treeplexes(game))) == "LeafTable(rows=30, players=2)"
 
 
 @pytest.mark.parametrize("name", ["kuhn", Path("kuhn.efg")])
-def test_a_name_is_no_game(name):
+def test_a_name_is_not_a_game(name):
     with pytest.raises(ArgumentError, match=re.escape(f"try accord.load_game({name!r})")):
         sequence_form(name)
     with pytest.raises(ArgumentError, match=r"game must be an accord\.Game; got None$"):

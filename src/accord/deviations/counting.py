@@ -1,14 +1,14 @@
-"""How many rechistories there are, before any is made.
+"""The number of rechistories, counted before any is made.
 
 At an infoset reached through decisions with A_1, ..., A_{h-1} actions, a rechistory with j
-mismatches chooses which j of them were disobeyed and what was recommended instead: e_j(A_1 - 1,
-..., A_{h-1} - 1) ways, the elementary symmetric polynomial. So there are
+mismatches is given by the j decisions at which the player disobeyed and the recommendations there:
+e_j(A_1 - 1, ..., A_{h-1} - 1) ways, where e_j is the elementary symmetric polynomial. So there are
 
     sum_{j < K} e_j   SWAP rechistories      (Type I:  fewer than K deviations so far), and
-    e_K               EXTERNAL rechistories  (Type II: the K-th deviation fixes the rest),
+    e_K               EXTERNAL rechistories  (Type II: it ends with the K-th deviation),
 
 which for equal action sets are ``sum_{j<K} C(h-1, j) (A-1)^j`` and ``C(h-1, K) (A-1)^K``. A SWAP
-rechistory has one cell per (recommendation, action), an EXTERNAL one per action.
+rechistory has one cell per (recommendation, action), an EXTERNAL rechistory one per action.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from accord.deviations.notions import clipped_k
 from accord.treeplex.treeplex import Treeplex
 
 BYTES_PER_NODE = 16
-"""Of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
-
+"""Memory of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
 
 LARGEST = 1e200
-"""Counts of an infoset stop here, so that sums and products of them stay finite."""
+"""Counts per infoset are capped here, so that their sums and products stay finite."""
 
 
 class Footprint(NamedTuple):
@@ -43,12 +42,12 @@ EVALUATION = Footprint(8, 8)
 
 @dataclass(frozen=True)
 class RechistoryCount:
-    """Size of one player's rechistory tree. Exact below 2**53; floats, because it may be huge."""
+    """Size of one player's rechistory tree, in floats because it may be huge; exact below 2**53."""
 
     k: int  # clipped to the player's horizon
     swap: float  # SWAP rechistories, over all infosets
     external: float  # EXTERNAL rechistories
-    cells: float  # (rechistory, modification) entries: what a learner or an evaluator adds up
+    cells: float  # (rechistory, modification) entries, which learners and evaluators accumulate
 
     @property
     def nodes(self) -> float:
@@ -75,7 +74,7 @@ def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCo
 
 
 def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
-    """``[n_infosets]`` numbers of SWAP and of EXTERNAL rechistories, for ``k`` <= the horizon."""
+    """``[n_infosets]`` numbers of SWAP and EXTERNAL rechistories, for ``k`` <= the horizon."""
     swap, external = np.zeros(plex.n_infosets), np.zeros(plex.n_infosets)
     above, start_above = np.empty((0, k + 1)), 0  # e_0 .. e_K of the previous layer's infosets
     for start, end in zip(plex.layers[:-1], plex.layers[1:], strict=True):

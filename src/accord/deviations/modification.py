@@ -1,15 +1,15 @@
-"""Strategy modifications phi and what executing them means.
+"""Strategy modifications phi and their execution.
 
 A K-EFCE strategy modification phi (Definition strategy-modification of Song, Mei, Bai 2022) swaps
 the recommendation at every SWAP rechistory and picks an action at every EXTERNAL one. It is a
 vector over the rows of a :class:`~accord.deviations.rechistory.RechistoryTree`:
-``choice[first_row[node] + r]`` is phi(x, b, r) at a SWAP node, ``choice[first_row[node]]`` is
+``choice[first_row[node] + r]`` is phi(x, b, r) at a SWAP node, and ``choice[first_row[node]]`` is
 phi(x, b) at an EXTERNAL one.
 
-:meth:`Modification.execute` is Algorithm 1, word by word. :meth:`Modification.sequence_form` is
-the exact policy that it induces, Lemma general-balancing-mu:
+:meth:`Modification.execute` follows Algorithm 1 literally. :meth:`Modification.sequence_form` is
+the exact policy that it induces, by Lemma general-balancing-mu:
 
-    (phi o pi)_{1:h}(x, a) = sum over rechistories b at x of S_b * [phi took the way to x]
+    (phi o pi)_{1:h}(x, a) = sum over rechistories b at x of S_b * [phi took the path to x]
                              * sum_r pi(r | x) [phi(x, b, r) = a]        (SWAP), or [phi(x, b) = a].
 """
 
@@ -17,15 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import EMPTY_SEQUENCE
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, TreeplexArrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,13 +39,14 @@ class Modification:
         chosen = self.choice[1:]
         if len(self.choice) != self.tree.first_row[-1] or ((chosen < 0) | (chosen >= limit)).any():
             raise ArgumentError(
-                f"a modification must choose an action in each of the {self.tree.first_row[-1]} "
-                "rows of its rechistory tree"
+                f"a modification must choose a valid action in each of the "
+                f"{self.tree.first_row[-1]} rows of its rechistory tree; got {len(self.choice)} "
+                "choices"
             )
 
     @classmethod
     def obey(cls, tree: RechistoryTree) -> Modification:
-        """Follow every recommendation; the first action where there is none."""
+        """Follow every recommendation; take the first action where there is none."""
         choice = np.zeros(int(tree.first_row[-1]), np.int32)
         swap = np.repeat(tree.is_swap, np.diff(tree.first_row))
         row = np.arange(len(choice)) - np.repeat(tree.first_row[:-1], np.diff(tree.first_row))
@@ -60,20 +60,20 @@ class Modification:
     def execute(
         self, infosets: Iterable[int], recommend: Callable[[int], int]
     ) -> Iterator[tuple[int, int]]:
-        """Algorithm 1: play phi o pi against whatever brings the infosets.
+        """Algorithm 1: play phi o pi.
 
         Args:
-            infosets: The player's infosets as the game reveals them, one after the other. Each
-                may depend on the action yielded before it.
+            infosets: The player's infosets in the order in which the game reveals them. Each may
+                depend on the action yielded before it.
             recommend: Draws the recommendation of pi at an infoset. Called only while b is Type I.
 
         Yields:
-            ``(infoset, action taken)`` for every infoset received.
+            ``(infoset, action taken)`` for each of the ``infosets``.
         """
         tree, plex = self.tree, self.tree.plex
-        seq = EMPTY_SEQUENCE  # her last move
+        seq = EMPTY_SEQUENCE  # the player's last move
         b: list[int] = []  # the recommendation history
-        taken: list[int] = []  # the actions, to tell which of b were disobeyed
+        taken: list[int] = []  # the actions, to count the mismatches with b
         for x in infosets:
             if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != seq:
                 raise ArgumentError(
@@ -86,12 +86,12 @@ class Modification:
                 recommended = recommend(x)
                 if not 0 <= recommended < plex.n_actions[x]:
                     raise ArgumentError(
-                        f"one of the {plex.n_actions[x]} actions of infoset {x} must be "
-                        f"recommended; got {recommended}"
+                        f"a recommendation at infoset {x} must be one of its {plex.n_actions[x]} "
+                        f"actions; got {recommended}"
                     )
                 action = int(self.choice[row + recommended])
                 b.append(recommended)
-            else:  # b is Type II: its last mismatch spent the budget
+            else:  # b is Type II: its last mismatch was the K-th
                 action = int(self.choice[row])
             taken.append(action)
             seq = int(plex.first_seq[x]) + action
@@ -105,7 +105,7 @@ class Modification:
         raise AssertionError(f"no rechistory {b} at infoset {x}")
 
     def sequence_form(self, behavior: Floats) -> Floats:
-        """``[n_sequences]`` the reach of phi o pi, where pi has ``behavior``."""
+        """``[n_sequences]`` the reach of phi o pi, where pi has this ``behavior``."""
         reach = np.zeros(self.tree.plex.n_sequences)
         visits = np.zeros(self.tree.n_nodes)
         _modify(
@@ -120,17 +120,17 @@ class Modification:
 
 @jit
 def _modify(
-    plex: Any,
-    tree: Any,
-    node_infoset: Any,
-    first_row: Any,
-    choice: Any,
-    behavior: Any,
-    visits: Any,
-    reach: Any,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    node_infoset: Ints,
+    first_row: Ints,
+    choice: Ints,
+    behavior: Floats,
+    visits: Floats,
+    reach: Floats,
 ) -> None:
-    """Overwrite ``visits`` with the probability that phi is at each node if the game leads there,
-    and ``reach`` with the sequence form of phi o pi."""
+    """Overwrite ``visits`` with the probability that phi reaches each node, given that the game
+    leads there, and ``reach`` with the sequence form of phi o pi."""
     visits[0] = 1.0
     reach[:] = 0.0
     reach[0] = 1.0
@@ -141,7 +141,7 @@ def _modify(
             above = tree.parent[node]
             chance = visits[above]
             if above != 0 and chance > 0.0:
-                # The parent's row is the recommendation; its cell says which action leads on.
+                # The recommendation gives the parent's row, whose choice must lead to x.
                 y_first = plex.first_seq[node_infoset[above]]
                 seq = tree.rec_seq[node]
                 row = first_row[above] if seq == 0 else first_row[above] + seq - y_first

@@ -1,22 +1,21 @@
 """The tree of recommendation histories of one player.
 
-A deviator at infoset x remembers what was recommended to her on the way: a *rechistory* b,
-Section 3 of Song, Mei, Bai 2022. With ``(a_1, ..., a_{h-1})`` the actions that lead to x,
+A deviator at infoset x remembers the recommendations on the path to x: a *rechistory* b, Section 3
+of Song, Mei, Bai 2022. With ``(a_1, ..., a_{h-1})`` the actions that lead to x,
 
-* b_{1:h-1} is SWAP (Type I) if fewer than K of its entries differ from the a's: she still sees the
-  recommendation at x and may swap it;
-* b_{1:h'} is EXTERNAL (Type II) if its K-th mismatch is the last, at h': the mediator is silent
-  since.
+* b_{1:h-1} is SWAP (Type I) if fewer than K of its entries differ from the a's: the deviator still
+  sees the recommendation at x and may swap it;
+* b_{1:h'} is EXTERNAL (Type II) if its last entry, at h', is its K-th mismatch: the mediator has
+  been silent since.
 
 The pairs (infoset, rechistory) form a tree. Below a SWAP node at x, for each recommendation r and
 each infoset x' that follows (x, a), there is a SWAP node if the mismatches so far plus [r != a]
-stay below K, else an EXTERNAL node; below an EXTERNAL node there are EXTERNAL nodes. One number
-says how a node hangs on its parent: the *cell* (r, a) of the SWAP parent, or the cell (a) of the
-EXTERNAL one.
+stay below K, else an EXTERNAL node; below an EXTERNAL node there are EXTERNAL nodes. A node
+continues one *cell* of its parent: (r, a) if the parent is SWAP, (a) if it is EXTERNAL.
 
-Node 0 and cell 0 stand for "before the first decision". The nodes of infoset x stand together,
-SWAP before EXTERNAL; the cells of a node stand together, row r of a SWAP node from ``first_cell +
-r * A``. So one multiplication per node gives its time selection S_b (Lines 5-6 of Algorithm 2),
+Node 0 and cell 0 stand for "before the first decision". The nodes of infoset x are consecutive,
+SWAP before EXTERNAL; so are the cells of a node, where row r of a SWAP node starts at ``first_cell
++ r * A``. So one multiplication per node gives its time selection S_b (Lines 5-6 of Algorithm 2),
 
     rec_reach[node] = rec_reach[parent[node]] * behavior[rec_seq[node]],
 
@@ -28,12 +27,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
-from accord._arrays import Ints
+from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.counting import (
     EVALUATION,
@@ -44,31 +44,32 @@ from accord.deviations.counting import (
 )
 from accord.deviations.notions import clipped_k
 from accord.errors import BudgetError
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 ROOT = 0
 """The node, and the cell, before the first decision."""
 
 NO_RECOMMENDATION = 0
-"""As ``rec_seq``: the empty sequence, whose behaviour is 1."""
+"""Stands for a ``rec_seq`` where there is none: the empty sequence, whose behaviour is 1."""
 
 MAX_CELLS = 2**31 - 2
+"""The largest number of cells that int32 indices allow."""
 
 
 class RechistoryArrays(NamedTuple):
-    """What kernels see of a rechistory tree."""
+    """The arrays of a rechistory tree that kernels use."""
 
     first_node: Ints  # [n_infosets + 1] nodes of x: first_node[x] .. first_node[x + 1] - 1
     first_external: Ints  # [n_infosets] those from first_external[x] on are EXTERNAL
     parent: Ints  # [n_nodes] ROOT at the first decision
-    rec_seq: Ints  # [n_nodes] what was recommended at the parent; NO_RECOMMENDATION if nothing
+    rec_seq: Ints  # [n_nodes] the sequence recommended at the parent, or NO_RECOMMENDATION
     parent_cell: Ints  # [n_nodes] the parent's cell that this node continues
-    first_cell: Ints  # [n_nodes + 1] cells of a node
+    first_cell: Ints  # [n_nodes + 1] cells of a node: first_cell[node] .. first_cell[node + 1] - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RechistoryTree:
-    """All (infoset, rechistory) pairs of one player for one K. Make it with :meth:`build`."""
+    """All (infoset, rechistory) pairs of one player for one K. Use :meth:`build` to make one."""
 
     plex: Treeplex
     k: int  # min(K, H)
@@ -82,16 +83,17 @@ class RechistoryTree:
         budget: int | None = None,
         footprint: Footprint = EVALUATION,
     ) -> RechistoryTree:
-        """Grow the tree, or refuse before allocating.
+        """Build the tree, or refuse before allocating memory.
 
         Args:
             plex: The player's treeplex.
-            k: How many recommendations she may disobey: 0, 1, ..., or ``math.inf``.
-            budget: Bytes that the tree and what stands on it may take; by default what is free.
-            footprint: What will stand on it.
+            k: The number of recommendations that the deviator may disobey: 0, 1, ..., or
+                ``math.inf``.
+            budget: Bytes that the tree and the arrays on it may use; by default all free memory.
+            footprint: The size of those arrays.
 
         Raises:
-            BudgetError: If they would not fit.
+            BudgetError: If they do not fit.
         """
         count = count_rechistories(plex, k)
         check_budget(count, budget, footprint)
@@ -102,9 +104,9 @@ class RechistoryTree:
     def build_triggers(cls, plex: Treeplex, budget: int | None = None) -> RechistoryTree:
         """The tree of trigger policies (Section 3.2): obey until (x, r) is recommended, then never.
 
-        It is the tree of K = 1 with one difference: after the recommendation r at x, playing r
-        too is a deviation like any other. Obeying on continues no cell: ``parent_cell`` is
-        ``ROOT``.
+        It is the tree of K = 1 with one difference: after the recommendation r at x, playing r is a
+        deviation like any other action. A node after obedience continues no cell: its
+        ``parent_cell`` is ``ROOT``.
         """
         swap = np.ones(plex.n_infosets)
         external = np.zeros(plex.n_infosets)
@@ -118,33 +120,33 @@ class RechistoryTree:
 
     @property
     def n_nodes(self) -> int:
-        """Rechistories, ``ROOT`` included."""
+        """Number of rechistories, including ``ROOT``."""
         return len(self.arrays.parent)
 
     @property
     def n_cells(self) -> int:
-        """(rechistory, modification) cells, ``ROOT``'s included."""
+        """Number of (rechistory, modification) cells, including that of ``ROOT``."""
         return int(self.arrays.first_cell[-1])
 
     @cached_property
     def node_infoset(self) -> Ints:
-        """``[n_nodes]`` the infoset of each node; ``ROOT`` has -1."""
+        """``[n_nodes]`` the infoset of each node; -1 at ``ROOT``."""
         sizes = np.diff(self.arrays.first_node)
         infosets = np.repeat(np.arange(self.plex.n_infosets, dtype=np.int32), sizes)
         return np.concatenate([np.array([-1], np.int32), infosets])
 
     @cached_property
     def first_row(self) -> Ints:
-        """``[n_nodes + 1]`` the decisions of a deviator: one per recommendation at a SWAP node, one
-        at an EXTERNAL node, one (unused) at ``ROOT``."""
+        """``[n_nodes + 1]`` rows of a node. A row is a decision of the deviator: one per
+        recommendation at a SWAP node, one at an EXTERNAL node, one (unused) at ``ROOT``."""
         rows = np.ones(self.n_nodes, np.int64)
         swap = self.is_swap
         rows[swap] = self.plex.n_actions[self.node_infoset[swap]]
         return np.concatenate([[0], np.cumsum(rows)]).astype(np.int32)
 
     @cached_property
-    def is_swap(self) -> Any:
-        """``[n_nodes]`` whether the recommendation is seen at the node."""
+    def is_swap(self) -> NDArray[np.bool_]:
+        """``[n_nodes]`` whether the deviator sees the recommendation at the node."""
         swap = np.zeros(self.n_nodes, bool)
         at = self.node_infoset[1:]
         swap[1:] = np.arange(1, self.n_nodes) < self.arrays.first_external[at]
@@ -167,7 +169,7 @@ class RechistoryTree:
 def check_budget(
     count: RechistoryCount, budget: int | None = None, footprint: Footprint = EVALUATION
 ) -> None:
-    """Refuse a tree that would need more than ``budget`` bytes, with what stands on it."""
+    """Refuse a tree that, with the arrays on it, needs more than ``budget`` bytes."""
     available = int(psutil.virtual_memory().available) if budget is None else budget
     required = count.bytes(footprint)
     if required > available or count.cells > MAX_CELLS:
@@ -180,7 +182,10 @@ def check_budget(
         )
 
 
-def _grown(plex: Treeplex, k: int, swap: Any, external: Any, *, triggers: bool) -> RechistoryArrays:
+def _grown(
+    plex: Treeplex, k: int, swap: Floats, external: Floats, *, triggers: bool
+) -> RechistoryArrays:
+    """The tree with these numbers of SWAP and EXTERNAL nodes per infoset."""
     first_node = np.ones(plex.n_infosets + 1, np.int32)
     first_node[1:] += np.cumsum(swap + external).astype(np.int32)
     first_external = (first_node[:-1] + swap).astype(np.int32)
@@ -196,8 +201,15 @@ def _grown(plex: Treeplex, k: int, swap: Any, external: Any, *, triggers: bool) 
 
 
 @jit
-def _grow(plex: Any, seq_infoset: Any, tree: Any, k: int, triggers: bool, deviations: Any) -> None:
-    """Fill ``tree`` and ``deviations`` infoset by infoset, parents first."""
+def _grow(
+    plex: TreeplexArrays,
+    seq_infoset: Ints,
+    tree: RechistoryArrays,
+    k: int,
+    triggers: bool,
+    deviations: Ints,
+) -> None:
+    """Overwrite ``tree`` and ``deviations``, infoset by infoset, parents first."""
     tree.first_cell[1] = 1
     for x in range(len(plex.parent_seq)):
         swap, external = tree.first_node[x], tree.first_external[x]

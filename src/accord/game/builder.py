@@ -1,7 +1,7 @@
-"""Games written down by hand.
+"""Games written by hand.
 
-A node of a game tree is a *history*: the moves that lead to it from the root. The builder takes the
-game in that form, top down, one statement per infoset, chance move or payoff:
+A node of a game tree is a *history*: the moves from the root to the node. The builder takes a game
+in that form, from the top down, with one statement per infoset, chance move or payoff:
 
     b = GameBuilder("signalling", players=["sender", "receiver"])
     b.chance({"good": 1/2, "bad": 1/2})
@@ -14,9 +14,8 @@ game in that form, top down, one statement per infoset, chance move or payoff:
     game = b.build()
 
 A history is a string of labels separated by blanks, ``"good X"``, or a sequence of labels,
-``("good", "X")``, which labels with blanks in them need. The empty history is the root, and is
-meant where none is given. A mistake is refused by the statement that makes it, in the labels it
-used.
+``("good", "X")``, for labels that contain blanks. The empty history, the root, is the default. A
+wrong statement raises an error at once, in terms of the labels it used.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
 
 Labels = str | Sequence[object]
-"""Labels in a row: a string that is split at blanks, or a sequence whose items are the labels."""
+"""A list of labels: a string that is split at blanks, or a sequence whose items are the labels."""
 
-OPEN = -3  # who moves at a node that has no statement yet
+OPEN = -3  # stands for a player at nodes that have no statement yet
 
 
 class GameBuilder:
-    """Collects a game statement by statement; :meth:`build` returns the :class:`Game`."""
+    """Collects statements about a game; :meth:`build` returns the :class:`Game`."""
 
     def __init__(self, name: str = "game", *, players: int | Labels = 2) -> None:
-        """Begin a game.
+        """Start with the root only.
 
         Args:
-            name: How the game is called in files and reports.
-            players: Their names, or how many there are; then they are ``"1"``, ``"2"``, ...
+            name: Name of the game in files and reports.
+            players: Their names, or their number; then the names are ``"1"``, ``"2"``, ...
         """
         labels = range(1, players + 1) if isinstance(players, int) else players
         self._name = name
         self._players = _labels(labels)
         if not self._players or len(set(self._players)) < len(self._players):
             raise GameError(
-                f"a game must have at least one player, each with her own name; got {players!r}"
+                f"a game must have at least one player, all with different names; got {players!r}"
             )
         self._node: dict[tuple[str, ...], int] = {(): 0}
         self._who = [OPEN]
@@ -71,13 +70,13 @@ class GameBuilder:
         actions: Labels,
         infoset: object = None,
     ) -> None:
-        """Let ``player`` move after each of the ``histories``, which she cannot tell apart.
+        """Let ``player`` move after each of the ``histories``, which form one infoset.
 
         Args:
-            histories: The nodes of the infoset; none means the root. A later call with the same
+            histories: The nodes of the infoset; by default the root. A later call with the same
                 label and the same actions adds nodes to it.
-            player: Her name.
-            actions: What she can do there.
+            player: The player's name.
+            actions: The actions that the player can take there.
             infoset: Its label, unique for the player. By default the first history, or ``"root"``.
         """
         paths = self._free(histories, "move")
@@ -89,18 +88,18 @@ class GameBuilder:
         if known != moves:
             raise GameError(
                 f"all nodes of an infoset must have the same actions in the same order; {place} "
-                f"has {_listed(known)} and now gets {_listed(moves)}"
+                f"already has {_listed(known)}; got {_listed(moves)}"
             )
         self._infosets[i][label] = x, moves
         for path in paths:
             self._grow(path, i, x, moves)
 
     def chance(self, outcomes: Mapping[str, SupportsFloat], *histories: Labels) -> None:
-        """Let chance move after each of the ``histories``; none means the root.
+        """Let chance move after each of the ``histories``.
 
         Args:
-            outcomes: The probability of each outcome; positive, and together one.
-            histories: Where.
+            outcomes: The probability of each outcome; all positive, with sum one.
+            histories: The chance nodes; by default the root.
         """
         paths = self._free(histories, "chance move")
         place = f"the chance move after {_named(paths[0])}"
@@ -110,7 +109,7 @@ class GameBuilder:
             if not (math.isfinite(p) and p > 0):
                 raise GameError(
                     f"{place} must give every outcome a positive probability; {move!r} has {p}; "
-                    "leave out what cannot happen"
+                    "leave out impossible outcomes"
                 )
         if abs(math.fsum(probs) - 1.0) > CHANCE_TOLERANCE:
             raise GameError(f"the probabilities of {place} must sum to one; got {math.fsum(probs)}")
@@ -125,20 +124,20 @@ class GameBuilder:
         self._who[self._node[path]] = TERMINAL
 
     def reward(self, history: Labels, *rewards: SupportsFloat) -> None:
-        """Pay each player on passing ``history``; the payoff of a play is the sum on its way."""
+        """Pay each player when a play passes ``history``; its payoff is the sum along the path."""
         self._add(self._find(history), rewards)
 
     def build(self) -> Game:
-        """The game, validated.
+        """Return the game, validated.
 
         Raises:
-            GameError: If a history has no continuation, or a player would have to forget.
+            GameError: If a history has no continuation, or a player does not have perfect recall.
         """
         loose = [path for path, node in self._node.items() if self._who[node] == OPEN]
         if loose:
             more = f" (and {len(loose) - 1} more)" if len(loose) > 1 else ""
             raise GameError(
-                "every history must go on with a move or end with a payoff; "
+                "every history must continue with a move or end with a payoff; "
                 f"{_named(loose[0])}{more} does neither"
             )
         return Game.from_arrays(
@@ -160,7 +159,7 @@ class GameBuilder:
         )
 
     def _free(self, histories: Sequence[Labels], what: str) -> list[tuple[str, ...]]:
-        """The ``histories`` as labels, if each is a node without a statement yet."""
+        """The ``histories`` as tuples of labels, if all are nodes without a statement."""
         paths = [self._find(history) for history in histories] or [()]
         for path, times in Counter(paths).items():
             who = self._who[self._node[path]]
@@ -168,14 +167,14 @@ class GameBuilder:
                 continue
             has = {OPEN: f"this {what}", TERMINAL: "a payoff", CHANCE: "a chance move"}.get(who)
             raise GameError(
-                "a game is a tree, and every history has one continuation; "
+                "a game is a tree, so every history has one continuation; "
                 f"{_named(path)} already has {has or f'a move of player {self._players[who]}'} "
-                f"and cannot get a {what} too"
+                f"and cannot also have a {what}"
             )
         return paths
 
     def _find(self, history: Labels) -> tuple[str, ...]:
-        """The ``history`` as labels, if it is a node; otherwise say where it leaves the tree."""
+        """The ``history`` as a tuple of labels; an error says where it leaves the tree."""
         path = _labels(history)
         if path in self._node:
             return path
@@ -183,12 +182,12 @@ class GameBuilder:
         node, move = self._node[known], path[len(known)]
         who = self._who[node]
         if who == OPEN:
-            why = f"{_named(known)} has no move yet; state what happens there first"
+            why = f"{_named(known)} has no move yet; add a move there first"
         elif who == TERMINAL:
             why = f"{_named(known)} has a payoff, so the game ends there"
         else:
             moves = [other[-1] for other in self._node if other and other[:-1] == known]
-            why = f"{_named(known)} goes on with {_listed(moves)}, not with {move!r}"
+            why = f"{_named(known)} continues with {_listed(moves)}, not with {move!r}"
         raise GameError(f"there is no history {' '.join(path)!r}: {why}")
 
     def _player_index(self, player: object) -> int:

@@ -1,15 +1,14 @@
-"""What must hold of chance moves, and the canonical form of their probabilities and labels.
+"""Validation of chance moves, and the canonical form of their probabilities and labels.
 
-A double stands for the reals that round to it. Probabilities sum to one if there is a real for each
-such that these do, as three times 1/3. Computed ones often do not, by a few units in the last
-place; they are divided by their sum, and then do. So exact numbers, as files have them, can say
-what any game has.
+A double stands for all reals that round to it. Probabilities sum to one if some choice of such
+reals does, as for three times 1/3. Computed probabilities often miss this by a few units in the
+last place; then they are divided by their sum, which makes it true. So a file with exact numbers
+can express the probabilities of any game.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +18,21 @@ from accord._jit import jit
 from accord.errors import GameError
 
 CHANCE_TOLERANCE = 1e-9
-"""How far the probabilities of one chance node may be from one before the game is refused."""
+"""The largest difference from one that the sum of a chance node's probabilities may have."""
 
 
 def normalise_chance(
     player: NDArray[np.int8], parent: Ints, prob: Floats, n_children: Ints
 ) -> None:
-    """Check and normalise ``prob`` below chance nodes, and set it to one elsewhere."""
+    """Check and normalise ``prob`` at children of chance nodes, and set it to one elsewhere."""
     chance = np.flatnonzero(player == CHANCE)
-    place = np.full(len(player), NO_NODE, np.int32)  # of chance nodes in the rows below
+    place = np.full(len(player), NO_NODE, np.int32)  # index of a chance node in the sums below
     place[chance] = np.arange(len(chance), dtype=np.int32)
     total, rest, up, down = np.zeros((4, len(chance)))
     if (bad := _sum_chance(parent, place, prob, total, rest, up, down)) != NO_NODE:
         raise GameError(
             "a chance outcome must have positive probability; the one from node "
-            f"{parent[bad]} to node {bad} has {prob[bad]}; leave out what cannot happen"
+            f"{parent[bad]} to node {bad} has {prob[bad]}; leave out impossible outcomes"
         )
     if (off := np.flatnonzero(np.abs(total - 1.0) > CHANCE_TOLERANCE)).size:
         node = chance[off[0]]
@@ -50,7 +49,7 @@ def normalise_chance(
 def check_chance_labels(
     player: NDArray[np.int8], infoset: Ints, n_children: Ints, rows: Sequence[tuple[str, ...]]
 ) -> None:
-    """Check that chance nodes have as many labels as outcomes, or none."""
+    """Check that each chance node has as many labels as outcomes, or none."""
     at = np.flatnonzero((player == CHANCE) & (infoset != NO_INFOSET))
     sizes = np.array([len(row) for row in rows], np.int64)
     out = (infoset[at] < 0) | (infoset[at] >= len(rows))
@@ -70,9 +69,10 @@ def check_chance_labels(
 def number_chance_labels(
     player: NDArray[np.int8], infoset: Ints, n_children: Ints, rows: list[tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
-    """The labels of chance nodes, equal rows once, in the order in which ``infoset`` now has them.
+    """The distinct rows of chance labels, and ``infoset`` overwritten at chance nodes to match.
 
-    Where none are given, they are numbers.
+    Rows are numbered by their first chance node. Nodes without labels get the numbers of their
+    outcomes.
     """
     chance = np.flatnonzero(player == CHANCE)
     row, width = infoset[chance], n_children[chance]
@@ -92,13 +92,13 @@ def number_chance_labels(
 
 @jit
 def _sum_chance(
-    parent: Any, place: Any, prob: Any, total: Any, rest: Any, up: Any, down: Any
+    parent: Ints, place: Ints, prob: Floats, total: Floats, rest: Floats, up: Floats, down: Floats
 ) -> int:
-    """Add up the outcomes of chance nodes, and set ``prob`` to one elsewhere.
+    """Add up the outcomes of each chance node, and set ``prob`` to one at all other nodes.
 
-    A sum is ``total`` and the ``rest`` that rounding has cut off. The reals that round to its
-    outcomes sum to anything from ``down`` below it to ``up`` above it. Returns the first node whose
-    probability is not positive, or NO_NODE.
+    The sum is ``total`` plus the ``rest`` that rounding has cut off. The reals that round to the
+    outcomes sum to anything from ``down`` below that to ``up`` above it. Returns the first node
+    whose probability is not positive and finite, or ``NO_NODE``.
     """
     prob[0] = 1.0
     for node in range(1, len(parent)):
@@ -117,8 +117,8 @@ def _sum_chance(
 
 
 @jit
-def _divide_chance(parent: Any, place: Any, excess: Any, prob: Any) -> None:
-    """Divide outcomes by the sum of their chance node; ``excess`` is its reciprocal minus one."""
+def _divide_chance(parent: Ints, place: Ints, excess: Floats, prob: Floats) -> None:
+    """Divide outcomes by the sum of their chance node; ``excess`` is 1 / sum - 1."""
     for node in range(1, len(parent)):
         c = place[parent[node]]
         if c >= 0:

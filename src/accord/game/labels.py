@@ -1,7 +1,7 @@
-"""Labels of infosets and actions that nobody wrote down, and those of players in sentences.
+"""Labels that are numbers, made on demand, and names of players in sentences.
 
-A generated game may have millions of infosets. Their labels are their numbers, made when asked for,
-so that no Python object per infoset is kept.
+A generated game may have millions of infosets without labels of their own. Each is labelled by its
+number when the label is asked for, so no Python object per infoset is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 def player_name(label: str) -> str:
-    """How a sentence calls a player: ``player 1``, but not ``player Player 1``."""
+    """The name of a player in a sentence: ``player 1``, but not ``player Player 1``."""
     return label if label.lower().startswith("player") else f"player {label}"
 
 
@@ -39,9 +39,13 @@ class NumberedLabels(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return map(str, self.numbers.tolist())
 
+    def are_permutation(self, size: int) -> bool:
+        """Whether the labels are the numbers ``0..size-1``, each once, in any order."""
+        return np.array_equal(np.sort(self.numbers), np.arange(size))
+
 
 class NumberedActions(Sequence[tuple[str, ...]]):
-    """The actions of entry ``x`` are ``("0", "1", ...)``, as many as ``numbers[x]``."""
+    """The actions of entry ``x`` are ``("0", "1", ...)``, ``numbers[x]`` in all."""
 
     def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
         self.numbers = numbers

@@ -1,20 +1,20 @@
 """Partially observable Markov games, as in Section 2 of Song, Mei, Bai 2022.
 
 A POMG has m players, states s, an action set A_i per player and a horizon H. The first state is
-drawn from p_0. At each step h = 1, ..., H every player i sees her infoset x_i(s_h), all choose
-actions at the same time, player i gets r_{i,h}(s_h, a_h) for the joint action a_h, and the next
-state is drawn from p_h(. | s_h, a_h). The play ends after step H.
+drawn from p_0. At each step h = 1, ..., H every player i sees the infoset x_i(s_h), all players
+choose actions at the same time, player i gets r_{i,h}(s_h, a_h) for the joint action a_h, and the
+next state is drawn from p_h(. | s_h, a_h). The play ends after step H.
 
 The paper assumes that the states form a tree (each state is reached by one history) and that
-players have perfect recall (each infoset is reached by one history of own infosets and actions).
-With ``tree=True`` that is taken at its word and checked, and infosets are the emissions x_i(s).
-Otherwise the POMG is unrolled: nodes are histories, and an infoset of player i is everything she
-has seen and done, ``x_i(s_1), a_{i,1}, ..., x_i(s_h)``. Where the paper's assumptions hold, both
-are the same game.
+players have perfect recall (each infoset is reached by one history of the player's own infosets and
+actions). With ``tree=True`` this is checked, and the infosets are the emissions x_i(s). Otherwise
+the POMG is unrolled: nodes are histories, and an infoset of player i is everything that player has
+seen and done, ``x_i(s_1), a_{i,1}, ..., x_i(s_h)``. Where the paper's assumptions hold, both give
+the same game.
 
-In the tree of the game a simultaneous move is a sequence of hidden moves in the order of the
-players, the rewards of a step are on the node after it, and what happens with probability one is
-no chance move. A player with a single action still has her infosets, as in the paper.
+In the game tree a simultaneous move is a sequence of hidden moves in the order of the players, the
+rewards of a step are paid at the node after it, and a transition with probability one is not a
+chance move. A player with a single action still has infosets, as in the paper.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from accord.game.tree import Game
 State = Hashable
 History = tuple[str, ...]
 JointAction = tuple[Any, ...]
-"""What each player does, in the order of the players: one item of each player's ``actions``."""
+"""The action of each player, in the order of the players."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class POMG:
     """A partially observable Markov game, given by functions; :meth:`from_arrays` takes arrays.
 
-    Only what can happen is asked for: a function is called for the steps, states and joint actions
-    that some play reaches. Steps count from 1, players from 0.
+    The functions are called only for the steps, states and joint actions that some play reaches.
+    Steps count from 1, players from 0.
 
     Attributes:
-        actions: For each player her actions, or how many; then they are ``0, 1, ...``.
-        horizon: Steps of every play, at least 1.
+        actions: The actions of each player, or their number; then they are ``0, 1, ...``.
+        horizon: Number of steps of every play, at least 1.
         initial: p_0, the probability of each first state.
         transition: ``transition(h, state, joint)`` is p_h(. | state, joint), for h < horizon.
         reward: ``reward(h, state, joint)`` is r_{i,h}(state, joint) for every player i.
         emission: ``emission(player, state)`` is x_i(state), what the player sees.
         tree: Whether the paper's assumptions hold, so that the emissions are the infosets.
         players: Their names; by default ``"1"``, ``"2"``, ...
-        name: How the game is called.
+        name: Name of the game.
     """
 
     actions: Sequence[int | Sequence[Hashable]]
@@ -86,13 +86,13 @@ class POMG:
 
         Args:
             initial: ``[S]`` p_0.
-            transition: ``[H, S, A_1, ..., A_m, S]`` p_h; that of the last step is not read.
+            transition: ``[H, S, A_1, ..., A_m, S]`` p_h; the last step is not used.
             reward: ``[m, H, S, A_1, ..., A_m]`` r_{i,h}.
             emission: ``[m, S]`` the number of each player's infoset at each state.
             actions: Labels of each player's actions; by default their numbers.
             tree: Whether the paper's assumptions hold, so that the emissions are the infosets.
             players: Their names; by default ``"1"``, ``"2"``, ...
-            name: How the game is called.
+            name: Name of the game.
         """
         p_0, p, r, x = map(np.asarray, (initial, transition, reward, emission))
         if r.ndim < 4 or r.ndim != 3 + len(r):
@@ -105,11 +105,12 @@ class POMG:
         ):
             if table.shape != shape:
                 raise GameError(
-                    f"{what} must have shape {shape}, as reward has {r.shape}; got {table.shape}"
+                    f"{what} must have shape {shape}, because reward has shape {r.shape}; "
+                    f"got {table.shape}"
                 )
         labels = [range(size) for size in sizes] if actions is None else actions
         if [len(row) for row in labels] != sizes:
-            raise GameError(f"actions must be {sizes} labels, as reward has {r.shape}")
+            raise GameError(f"actions must be {sizes} labels, because reward has shape {r.shape}")
         number = [{a: n for n, a in enumerate(row)} for row in labels]
 
         def cell(h: int, state: int, joint: JointAction) -> tuple[int, ...]:
@@ -131,8 +132,9 @@ class POMG:
         """The game tree.
 
         Raises:
-            GameError: If something is not a distribution or not finite; with ``tree=True`` also if
-                a state has two histories or a player does not have perfect recall.
+            GameError: If probabilities are not a distribution or rewards are not finite; with
+                ``tree=True`` also if a state has two histories or a player does not have perfect
+                recall.
         """
         if self.horizon < 1:
             raise GameError(f"a POMG must have a horizon of at least 1; got {self.horizon}")
@@ -176,7 +178,7 @@ class POMG:
 
 
 class _Infosets:
-    """Labels of one player's infosets by her memory: what she saw and did, in turns."""
+    """Labels of one player's infosets, made of the player's observations and actions."""
 
     def __init__(self, player: str, tree: bool) -> None:
         self.player, self.tree = player, tree
@@ -187,7 +189,7 @@ class _Infosets:
         label = str(key) if self.tree else " ".join(map(str, memory))
         if self.memory_of.setdefault(label, key) != key:
             raise GameError(
-                "infosets must differ in what is written of them; player "
+                "different infosets must have different labels; player "
                 f"{self.player} has two called {label!r}: {self.memory_of[label]!r} and {key!r}"
             )
         return label
@@ -196,18 +198,18 @@ class _Infosets:
 def _draw(
     b: GameBuilder, history: History, distribution: Mapping[State, float], what: str
 ) -> list[tuple[History, State]]:
-    """Let chance draw a state after ``history``; the states that may come, with their histories."""
+    """Let chance draw a state after ``history``; return the possible states and their histories."""
     probs = {state: float(p) for state, p in distribution.items() if p != 0}
     total = math.fsum(probs.values())
     if not all(p > 0 for p in probs.values()) or not abs(total - 1.0) <= CHANCE_TOLERANCE:
         raise GameError(
-            f"{what} must be a distribution, non-negative and with sum one; got "
+            f"{what} must be a distribution, non-negative with sum one; got "
             + ", ".join(f"{state}: {p}" for state, p in probs.items())
         )
     if len(probs) == 1:
         return [(history, state) for state in probs]
     labels = [str(state) for state in probs]
     if len(set(labels)) < len(labels):
-        raise GameError(f"states must differ in what is written of them; {what} has {labels}")
+        raise GameError(f"different states must have different labels; {what} has {labels}")
     b.chance(dict(zip(labels, probs.values(), strict=True)), history)
     return [((*history, label), state) for label, state in zip(labels, probs, strict=True)]

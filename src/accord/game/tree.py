@@ -1,27 +1,27 @@
 """An extensive-form game as flat arrays.
 
-The game of Section 2 of Song, Mei, Bai 2022, in the general form that files and simulators use: a
-rooted tree whose inner nodes belong to one player or to chance, whose decision nodes are grouped
-into infosets with perfect recall, and whose nodes may carry a reward for every player. A play goes
-from the root to a terminal; its payoff is the sum of the rewards on the way. A simultaneous move is
-a sequence of hidden moves, so the paper's partially observable Markov games are games of this form
-(``game/pomg.py``).
+This is the game of Section 2 of Song, Mei, Bai 2022 in the general form that files and simulators
+use: a rooted tree in which each inner node belongs to one player or to chance, decision nodes are
+grouped into infosets with perfect recall, and any node may carry a reward for each player. A play
+runs from the root to a terminal, and its payoff is the sum of the rewards along the path. A
+simultaneous move is a sequence of hidden moves, so the paper's partially observable Markov games
+have this form (``game/pomg.py``).
 
-Nodes are numbered in prefix order: a node, then all below its first action, then all below its
-second, and so on; node 0 is the root. Infosets are numbered per player, layer by layer: first by
-how many decisions the player has made before, then by the infoset and action that lead to them,
-then by their first node. So parents come before children, the infosets that follow one (infoset,
-action) pair stand together, and every array of the package indexed by infosets is indexed by this
-number. How a game was made leaves no trace in these numbers.
+Nodes are numbered in prefix order: a node, then all nodes below its first action, then all nodes
+below its second, and so on; node 0 is the root. Infosets are numbered per player, layer by layer:
+first by the number of the player's earlier decisions, then by the infoset and action that lead to
+them, then by their first node. So parents come before children, and the infosets that follow one
+(infoset, action) pair are consecutive. Every array in the package that is indexed by infosets uses
+these numbers. They depend on the game alone, not on how it was made.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,30 +34,30 @@ from accord.errors import ArgumentError
 from accord.game.validate import validated
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Game:
     """A finite extensive-form game with perfect recall. Immutable; equal only to itself.
 
     Build one with :class:`accord.GameBuilder`, :class:`accord.POMG`, :meth:`Game.from_arrays`, or
-    load one with :func:`accord.load_game`. Whatever the way, it has been validated.
+    load one with :func:`accord.load_game`. Every game has been validated.
     """
 
     name: str
     player_labels: tuple[str, ...]
-    player: NDArray[np.int8]  # [n_nodes] who moves: 0..n_players-1, CHANCE or TERMINAL
+    player: NDArray[np.int8]  # [n_nodes] the player who moves: 0..n_players-1, CHANCE or TERMINAL
     parent: Ints  # [n_nodes] NO_NODE at the root, else a smaller number
     action: Ints  # [n_nodes] the parent's action (or chance outcome) that leads here
     infoset: Ints  # [n_nodes] of the player who moves; at chance nodes a row of chance_labels
-    chance_prob: Floats  # [n_nodes] of the chance outcome that leads here; 1 where none does
+    chance_prob: Floats  # [n_nodes] of the chance outcome that leads here; 1 after other moves
     reward_node: Ints  # [n_rewards] sorted, no node twice
-    reward: Floats  # [n_rewards, n_players] what each player gets on passing that node
+    reward: Floats  # [n_rewards, n_players] paid to each player when a play passes that node
     n_actions: tuple[Ints, ...]  # per player [n_infosets]
-    parent_infoset: tuple[Ints, ...]  # per player [n_infosets] her previous infoset, or NO_INFOSET
-    parent_action: tuple[Ints, ...]  # per player [n_infosets] what she did there, or 0
+    parent_infoset: tuple[Ints, ...]  # per player [n_infosets] their previous one, or NO_INFOSET
+    parent_action: tuple[Ints, ...]  # per player [n_infosets] their action there, or 0
     infoset_labels: tuple[Sequence[str], ...]  # per player [n_infosets], unique
     action_labels: tuple[Sequence[tuple[str, ...]], ...]  # per player [n_infosets][n_actions]
-    chance_labels: Sequence[tuple[str, ...]]  # of outcomes, no row twice; infoset points here
-    source: str | None = None  # what loads it again, if its name does not
+    chance_labels: Sequence[tuple[str, ...]]  # rows of outcomes, all different; see infoset
+    source: str | None = None  # the name or path that loads it again, if its name does not
 
     @classmethod
     def from_arrays(
@@ -76,32 +76,36 @@ class Game:
         infoset_labels: Sequence[Sequence[str] | None] | None = None,
         action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None = None,
         chance_labels: Sequence[tuple[str, ...]] | None = None,
+        source: str | None = None,
     ) -> Game:
         """Build a game from arrays, with no Python object per node.
 
-        The game has its nodes in prefix order, whatever their order here.
+        The nodes may be in any order with parents first; the game has them in prefix order.
 
         Args:
             n_players: Number of players, at least 1.
-            player: ``[n_nodes]`` who moves: ``0..n_players-1``, ``CHANCE`` or ``TERMINAL``.
+            player: ``[n_nodes]`` the player who moves: ``0..n_players-1``, ``CHANCE`` or
+                ``TERMINAL``.
             parent: ``[n_nodes]`` parent node; ``NO_NODE`` at node 0, elsewhere a smaller number.
             action: ``[n_nodes]`` index of the parent's action that leads here; siblings have
                 ``0..n-1`` in any order. Ignored at the root.
             infoset: ``[n_nodes]`` infoset of the player who moves, numbered ``0..`` per player in
-                any order. At chance nodes a row of ``chance_labels``, or ``NO_INFOSET``, which
-                stands for the numbers of the outcomes.
-            chance_prob: ``[n_nodes]`` probability of the outcome that leads here. Read below chance
-                nodes only. If they miss one by more than rounding, they are divided by their sum.
+                any order. At chance nodes a row of ``chance_labels``, or ``NO_INFOSET`` to label
+                the outcomes by their numbers.
+            chance_prob: ``[n_nodes]`` probability of the outcome that leads here; used only at
+                children of chance nodes. Probabilities whose sum differs from one by more than
+                rounding are divided by their sum.
             reward_node: ``[n_rewards]`` nodes that carry rewards; repeated ones add up.
-            reward: ``[n_rewards, n_players]``.
-            name: How the game is called in files and reports.
+            reward: ``[n_rewards, n_players]`` the rewards at those nodes.
+            name: Name of the game in files and reports.
             player_labels: By default ``"1"``, ``"2"``, ...
-            infoset_labels: Per player, by the caller's infoset number; by default the numbers.
-            action_labels: Per player, by the caller's infoset number; by default ``"0"``, ...
-            chance_labels: Labels of the outcomes of chance nodes, any number of rows.
+            infoset_labels: Per player, indexed by ``infoset``; by default the numbers.
+            action_labels: Per player, indexed by ``infoset``; by default ``"0"``, ``"1"``, ...
+            chance_labels: Rows of labels for the outcomes of chance nodes.
+            source: The name or path that loads the game again, if its name does not.
 
         Raises:
-            GameError: If this is not a game; the message says what is wrong and where.
+            GameError: If this is not a valid game; the message says what is wrong and where.
         """
         return cls(
             **validated(
@@ -118,8 +122,34 @@ class Game:
                 infoset_labels=infoset_labels,
                 action_labels=action_labels,
                 chance_labels=chance_labels,
-            )
+            ),
+            source=source,
         )
+
+    def replace(self, **changes: Any) -> Game:
+        """The same game with some fields replaced, validated again.
+
+            renamed = game.replace(name="my game", player_labels=["Ann", "Bob"])
+            doubled = game.replace(reward=2 * game.reward)
+
+        Args:
+            changes: Arguments of :meth:`from_arrays` other than ``n_players``. Arrays and labels
+                that are not given are kept, so a new tree needs all arrays that describe it. The
+                ``source`` is kept only if nothing but the name changes, because it loads this game
+                and not the new one.
+
+        Raises:
+            ArgumentError: If there is no such field, or it is computed from the others.
+            GameError: If the result is not a valid game.
+        """
+        if unknown := changes.keys() - {*_GIVEN, "source"}:
+            raise ArgumentError(
+                f"Game.replace() takes {', '.join(_GIVEN)} and source; got {min(unknown)}"
+            )
+        if changes.keys() <= {"name", "source"}:
+            return dataclasses.replace(self, **changes)
+        kept = {field: getattr(self, field) for field in _GIVEN}
+        return Game.from_arrays(n_players=self.n_players, **kept | changes)
 
     @property
     def n_players(self) -> int:
@@ -142,8 +172,8 @@ class Game:
     def digest(self) -> str:
         """SHA-256 of the tree, the payoffs of plays, and the labels of infosets and actions.
 
-        Equal digests mean the same game, and policies that fit one fit the other. Where on its way
-        a play is paid makes no difference.
+        Games with equal digests are the same game, and policies of one fit the other. Only the
+        payoff of a play counts, not where on the path it is paid.
         """
         digest = hashlib.sha256(b"accord-game-1")
         ends = np.flatnonzero(self.player == TERMINAL).astype(np.int32)
@@ -159,7 +189,7 @@ class Game:
         return digest.hexdigest()
 
     def history(self, node: int) -> tuple[str, ...]:
-        """The moves from the root to ``node``, chance included, in labels."""
+        """The labels of the moves from the root to ``node``, chance moves included."""
         moves: list[str] = []
         while (above := int(self.parent[node])) != NO_NODE:
             moves.append(self._moves(above)[self.action[node]])
@@ -178,11 +208,17 @@ class Game:
         )
 
 
+_GIVEN = (
+    "name", "player_labels", "player", "parent", "action", "infoset", "chance_prob", "reward_node",
+    "reward", "infoset_labels", "action_labels", "chance_labels",
+)  # fmt: skip
+
+
 def checked_game(game: object) -> Game:
-    """``game``, if it is one.
+    """Return ``game`` if it is a :class:`Game`.
 
     Raises:
-        ArgumentError: If it is anything else; for a name or a path the message says how to load it.
+        ArgumentError: If it is not. If it is a name or a path, the message says how to load it.
     """
     if isinstance(game, Game):
         return game
@@ -191,7 +227,7 @@ def checked_game(game: object) -> Game:
 
 
 def total_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Floats:
-    """``[len(nodes), n_players]`` what a play has paid at each of the ``nodes``, from the root on.
+    """``[len(nodes), n_players]`` sums of the rewards from the root to each of the ``nodes``.
 
     At terminals these are the payoffs.
     """
@@ -204,8 +240,8 @@ def total_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Floats:
 
 
 @jit
-def _add_down(parent: Any, value: Any) -> None:
-    """Replace each node's row by the sum of the rows from the root to it."""
+def _add_down(parent: Ints, value: Floats) -> None:
+    """Replace each node's row of ``value`` by the sum of the rows from the root to it."""
     for node in range(1, len(parent)):
         for i in range(value.shape[1]):
             value[node, i] += value[parent[node], i]

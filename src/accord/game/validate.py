@@ -1,7 +1,7 @@
-"""What must hold of a game, checked always, and the canonical numbering of nodes and infosets.
+"""Validation of games, and the canonical numbering of nodes and infosets.
 
-Array programs come first: every check is one pass over flat arrays. Only when one fails is the
-offending node looked up and described in labels.
+Every game passes these checks. Each check is one pass over flat arrays; only when it fails is the
+offending node looked up and described by its labels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_NODES = 2**31 - 2
 
 
 class _Tree(NamedTuple):
-    """The nodes, as far as infosets are concerned."""
+    """The arrays of the nodes that infosets depend on."""
 
     parent: Ints
     action: Ints
@@ -48,7 +48,10 @@ def validated(
     action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None,
     chance_labels: Sequence[tuple[str, ...]] | None,
 ) -> dict[str, Any]:
-    """The fields of a Game: checked, its nodes in prefix order, its infosets in layers."""
+    """The fields of a :class:`Game`: checked, with nodes in prefix order and infosets in layers.
+
+    The arguments are those of :meth:`Game.from_arrays`.
+    """
     if not 1 <= n_players <= 127:
         raise GameError(f"a game must have 1 to 127 players; got {n_players}")
     players = tuple(map(str, player_labels or range(1, n_players + 1)))
@@ -69,8 +72,8 @@ def validated(
     if bad != NO_NODE:
         raise GameError(
             f"the actions of one node must be numbered 0..n-1, each once; node {above[bad]} has "
-            f"{n_children[above[bad]]} children, and action {move[bad]} at node {bad} is out of "
-            "range or taken twice"
+            f"{n_children[above[bad]]} children, and action {move[bad]} of its child {bad} is out "
+            "of range or used twice"
         )
     _check_moves(who, n_children)
     normalise_chance(who, above, prob, n_children)
@@ -90,7 +93,7 @@ def validated(
         reward_nodes = number[reward_nodes]
         by_node = np.argsort(reward_nodes)
         rewards, reward_nodes = rewards[by_node], reward_nodes[by_node]
-        del number, order, by_node  # large games need the memory below
+        del number, order, by_node  # large games need the memory for what follows
     outcomes = number_chance_labels(who, x_of, n_children, chance_rows)
 
     tree = _Tree(above, move, x_of, n_children)
@@ -126,7 +129,7 @@ def validated(
 
 
 class _Infosets:
-    """One player's infosets: checked, ranked layer by layer, with her previous move at each."""
+    """One player's infosets: checked, ranked layer by layer, with the player's move before each."""
 
     def __init__(
         self,
@@ -136,7 +139,15 @@ class _Infosets:
         tree: _Tree,
         texts: tuple[Sequence[str] | None, Sequence[tuple[str, ...]] | None],
     ) -> None:
-        """``previous`` is the node after her previous decision, ``texts`` labels and actions."""
+        """Check and rank the infosets.
+
+        Args:
+            player: The player's label.
+            nodes: The player's decision nodes.
+            previous: For each of them, the node that the player's previous decision led to.
+            tree: All nodes.
+            texts: The labels of the infosets and of their actions.
+        """
         x = tree.infoset[nodes]
         size = _checked_size(x, player)
         first = np.empty(size, np.int32)  # the first node of each infoset
@@ -174,7 +185,7 @@ class _Infosets:
         self.parent_infoset = np.where(above >= 0, self.rank[above], NO_INFOSET).astype(np.int32)
         self.parent_action = self.parent_action[order]
         self.labels: Sequence[str] = (
-            NumberedLabels(order)
+            NumberedLabels(labels.numbers[order])
             if isinstance(labels, NumberedLabels)
             else tuple(labels[o] for o in order)
         )
@@ -188,10 +199,10 @@ class _Infosets:
 
 
 def own_moves(player: NDArray[np.int8], parent: Ints, n_players: int) -> Ints:
-    """For each node and player, the last node on the way that one of her moves led to.
+    """``[n_nodes, n_players]`` the last node on the path to a node that a player's move led to.
 
-    ``NO_NODE`` where she has not moved. Her infoset there is that of the node's parent, and the
-    node's ``action`` is what she did. Returns ``[n_nodes, n_players]``.
+    ``NO_NODE`` where the player has not moved yet. The parent of that last node is the player's
+    previous decision node, and its ``action`` is the player's action there.
     """
     last = np.full((len(player), n_players), NO_NODE, np.int32)
     _find_own_moves(player, parent, last)
@@ -273,15 +284,15 @@ def _sum_rewards(
         return np.zeros((0, len(players))), np.zeros(0, np.int32)
     if where.ndim != 1 or where.dtype.kind not in "iu":
         raise GameError(
-            f"reward_node must be a row of integers; got {where.dtype} of shape {where.shape}"
+            f"reward_node must be a flat list of integers; got {where.dtype} of shape {where.shape}"
         )
     what = _as_floats("reward", what, (len(where), len(players)))
     if (bad := np.flatnonzero((where < 0) | (where >= n_nodes))).size:
-        raise GameError(f"rewards must be at nodes 0..{n_nodes - 1}; got node {where[bad[0]]}")
+        raise GameError(f"reward_node must hold nodes 0..{n_nodes - 1}; got {where[bad[0]]}")
     if not np.isfinite(what).all():
         row, i = np.argwhere(~np.isfinite(what))[0]
         raise GameError(
-            f"payoffs must be finite; node {where[row]} gives player {players[i]} {what[row, i]}"
+            f"payoffs must be finite; node {where[row]} pays {what[row, i]} to player {players[i]}"
         )
     if (np.diff(where) <= 0).any():
         unique, index = np.unique(where, return_inverse=True)
@@ -292,16 +303,16 @@ def _sum_rewards(
 
 
 def _checked_size(x: Ints, player: str) -> int:
-    """How many infosets there are, if their numbers ``x`` are 0, 1, ... without holes."""
+    """The number of infosets, if their numbers ``x`` are 0, 1, ... without gaps."""
     if not len(x):
         return 0
     size = int(x.max()) + 1
     if size > len(x) or not np.bincount(x, minlength=size).all():
         used = np.unique(x)
-        hole = int((used != np.arange(len(used))).argmax())
+        gap = int((used != np.arange(len(used))).argmax())
         raise GameError(
-            f"the infosets of player {player} must be numbered 0..{size - 1} without holes; no "
-            f"node is in {hole}"
+            f"the infosets of player {player} must be numbered 0..{size - 1} without gaps; no "
+            f"node is in infoset {gap}"
         )
     return size
 
@@ -309,6 +320,8 @@ def _checked_size(x: Ints, player: str) -> int:
 def _checked_labels(labels: Sequence[str] | None, size: int, player: str) -> Sequence[str]:
     if labels is None:
         return NumberedLabels(np.arange(size))
+    if isinstance(labels, NumberedLabels) and labels.are_permutation(size):
+        return labels
     texts = tuple(map(str, labels))
     if len(texts) != size:
         raise GameError(f"player {player} has {size} infosets but {len(texts)} infoset labels")
@@ -329,6 +342,8 @@ def _checked_actions(
 ) -> Sequence[tuple[str, ...]]:
     if actions is None:
         return NumberedActions(n_actions)
+    if isinstance(actions, NumberedActions) and np.array_equal(actions.numbers, n_actions):
+        return actions
     if len(actions) != len(n_actions):
         raise GameError(
             f"player {player} has {len(n_actions)} infosets but action labels for {len(actions)}"
@@ -354,7 +369,7 @@ def _own_history(
     tree: _Tree,
     texts: tuple[Sequence[str], Sequence[tuple[str, ...]]],
 ) -> tuple[tuple[str, str], ...]:
-    """The player's infosets and actions, in labels, on the way to node ``nodes[at]``."""
+    """The labels of the player's infosets and actions on the path to node ``nodes[at]``."""
     labels, actions = texts
     moves: list[tuple[str, str]] = []
     while (after := int(previous[at])) != NO_NODE:
@@ -366,7 +381,7 @@ def _own_history(
 
 
 def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDArray[np.int64]:
-    """The infosets by layer, then by (rank of the parent infoset, action), then by first node."""
+    """The infosets sorted by layer, then by parent infoset and action, then by first node."""
     depth = np.zeros(len(first), np.int32)
     by_first = np.argsort(first, kind="stable")
     _find_depths(by_first, parent_infoset, depth)
@@ -383,7 +398,8 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
 
 
 @jit
-def _find_own_moves(player: Any, parent: Any, last: Any) -> None:
+def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
+    """Overwrite ``last``; see :func:`own_moves`."""
     for node in range(1, len(player)):
         above = parent[node]
         for i in range(last.shape[1]):
@@ -393,19 +409,21 @@ def _find_own_moves(player: Any, parent: Any, last: Any) -> None:
 
 
 @jit
-def _find_depths(order: Any, parent_infoset: Any, depth: Any) -> None:
+def _find_depths(order: NDArray[np.int64], parent_infoset: Ints, depth: Ints) -> None:
+    """Count the player's decisions before each infoset; ``depth`` must be zeros."""
     for x in order:
         if parent_infoset[x] >= 0:
             depth[x] = depth[parent_infoset[x]] + 1
 
 
 @jit
-def _count_children(parent: Any, action: Any) -> Any:
-    """Number of children of each node, and the first node whose action is no permutation's."""
+def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
+    """The number of children of each node, and the first node whose action is out of range or used
+    twice, or ``NO_NODE``."""
     n_children = np.zeros(len(parent), np.int32)
     for node in range(1, len(parent)):
         n_children[parent[node]] += 1
-    slot = np.zeros(len(parent) + 1, np.int32)  # where the actions of each node are ticked off
+    slot = np.zeros(len(parent) + 1, np.int32)  # where a node's actions start in ``ticked``
     for node in range(len(parent)):
         slot[node + 1] = slot[node] + n_children[node]
     ticked = np.zeros(len(parent), np.bool_)
@@ -414,4 +432,4 @@ def _count_children(parent: Any, action: Any) -> Any:
         if a < 0 or a >= n_children[parent[node]] or ticked[slot[parent[node]] + a]:
             return n_children, node
         ticked[slot[parent[node]] + a] = True
-    return n_children, -1
+    return n_children, NO_NODE

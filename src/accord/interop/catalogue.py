@@ -1,8 +1,8 @@
-"""OpenSpiel games that are known to load, and how large they are.
+"""OpenSpiel games that are known to load, and their sizes.
 
-Only enumerating a game tells its size, which takes seconds for the larger ones, so what has been
-found is written down here. OpenSpiel has more games, and most take parameters: anything that
-:func:`accord.load_game` accepts may be tried.
+The size of a game is known only after enumerating it, which takes seconds for the larger ones, so
+the results are listed here. OpenSpiel has more games, and most take parameters;
+:func:`accord.load_game` accepts those too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From the text of an ``.efg`` file to a :class:`Game`. The format is told in ``efg.py``.
+"""From the text of an ``.efg`` file to a :class:`Game`. ``efg.py`` describes the format.
 
-The grammar is read token by token, once for each description of an infoset, an event or an outcome.
-Most nodes of a large file repeat a description word by word, or leave it out; one regular
-expression and two look-ups recognise those. There is no recursion: a tree may be a million deep.
+Each description of an infoset, an event or an outcome is parsed token by token, once. Most nodes of
+a large file repeat a description literally or omit it; one regular expression and two look-ups
+recognise those. There is no recursion, so a tree may be a million levels deep.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from accord.interop.efg_tokens import (
 
 _NO_MOVE = -1  # the move of a terminal
 _NO_OUTCOME = 0  # pays nothing
-_EXACT_BITS = 4096  # probabilities with a larger common denominator are summed in doubles
+_EXACT_BITS = 4096  # probabilities with a longer common denominator are summed as doubles
 
 _LIST = rf'\{{(?:[^"{{}}]++|{TEXT})*+\}}'
 _INTEGER = r'[0-9]++(?![^ \t\n\r\f\v"{}])'
@@ -57,8 +57,9 @@ def read_efg(path: str | PathLike[str]) -> Game:
     """Read a game from a Gambit ``.efg`` file.
 
     Raises:
-        ParseError: If the file cannot be read or is malformed; with its line and column.
-        GameError: If what it describes is no game with perfect recall and at least one decision.
+        ParseError: If the file cannot be read or is malformed; it has the line and column.
+        GameError: If the file does not describe a game with perfect recall and at least one
+            decision.
     """
     name = fspath(path)
     try:
@@ -66,7 +67,10 @@ def read_efg(path: str | PathLike[str]) -> Game:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParseError(
-            name, 0, 0, f"an .efg file must be readable: {reason}; check the path and its rights"
+            name,
+            0,
+            0,
+            f"an .efg file must be readable: {reason}; check the path and permissions",
         ) from None
     try:
         text = data.decode("utf-8-sig")
@@ -82,11 +86,12 @@ def read_efg(path: str | PathLike[str]) -> Game:
 
 
 def parse_efg(text: str, path: str = "<string>") -> Game:
-    """Read a game from the text of an ``.efg`` file; ``path`` is how errors call it.
+    """Read a game from the text of an ``.efg`` file; errors call it ``path``.
 
     Raises:
-        ParseError: If the text is malformed; with its line and column.
-        GameError: If what it describes is no game with perfect recall and at least one decision.
+        ParseError: If the text is malformed; it has the line and column.
+        GameError: If the text does not describe a game with perfect recall and at least one
+            decision.
     """
     tokens = Tokens(text, path)
     title, players = _read_prologue(tokens)
@@ -96,19 +101,19 @@ def parse_efg(text: str, path: str = "<string>") -> Game:
 
 
 def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
-    """The title and the players; afterwards the first node is next."""
+    """Read up to the first node; return the title and the players."""
     if tokens.token == "NFG":
         tokens.fail(
-            "an .efg file must hold a game in extensive form, and this is one in strategic form "
+            "an .efg file must hold a game in extensive form, but this one is in strategic form "
             "(.nfg); write it as a tree in which the players move one after another, unseen",
             tokens.start,
         )
     if tokens.token.startswith("<"):
-        tokens.refuse("an .efg file must start with EFG, and this looks like XML; save it as .efg")
+        tokens.refuse("an .efg file must start with EFG, but this looks like XML; save it as .efg")
     tokens.take_word(("EFG",), "an .efg file must start with EFG")
     tokens.take_word(("2",), "the version of the format must be 2")
     tokens.take_word(("R", "D"), "the kind of numbers must be R or D")
-    title = tokens.take_text("the title of the game must stand here in quotation marks")
+    title = tokens.take_text("the title of the game must come next, in quotation marks")
     at = tokens.start
     tokens.take_word(("{",), "the list of players must start with {")
     players = []
@@ -126,11 +131,11 @@ def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
 class _Move:
     """An infoset or a chance event."""
 
-    player: int  # CHANCE if an event
+    player: int  # CHANCE for an event
     number: int
     name: str
     actions: tuple[str, ...]
-    probs: tuple[float, ...]  # of an event; else empty
+    probs: tuple[float, ...]  # of an event; empty for an infoset
 
 
 class _Descriptions:
@@ -146,14 +151,14 @@ class _Descriptions:
         self._outcome_names = [""]
 
     def read_node(self) -> tuple[int, int]:
-        """The move (or ``_NO_MOVE``) and the outcome of the node that is next."""
+        """Read a node; return its move (or ``_NO_MOVE``) and its outcome."""
         tokens = self._tokens
         kind = tokens.take_word(("c", "p", "t"), "a node must start with c, p or t")
-        tokens.take_text("the name of the node must stand here in quotation marks")
+        tokens.take_text("the name of the node must come next, in quotation marks")
         move = _NO_MOVE
         if kind == "p":
             at = tokens.start
-            player = tokens.take_integer("the number of the player must stand here")
+            player = tokens.take_integer("the number of the player must come next")
             if not 1 <= player <= self.n_players:
                 tokens.fail(f"a player must be 1 to {self.n_players}; found {player}", at)
             move = self._read_move(player - 1)
@@ -165,7 +170,7 @@ class _Descriptions:
         tokens = self._tokens
         is_event = player == CHANCE
         what = "event" if is_event else "infoset"
-        number = tokens.take_integer(f"the number of the {what} must stand here")
+        number = tokens.take_integer(f"the number of the {what} must come next")
         called = f"event {number}" if is_event else f"infoset {number} of player {player + 1}"
         index = self._move_of.get((player, number))
         known = None if index is None else self.moves[index]
@@ -178,7 +183,7 @@ class _Descriptions:
             if normalised is None:
                 tokens.fail(
                     f"the probabilities of {called} must sum to one; these {len(probs)} sum to "
-                    f"{math.fsum(probs)!r}; write them as rationals, such as 1/3",
+                    f"{math.fsum(probs)!r}; try writing them as rationals, such as 1/3",
                     at,
                 )
             if known is None:
@@ -192,7 +197,7 @@ class _Descriptions:
         return index
 
     def _read_actions(self, called: str, is_event: bool) -> tuple[tuple[str, ...], list[Fraction]]:
-        """What is left of a list of actions, of an event with their probabilities."""
+        """Read the rest of a list of actions, for an event with their probabilities."""
         tokens = self._tokens
         actions: list[str] = []
         probs: list[Fraction] = []
@@ -215,7 +220,7 @@ class _Descriptions:
 
     def _read_outcome(self) -> int:
         tokens = self._tokens
-        number = tokens.take_integer("the number of the outcome must stand here, 0 for none")
+        number = tokens.take_integer("the number of the outcome must come next, or 0 for none")
         if number == 0 and (tokens.kind == IS_TEXT or tokens.token == "{"):
             tokens.refuse("outcome 0 pays nothing and must have no name and no payoffs")
         called = f"outcome {number}"
@@ -234,7 +239,7 @@ class _Descriptions:
         return index
 
     def _read_payoffs(self, called: str) -> tuple[float, ...]:
-        """What is left of a list of payoffs."""
+        """Read the rest of a list of payoffs."""
         tokens = self._tokens
         must = f"{called} must have {self.n_players} payoffs, one for each player, then }}"
         payoffs = []
@@ -251,7 +256,7 @@ class _Descriptions:
         return tuple(payoffs)
 
     def _read_name(self, called: str, known: str) -> str:
-        """The name, if one is given here or was before."""
+        """Read the name if there is one; return it, or else the name given before."""
         tokens, at = self._tokens, self._tokens.start
         if tokens.kind != IS_TEXT:
             return known
@@ -268,7 +273,7 @@ class _Descriptions:
 
 
 def _normalised(probs: Sequence[Fraction]) -> tuple[float, ...] | None:
-    """Probabilities divided by their sum, rounded once; ``None`` if that is not one."""
+    """Probabilities divided by their sum, rounded once; ``None`` if the sum is not one."""
     if abs(math.fsum(probs) - 1.0) > 2 * CHANCE_TOLERANCE:
         return None
     common = 1
@@ -289,7 +294,7 @@ class _Tree:
     """The nodes in prefix order."""
 
     parent: NDArray[np.int64]  # [n_nodes]
-    action: NDArray[np.int64]  # [n_nodes] of the parent's move
+    action: NDArray[np.int64]  # [n_nodes] index among the actions of the parent's move
     move: NDArray[np.int64]  # [n_nodes] an infoset or event, or _NO_MOVE
     outcome: NDArray[np.int64]  # [n_nodes]
 
@@ -302,7 +307,7 @@ def _read_tree(tokens: Tokens, described: _Descriptions) -> _Tree:
     actions: list[int] = []
     moves: list[int] = []
     outcomes: list[int] = []
-    path: list[tuple[int, Iterator[int]]] = []  # inner nodes and their actions not yet followed
+    path: list[tuple[int, Iterator[int]]] = []  # inner nodes and their remaining actions
     above, action = NO_NODE, 0
     while True:
         match = _NODE.match(text, at)
@@ -336,7 +341,7 @@ def _read_tree(tokens: Tokens, described: _Descriptions) -> _Tree:
             break
     tokens.go_to(at)
     if tokens.kind != IS_END:
-        tokens.refuse("the file must end here, where every action has been followed to a terminal")
+        tokens.refuse("the file must end here, because every action has led to a terminal")
     return _Tree(*(np.array(items, np.int64) for items in (parents, actions, moves, outcomes)))
 
 
@@ -344,7 +349,7 @@ def _build_game(
     title: str, players: tuple[str, ...], described: _Descriptions, tree: _Tree
 ) -> Game:
     moves = described.moves
-    first = np.cumsum([0, *(len(m.actions) for m in moves)])  # of each move among all actions
+    first = np.cumsum([0, *(len(m.actions) for m in moves)])  # start of each among all actions
     probs = np.array(list(chain.from_iterable(m.probs or (1.0,) * len(m.actions) for m in moves)))
     prob = np.ones(len(tree.parent))
     prob[1:] = probs[first[tree.move[tree.parent[1:]]] + tree.action[1:]]
@@ -384,7 +389,7 @@ def _build_game(
 
 
 def _infoset_labels(infosets: Sequence[_Move]) -> list[str]:
-    """Its own name if that is unique, else its number (``2#2`` if another is called ``2``)."""
+    """Names of infosets if unique, else numbers (``2#2`` if another infoset is called ``2``)."""
     count = Counter(x.name for x in infosets)
     unique = {name for name, times in count.items() if name and times == 1}
     labels = []
@@ -400,14 +405,14 @@ def _infoset_labels(infosets: Sequence[_Move]) -> list[str]:
 def _without_impossible(
     tree: _Tree, prob: NDArray[np.float64], first: NDArray[np.int64], probs: NDArray[np.float64]
 ) -> tuple[_Tree, NDArray[np.float64]]:
-    """The tree without chance outcomes of probability zero and what is below them."""
+    """The tree without chance outcomes of probability zero and their subtrees."""
     dead = (prob == 0.0).tolist()
     for node, above in enumerate(tree.parent[1:].tolist(), 1):
         dead[node] = dead[node] or dead[above]
     kept = np.flatnonzero(~np.array(dead))
     number = np.full(len(dead), NO_NODE)
     number[kept] = np.arange(len(kept))
-    before = np.cumsum([0, *(probs > 0.0)])  # possible actions before each, over all moves
+    before = np.cumsum([0, *(probs > 0.0)])  # number of possible actions before each
     parent, action = tree.parent[kept], tree.action[kept]
     start = first[tree.move[parent[1:]]]
     action[1:] = before[start + action[1:]] - before[start]

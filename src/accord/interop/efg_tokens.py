@@ -1,9 +1,8 @@
-r"""The words of an ``.efg`` file: labels, numbers and braces, and where they stand.
+r"""The tokens of an ``.efg`` file: labels, numbers and braces, with their positions.
 
-Space separates tokens and means nothing else. A label stands in quotation marks; within it ``\"``
-is a quotation mark, and every other backslash is itself. Numbers are exact. Every quantifier is
-possessive and no number is expanded before its size is known, so reading takes linear time,
-whatever the text holds.
+White space only separates tokens. A label is in quotation marks; within it ``\"`` is a quotation
+mark, and any other backslash is literal. Numbers are exact. All quantifiers are possessive, and no
+number is expanded before its size is known, so reading takes linear time for any text.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NoReturn
 from accord.errors import ParseError
 
 MAX_DIGITS = 4000
-"""Longest number that is read: more digits than any double has."""
+"""The longest number that is accepted, in characters; no double needs more."""
 
 SPACE = r"[ \t\n\r\f\v]*+"
 TEXT = r'"(?:[^"\\]++|\\++"?+)*+"'
@@ -31,10 +30,10 @@ _NUMBER = re.compile(
 
 
 class Tokens:
-    """The tokens of a text, one at a time: what it is, of which kind, and from where to where.
+    """The tokens of a text, one at a time: the current token, its kind, its start and its end.
 
-    Each ``take_...`` returns the token that is next and goes on to the one after it, or refuses it
-    and says what ``must`` hold.
+    Each ``take_...`` returns the current token and advances to the next one, or refuses it with a
+    message that says what ``must`` hold.
     """
 
     def __init__(self, text: str, path: str) -> None:
@@ -64,13 +63,13 @@ class Tokens:
         return self._taken()[1:-1].replace('\\"', '"')
 
     def take_integer(self, must: str) -> int:
-        """An integer from 0 on."""
+        """A non-negative integer."""
         if not _INTEGER.fullmatch(self.token):
             self.refuse(must)
         return int(self._taken())
 
     def take_number(self, must: str) -> str:
-        """A number as it is written."""
+        """A number, as written."""
         if len(self.token) > MAX_DIGITS and self.kind == IS_WORD:
             self.refuse(f"a number must have at most {MAX_DIGITS} characters")
         if not _NUMBER.fullmatch(self.token):
@@ -78,11 +77,11 @@ class Tokens:
         return self._taken()
 
     def refuse(self, must: str) -> NoReturn:
-        """Say what must hold, and what stands here instead."""
+        """Fail with a message that says what must hold and what was found instead."""
         if self.kind == IS_END:
             found = "the end of the file"
         elif self.kind == IS_OPEN_TEXT:
-            found = "a quotation mark that is never closed"
+            found = "an opening quotation mark that is never closed"
         else:
             found = brief(self.token)
         self.fail(f"{must}; found {found}", self.start)
@@ -97,18 +96,18 @@ class Tokens:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Where ``offset`` is in ``text``, both counted from 1."""
+    """The line and column of ``offset`` in ``text``, both counted from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def brief(text: object) -> str:
-    """What an error message shows of something that may be long."""
+    """The text as an error message shows it, shortened if it is long."""
     shown = str(text)
     return shown if len(shown) <= 60 else shown[:60] + "..."
 
 
 def as_float(number: str) -> float | None:
-    """The double nearest to a number; ``None`` if there is none."""
+    """The double nearest to a number; ``None`` if it is not finite."""
     numerator, slash, denominator = number.partition("/")
     try:
         value = int(numerator) / int(denominator) if slash else float(number)
@@ -118,11 +117,11 @@ def as_float(number: str) -> float | None:
 
 
 def as_probability(number: str) -> Fraction | None:
-    """The number, exactly; ``None`` if it is no probability, or none that a double can hold."""
+    """The exact number; ``None`` if it is not a probability, or too small for a double."""
     value = as_float(number)
-    if value is None or not 0.0 <= value <= 2.0:  # the sum tells whether it is above one
+    if value is None or not 0.0 <= value <= 2.0:  # checking the sum refuses values above one
         return None
-    if value == 0.0:  # with any exponent, so look at the digits before it
+    if value == 0.0:  # exact only if all digits are 0, whatever the exponent
         digits = re.split("[eE/]", number)[0]
         return None if re.search("[1-9]", digits) else Fraction(0)
     try:
@@ -132,7 +131,7 @@ def as_probability(number: str) -> Fraction | None:
 
 
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels, with empty ones numbered from 1 and repeated ones told apart: a, a#2, a#3."""
+    """The labels made distinct: empty ones numbered from 1, repeated ones as a, a#2, a#3."""
     names = [label or str(i) for i, label in enumerate(labels, 1)]
     taken = set(names)
     if len(taken) == len(names):

@@ -1,10 +1,10 @@
-"""From a :class:`Game` to the text of an ``.efg`` file. The format is told in ``efg.py``.
+"""From a :class:`Game` to the text of an ``.efg`` file. ``efg.py`` describes the format.
 
-Gambit reads numbers exactly and wants the probabilities of an event to sum to one, exactly. A game
-holds doubles. Each double stands for the interval of reals that round to it, so we look for one
-number in each interval such that they sum to one: first the simplest rationals (three times 1/3),
-then the shortest decimals, the last digits of which are shifted within the intervals. OpenSpiel
-reads rationals of 32-bit integers and any decimals, and these are such.
+Gambit reads numbers exactly and requires the probabilities of an event to sum to exactly one. A
+game holds doubles. Each double stands for the interval of reals that round to it, so we look for
+one number in each interval such that they sum to one: first the simplest rationals (three times
+1/3), then the shortest decimals, with last digits shifted within the intervals. OpenSpiel can read
+these: it accepts rationals of 32-bit integers and any decimals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SMALL_DENOMINATOR = 1000
 
 
 def write_efg(game: Game, path: str | PathLike[str]) -> None:
-    """Write a game to a Gambit ``.efg`` file, which appears only when it is complete.
+    """Write a game to a Gambit ``.efg`` file. The file appears only when it is complete.
 
     Raises:
         GameError: If the rewards along a play add up to more than a double can hold.
@@ -43,7 +43,7 @@ def write_efg(game: Game, path: str | PathLike[str]) -> None:
 
 
 def format_efg(game: Game) -> str:
-    """The text of an ``.efg`` file of a game.
+    """The text of the ``.efg`` file of a game.
 
     Raises:
         GameError: If the rewards along a play add up to more than a double can hold.
@@ -54,8 +54,8 @@ def format_efg(game: Game) -> str:
     decisions: dict[tuple[int, int], str] = {}
     events: dict[tuple[int, tuple[float, ...]], str] = {}
     outcomes: dict[bytes, str] = {}
-    rows: set[int] = set()  # of chance_labels that have become an event, which has their number
-    spare = len(game.chance_labels)  # more events, with other probabilities, are numbered from here
+    rows: set[int] = set()  # rows of chance_labels whose number an event already has
+    spare = len(game.chance_labels)  # last number used for further events with the same labels
 
     players = " ".join(map(_quoted, game.player_labels))
     lines = [f"EFG 2 R {_quoted(game.name)} {{ {players} }}", '""', ""]
@@ -88,18 +88,18 @@ def _decision(game: Game, player: int, x: int) -> str:
 
 
 def _event(game: Game, row: int, number: int, probs: tuple[float, ...]) -> str:
-    labels = distinct(game.chance_labels[row])  # OpenSpiel takes equal labels for one outcome
+    labels = distinct(game.chance_labels[row])  # OpenSpiel merges outcomes with equal labels
     outcomes = zip(map(_quoted, labels), _exact_probabilities(probs), strict=True)
     return f'c "" {number} "" {{ {" ".join(f"{label} {p}" for label, p in outcomes)} }} 0'
 
 
 def _payoffs(game: Game) -> Floats:
-    """``[n_nodes, n_players]`` what a play has paid on reaching each node."""
+    """``[n_nodes, n_players]`` sums of the rewards from the root to each node."""
     total = total_rewards(game, np.arange(game.n_nodes))
     if not np.isfinite(total).all():
         node = int(np.argwhere(~np.isfinite(total))[0][0])
         raise GameError(
-            "the rewards along a play must add up to a finite number; they do not on the way to "
+            "the rewards along a play must add up to a finite number; they do not on the path to "
             f"node {node}; rescale the payoffs"
         )
     return total + 0.0  # no negative zero
@@ -112,7 +112,7 @@ def _quoted(label: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _number(value: float) -> str:
-    """A short number, without exponent, that reads as the same double."""
+    """A short number without exponent that reads back as the same double."""
     text = repr(value)
     if len(text) > 10:
         simple = Fraction(value).limit_denominator(_SMALL_DENOMINATOR)
@@ -124,10 +124,10 @@ def _number(value: float) -> str:
 
 @lru_cache(maxsize=4096)
 def _exact_probabilities(probs: tuple[float, ...]) -> tuple[str, ...]:
-    """Numbers that sum to exactly one and read as the same doubles.
+    """Numbers that sum to exactly one and read back as the same doubles.
 
-    Those of a game do (``game/chance.py``), unless by a hair; then those of the doubles divided by
-    their sum.
+    They exist for the probabilities of a game (``game/chance.py``), except in borderline cases of
+    rounding; there the doubles are first divided by their sum.
     """
     simple = _as_rationals(probs)
     if simple is not None:
@@ -146,7 +146,7 @@ def _as_rationals(probs: Sequence[float]) -> tuple[str, ...] | None:
     common = 1
     for denominator in {p.denominator for p in simple}:
         common = math.lcm(common, denominator)
-        if common > _LARGEST_DENOMINATOR**2:  # no coincidence: these have nothing in common
+        if common > _LARGEST_DENOMINATOR**2:  # unrelated denominators will not sum to one
             return None
     if sum(p.numerator * (common // p.denominator) for p in simple) != common:
         return None
@@ -165,7 +165,7 @@ def _simple_rational(value: float) -> Fraction | None:
 
 
 def _as_decimals(probs: Sequence[float]) -> tuple[str, ...] | None:
-    """The shortest decimals, with the last digits shifted as far as rounding lets them."""
+    """The shortest decimals, with last digits shifted within rounding so that the sum is one."""
     digits = 4 + max(len(format(Decimal(repr(p)), "f").partition(".")[2]) for p in probs)
     one = 10**digits
     units = [int(Fraction(repr(p)) * one) for p in probs]

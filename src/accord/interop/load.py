@@ -1,21 +1,20 @@
 """Games by name.
 
-A name says by its form where the game comes from:
+The form of a name determines where the game comes from:
 
     ``kuhn.efg``                 a file, because it ends in ``.efg``
     ``kuhn:players=3``           a library game with parameters, because of the colon
     ``kuhn_poker(players=3)``    an OpenSpiel game with parameters, because of the brackets
     ``kuhn``                     the library's game of that name if there is one, else OpenSpiel's
 
-So the library wins where both have a plain name, and ``name()`` is OpenSpiel's in any case.
-OpenSpiel is imported only for names that are neither files nor the library's.
+So where both have a plain name the library takes precedence, and ``name()`` always means OpenSpiel.
+OpenSpiel is imported only for names that are neither files nor library games.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -23,29 +22,29 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game
 
 FORMS = (
-    "a game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
+    "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
     "kuhn_poker(players=3)) or the path of an .efg file"
 )
 
 
 def load_game(name: str | os.PathLike[str]) -> Game:
-    """The game called ``name``: a library name, an OpenSpiel name, or the path of an ``.efg`` file.
+    """Load a game by library name, OpenSpiel name, or path of an ``.efg`` file.
 
-    Where the library and OpenSpiel both have a plain name, the library's game is meant; ``name()``
-    is always OpenSpiel's.
+    Where the library and OpenSpiel both have a plain name, the library takes precedence; ``name()``
+    always means OpenSpiel.
 
     Raises:
-        ArgumentError: If there is no such game; close names are suggested. Or if it does not take
-            the parameters given.
+        ArgumentError: If there is no such game, in which case similar names are suggested, or if it
+            does not take these parameters.
         ParseError: If a file cannot be read.
-        GameError: If what is there is not a game with perfect recall.
-        BudgetError: If it is too large.
+        GameError: If the game does not have perfect recall, or is not valid for another reason.
+        BudgetError: If the game is too large.
     """
     text = os.fspath(name).strip()
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 
-        return replace(read_efg(text), source=str(Path(text).resolve()))
+        return read_efg(text).replace(source=str(Path(text).resolve()))
 
     from accord.game.library import LIBRARY, library_game
 
@@ -59,12 +58,12 @@ def load_game(name: str | os.PathLike[str]) -> Game:
         return load_openspiel(text)
     except ArgumentError:
         if _openspiel_has(base) and mark != ":":
-            raise  # it has the game, but not like this
+            raise  # OpenSpiel has the game, but refuses these parameters
     raise ArgumentError(f"there is no game {text!r}; {_advice(text, base, mark)}")
 
 
 def game_names() -> list[str]:
-    """Plain names of all library games and of the OpenSpiel games that may be loaded."""
+    """Plain names of all library games and of the OpenSpiel games that can be loaded."""
     from accord.game.library import LIBRARY
     from accord.interop.openspiel_games import openspiel_names
 
@@ -72,13 +71,13 @@ def game_names() -> list[str]:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The plain name and what follows it: a colon, a bracket, or nothing."""
+    """The plain name and the mark after it: a colon, a bracket, or nothing."""
     found = re.search("[:(]", text)
     return (text[: found.start()].strip(), found[0]) if found else (text, "")
 
 
 def _openspiel_has(base: str) -> bool:
-    """Whether OpenSpiel knows this name, whatever comes of loading it."""
+    """Whether OpenSpiel knows this name, even if it cannot load the game."""
     import pyspiel
 
     return base in pyspiel.registered_names()
@@ -92,9 +91,7 @@ def _advice(text: str, base: str, mark: str) -> str:
         written = f"{base}:{given}" if given else base
         return f"{base} is a library game, whose parameters follow a colon; try {written}"
     if mark == ":" and _openspiel_has(base):
-        return (
-            f"{base} is an OpenSpiel game, whose parameters stand in brackets; try {base}({given})"
-        )
+        return f"{base} is an OpenSpiel game, whose parameters are in brackets; try {base}({given})"
     if Path(text).exists():
         return f"a file with a game must end in .efg; {FORMS}"
     if close := get_close_matches(base.lower(), game_names()):

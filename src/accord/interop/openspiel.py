@@ -1,20 +1,20 @@
-"""Games of OpenSpiel as trees.
+"""OpenSpiel games as trees.
 
-OpenSpiel gives a game as a simulator: a state, what each move makes of it, and a string with all
-that the player to move has seen and done. Enumerating the moves from the initial state gives the
-tree, and nodes with equal strings are an infoset. So infoset labels are information state strings,
-action labels are what ``action_to_string`` says, and players are called ``"0"``, ``"1"``, ..., as
-OpenSpiel numbers them.
+OpenSpiel gives a game as a simulator: states, the moves that lead from one to the next, and a
+string with everything that the player to move has seen and done. Enumerating the moves from the
+initial state gives the tree, and nodes with equal strings form an infoset. So infoset labels are
+information state strings, action labels come from ``action_to_string``, and players are called
+``"0"``, ``"1"``, ..., as OpenSpiel numbers them.
 
-Payoffs are the ``returns()`` of terminal states: the sum of all rewards on the way. So games with
-intermediate rewards need nothing else.
+Payoffs are the ``returns()`` of terminal states, which are the sums of all rewards along the path.
+So games with intermediate rewards need nothing else.
 
 A simultaneous move is a sequence of hidden moves (``openspiel_games.py``).
 
-Nodes are met in prefix order, so the states alive at any time are those on one path, whatever the
-size of the game. Before anything is kept the nodes are counted, to greater and greater depth, and a
-node counts as soon as its parent has been visited. So a game such as chess, whose deep states are
-large and whose strings are long, is refused near the root, in a second or so.
+Nodes are visited in prefix order, so only the states on one path exist at any time, whatever the
+size of the game. First the nodes are counted, with a depth limit that doubles, and a node counts as
+soon as its parent has been visited. So a game such as chess, which has large deep states and long
+strings, is refused near the root, within about a second.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from accord.interop.openspiel_states import (
 )
 
 MAX_NODES = 2_000_000
-"""Where :func:`load_openspiel` gives up by default: three-player Leduc poker still fits, in about
+"""The default limit of :func:`load_openspiel`. Three-player Leduc poker still fits and takes about
 ten seconds and half a gigabyte."""
 
 
@@ -55,13 +55,13 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
     Args:
         game: A name with parameters as OpenSpiel writes them, such as ``kuhn_poker(players=3)``, or
             a ``pyspiel.Game``.
-        max_nodes: Larger games are refused.
+        max_nodes: Games with more nodes are refused.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
         BudgetError: If the game has more than ``max_nodes`` nodes.
-        GameError: If OpenSpiel does not say enough to build the tree, or what it says is no game
-            with perfect recall.
+        GameError: If OpenSpiel does not tell enough to build the tree, or the game does not have
+            perfect recall.
     """
     if max_nodes < 1:
         raise ArgumentError(f"load_openspiel(): max_nodes must be at least 1; got {max_nodes}")
@@ -73,26 +73,26 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
         if found > max_nodes:
             raise BudgetError(
                 f"{name} must have at most {max_nodes:,} nodes, but it has {found:,} or more; "
-                f"choose smaller parameters ({parameters(original.get_type())}); in Python "
-                "load_openspiel(..., max_nodes=...) takes more",
+                f"choose smaller parameters ({parameters(original.get_type())}), or in Python a "
+                "larger limit, load_openspiel(..., max_nodes=...)",
                 found,
                 max_nodes,
             )
         arrays = _enumerate(spiel)
     except AccordError:
         raise
-    except Exception as error:  # SpielError, or whatever a game written in Python raises
-        raise GameError(f"OpenSpiel failed while {name} was enumerated: {reason(error)}") from error
+    except Exception as error:  # SpielError, or anything that a game written in Python raises
+        raise GameError(f"OpenSpiel failed to enumerate {name}: {reason(error)}") from error
     return Game.from_arrays(name=name, **arrays)
 
 
 def _count_nodes(spiel: SpielGame, max_nodes: int) -> int:
-    """The number of nodes, or a number above ``max_nodes`` that the game reaches or passes."""
+    """The number of nodes, or a lower bound of it that is above ``max_nodes``."""
     limit, complete = 1, False
     while not complete:
         found, complete = 1, True
-        # A state, the move still to be made there (None at the root), whether other moves will be
-        # made there later (the last one needs no copy of the state), and the depth it leads to.
+        # A state, the move to make there (None at the root), whether other moves will be made there
+        # later (the last one needs no copy of the state), and the depth that the move leads to.
         pending: list[tuple[SpielState, int | None, bool, int]]
         pending = [(spiel.new_initial_state(), None, False, 0)]
         while pending:
@@ -125,7 +125,7 @@ def _enumerate(spiel: SpielGame) -> dict[str, Any]:
     rows: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows of labels become one object
     chance_rows: dict[tuple[str, ...], int] = {}
 
-    # As in _count_nodes; then the node above, the position of the move, and its chance probability.
+    # As in _count_nodes; then the parent node, the position of the move and its probability.
     pending: list[tuple[SpielState, int | None, bool, int, int, float]]
     pending = [(spiel.new_initial_state(), None, False, NO_NODE, 0, 1.0)]
     while pending:
@@ -153,7 +153,7 @@ def _enumerate(spiel: SpielGame) -> dict[str, Any]:
             infoset.append(chance_rows.setdefault(row, len(chance_rows)))
         elif who < 0:
             raise GameError(
-                f"a game that says it is turn-based must be; player {who} moves at {state}"
+                f"a turn-based game must have one player to move; OpenSpiel says {who} at {state}"
             )
         else:
             moves = state.legal_actions()

@@ -1,10 +1,10 @@
 """OpenSpiel games as environments: played through their states, never enumerated.
 
-For games too large for :func:`load_openspiel`, as long as each player's own tree can be discovered.
-Infosets and actions have the labels that :func:`load_openspiel` gives them, so what is learned here
-can be certified wherever the game can be loaded. A simultaneous move is a sequence of hidden moves.
-Games that have observations but no information states cannot be loaded, but played: there an
-infoset is the history of a player's own observations and actions.
+This is for games that are too large for :func:`load_openspiel`, as long as each player's own tree
+can be discovered. Infosets and actions have the same labels as in :func:`load_openspiel`, so a
+policy learned here can be certified wherever the game can be loaded. A simultaneous move is a
+sequence of hidden moves. Games that have observations but no information states cannot be loaded,
+but they can be played: there an infoset is the history of a player's own observations and actions.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from accord.play.environment import checked_bounds
 class OpenSpielEnvironment:
     """An :class:`~accord.play.environment.Environment` of an OpenSpiel game.
 
-    Chance is explicit and states can be cloned, so :func:`~accord.play.discovery.discover`
-    goes through the tree if it is not too large. Where OpenSpiel samples chance itself it is
-    hidden, is not drawn from the caller's generator, and there is nothing to clone.
+    Chance moves are explicit and states can be cloned, so
+    :func:`~accord.play.discovery.discover` walks through the tree if it is not too large. If
+    OpenSpiel samples chance itself, chance moves are hidden and not drawn from the caller's
+    generator, and states cannot be cloned.
 
     Args:
         game: A name with parameters as OpenSpiel writes them, or a ``pyspiel.Game``.
-        payoff_bounds: ``(worst, best)`` of each player; by default what OpenSpiel says.
+        payoff_bounds: ``(worst, best)`` of each player; by default OpenSpiel's bounds.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
-        GameError: If its states do not say what a player knows, or ``payoff_bounds`` given are no
-            finite pairs in order.
+        GameError: If its states do not tell what a player knows, or ``payoff_bounds`` are not
+            finite pairs with worst <= best.
     """
 
     def __init__(
@@ -61,9 +62,9 @@ class OpenSpielEnvironment:
         self.payoff_bounds = tuple(payoff_bounds or [bounds] * len(self.players))
         if payoff_bounds:
             checked_bounds(self)
-        self._legal_moves: list[int] | None = None  # in the order of actions, once asked for
+        self._legal_moves: list[int] | None = None  # in the order of actions, computed on demand
         self._chances: list[float] = []
-        # what each has seen and done, if OpenSpiel does not remember it
+        # the history of each player, if OpenSpiel has no information states
         self._before: tuple[str, ...] | None = (
             None if kind.provides_information_state_string else ("",) * len(self.players)
         )
@@ -82,18 +83,18 @@ class OpenSpielEnvironment:
         return CHANCE if self.state.is_chance_node() else int(self.state.current_player())
 
     def infoset(self) -> str:
-        """The information state string, or the own observations and actions so far."""
+        """The information state string, or the player's observations and actions so far."""
         if self._before is None:
             return str(self.state.information_state_string())
         i = self.state.current_player()
         return f"{self._before[i]}{self.state.observation_string(i)}"
 
     def actions(self) -> Sequence[str]:
-        """What OpenSpiel calls the moves."""
+        """OpenSpiel's names of the moves."""
         return move_labels(self.state, self.state.current_player(), self._legal())
 
     def probabilities(self) -> Sequence[float]:
-        """Of chance's moves."""
+        """The probabilities of the outcomes at a chance node."""
         self._legal()
         return self._chances
 
@@ -107,11 +108,11 @@ class OpenSpielEnvironment:
         self._legal_moves = None
 
     def payoffs(self) -> Sequence[float]:
-        """The returns."""
+        """The returns of the play."""
         return [float(u) for u in self.state.returns()]
 
     def clone(self) -> OpenSpielEnvironment:
-        """An independent copy of the present state."""
+        """An independent copy of the current state."""
         other: OpenSpielEnvironment = object.__new__(OpenSpielEnvironment)
         other.__dict__.update(self.__dict__)
         other._enter(self.state.clone())

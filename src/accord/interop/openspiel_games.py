@@ -1,10 +1,9 @@
-"""OpenSpiel games by name, and which of them are games for Accord.
+"""OpenSpiel games by name, and the question which of them Accord can use.
 
 A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's own turn-based
 version of a game has exactly that tree, and its strings differ from those of the original only by a
-line that says who moves. :func:`openspiel_game` returns the game that is really enumerated or
-played; policies and correlation devices that go to OpenSpiel, or come from it, are those of that
-game.
+line that names the player to move. :func:`openspiel_game` returns the game that is actually
+enumerated or played; policies and correlation devices are exchanged with OpenSpiel for that game.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
 
 
 def openspiel_game(game: str | SpielGame, *, played: bool = False) -> SpielGame:
-    """The ``pyspiel.Game`` that is enumerated or played: turn-based in any case.
+    """The ``pyspiel.Game`` that Accord enumerates or plays, which is always turn-based.
 
     Args:
         game: A name with parameters as OpenSpiel writes them, or a ``pyspiel.Game``.
-        played: Whether it is only played: then chance may be sampled, and observations do where
+        played: Whether it is only played. Then chance may be sampled, and observations suffice if
             there are no information states.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
-        GameError: If its states do not say enough.
+        GameError: If Accord cannot use the game.
     """
     pyspiel = import_pyspiel()
     if isinstance(game, str):
@@ -55,10 +54,10 @@ def openspiel_game(game: str | SpielGame, *, played: bool = False) -> SpielGame:
 
 
 def openspiel_names() -> list[str]:
-    """Names of the OpenSpiel games, with or without parameters, that may be loaded.
+    """Names of the OpenSpiel games that can be loaded, with or without parameters.
 
-    Some are too large with their default parameters, and some are transformations of other games,
-    such as ``misere(game=kuhn_poker())``; for those only the game that results can say more.
+    Some are too large with their default parameters. Some are transformations of other games, such
+    as ``misere(game=kuhn_poker())``, and whether they can be loaded depends on that game.
     """
     pyspiel = import_pyspiel(python_games=True)
     return [
@@ -69,7 +68,7 @@ def openspiel_names() -> list[str]:
 
 
 def import_pyspiel(*, python_games: bool = False) -> Any:
-    """The module ``pyspiel``; with ``python_games`` those written in Python are registered too."""
+    """The module ``pyspiel``; ``python_games`` also registers the games written in Python."""
     try:
         import pyspiel
 
@@ -81,7 +80,7 @@ def import_pyspiel(*, python_games: bool = False) -> Any:
 
 
 def load_by_name(text: str, *, played: bool = False) -> SpielGame:
-    """``pyspiel.load_game``, with messages a user can act on."""
+    """``pyspiel.load_game``, with messages that a user can act on."""
     text = text.strip()
     base, bracket, _ = text.partition("(")
     pyspiel = import_pyspiel(python_games="python_" in text)
@@ -95,7 +94,7 @@ def load_by_name(text: str, *, played: bool = False) -> SpielGame:
     kind = kinds[base]
     takes = parameters(kind)
     if text.count("(") != text.count(")") or (bracket and not text.endswith(")")):
-        raise ArgumentError(f"brackets do not match in {text!r}; {takes}")
+        raise ArgumentError(f"brackets must match; they do not in {text!r}; {takes}")
     if kind.default_loadable and (why := refusal(kind, played=played)) is not None:
         raise GameError(f"{text} cannot be loaded: {why}")
     if not kind.default_loadable and not bracket:
@@ -106,7 +105,7 @@ def load_by_name(text: str, *, played: bool = False) -> SpielGame:
             if key not in ("name", *kind.parameter_specification):
                 raise ArgumentError(f"{base} has no parameter {key!r}; {takes}")
             if key.endswith(("filename", "_file")) and value and not Path(value).is_file():
-                raise ArgumentError(f"{base} needs a file, but there is no {value!r}")
+                raise ArgumentError(f"{base} needs a file, but {value!r} does not exist")
         if len(given) > 1:
             _try_apart(text, takes)
         return pyspiel.load_game(text)
@@ -133,11 +132,11 @@ for side in (0, -1):
 
 
 def _try_apart(text: str, takes: str) -> None:
-    """Load a game and play a little in another process.
+    """Load a game and play a few moves in another process.
 
-    Given parameters that make no sense, OpenSpiel may end the process (``universal_poker``,
-    ``go_fish``) or never come back (``blotto`` with many fields). Games that this process has
-    registered itself are unknown to the other one; they are not tried.
+    Given invalid parameters, OpenSpiel may end the process (``universal_poker``, ``go_fish``) or
+    never return (``blotto`` with many fields). Games that the caller has registered are unknown to
+    the other process and are not tried.
     """
     command = [sys.executable, "-P", "-c", _TRIAL, text]
     try:
@@ -157,7 +156,7 @@ def _try_apart(text: str, takes: str) -> None:
 
 
 def parameters(kind: Any) -> str:
-    """What games of this ``pyspiel.GameType`` take, with defaults."""
+    """The parameters of games of this ``pyspiel.GameType``, with defaults, as a sentence."""
     spec = kind.parameter_specification
     if not spec:
         return f"{kind.short_name} takes no parameters"
@@ -166,7 +165,7 @@ def parameters(kind: Any) -> str:
 
 
 def refusal(kind: Any, *, played: bool = False) -> str | None:
-    """Why games of this ``pyspiel.GameType`` are none for Accord, or None."""
+    """The reason why Accord cannot use games of this ``pyspiel.GameType``, or None."""
     spiel_type = import_pyspiel().GameType
     if kind.dynamics == spiel_type.Dynamics.MEAN_FIELD:
         return "a mean field game has no game tree"
@@ -177,13 +176,13 @@ def refusal(kind: Any, *, played: bool = False) -> str | None:
     if not kind.provides_information_state_string:
         return (
             "OpenSpiel gives no information state string for it, so its infosets are unknown; an "
-            "observation is not enough, since it may forget"
+            "observation is not enough, because it may leave out what a player knew before"
         )
     return None
 
 
 def is_sampled(kind: Any) -> bool:
-    """Whether chance is sampled: its moves have no outcomes to go through."""
+    """Whether OpenSpiel samples chance moves instead of listing their outcomes."""
     return bool(kind.chance_mode == import_pyspiel().GameType.ChanceMode.SAMPLED_STOCHASTIC)
 
 
@@ -193,7 +192,7 @@ def game_name(game: SpielGame) -> str:
 
 
 def reason(error: object) -> str:
-    """The message of an OpenSpiel error in one line, without the place in OpenSpiel's source."""
+    """The message of an OpenSpiel error in one line, without the location in OpenSpiel's source."""
     text = re.sub(r"^/\S+:\d+ | Available games are:.*", "", str(error), flags=re.DOTALL).strip()
     text = text or type(error).__name__
     return re.sub(r"\s*\n\s*", ", ", text)

@@ -1,7 +1,7 @@
 """Policies and correlation devices of OpenSpiel.
 
-They are those of the turn-based game that :func:`~accord.interop.openspiel_games.openspiel_game`
-returns, indexed by information state strings, which are the infoset labels of the loaded game.
+They belong to the turn-based game that :func:`accord.openspiel_game` returns and are indexed by
+information state strings, which are the infoset labels of the loaded game.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from accord.interop.openspiel_games import (
 from accord.interop.openspiel_states import SPIEL_CHANCE, SpielState, legal_moves
 from accord.treeplex.form import sequence_form
 
-Behaviors: TypeAlias = Sequence[Floats]  # per player, over her sequences (treeplex/strategy.py)
+Behaviors: TypeAlias = Sequence[Floats]  # per player [n_sequences] (treeplex/strategy.py)
 SpielPolicy: TypeAlias = Any  # pyspiel.Policy, or open_spiel.python.policy.Policy
 
 
 def to_openspiel(game: Game, behaviors: Behaviors, spiel_game: str | SpielGame) -> SpielPolicy:
-    """A product policy as a ``pyspiel.TabularPolicy`` of all players.
+    """A product policy as a ``pyspiel.TabularPolicy`` for all players.
 
     Args:
-        game: What :func:`load_openspiel` made of ``spiel_game``.
+        game: The game that :func:`load_openspiel` returns for ``spiel_game``.
         behaviors: One behaviour vector per player.
-        spiel_game: The OpenSpiel game. If it has simultaneous moves, the policy is one of its
+        spiel_game: The OpenSpiel game. If it has simultaneous moves, the policy is for its
             turn-based version ``openspiel_game(spiel_game)``.
 
     Raises:
         MismatchError: If ``game`` is not ``spiel_game``.
-        PolicyError: If a vector is no policy of ``game``.
+        PolicyError: If a vector is not a policy of ``game``.
     """
     return components_to_device(game, [(1.0, behaviors)], spiel_game)[0][1]
 
@@ -53,14 +53,14 @@ def from_openspiel(
     The inverse of :func:`to_openspiel`. Actions that the policy leaves out have probability 0.
 
     Args:
-        game: What :func:`load_openspiel` made of ``spiel_game``.
-        policy: A policy of all players. If ``spiel_game`` has simultaneous moves, one of its
-            turn-based version ``openspiel_game(spiel_game)``.
+        game: The game that :func:`load_openspiel` returns for ``spiel_game``.
+        policy: A policy for all players. If ``spiel_game`` has simultaneous moves, it must be for
+            the turn-based version ``openspiel_game(spiel_game)``.
         spiel_game: The OpenSpiel game.
 
     Raises:
         MismatchError: If ``game`` is not ``spiel_game``.
-        PolicyError: If the policy says nothing about an infoset, or no probability distribution.
+        PolicyError: If the policy does not give a probability distribution at some infoset.
     """
     return device_to_components(game, [(1.0, policy)], spiel_game)[0][1]
 
@@ -70,9 +70,9 @@ def components_to_device(
 ) -> list[tuple[float, SpielPolicy]]:
     """A mixture of product policies as an OpenSpiel correlation device.
 
-    A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` wants.
-    ``components`` are those of a :class:`accord.CorrelatedPolicy`; the rest is as for
-    :func:`to_openspiel`.
+    A device is a list of ``(probability, pyspiel.TabularPolicy)``, as ``pyspiel.cce_dist`` takes.
+    ``components`` are those of a :class:`accord.CorrelatedPolicy`. The other arguments and the
+    errors are those of :func:`to_openspiel`.
     """
     mixture = list(CorrelatedPolicy.from_components(game, list(components)).components())
     tables: list[dict[str, list[tuple[int, float]]]] = [{} for _ in mixture]
@@ -81,8 +81,8 @@ def components_to_device(
         label = game.infoset_labels[i][x]
         if owner.setdefault(label, i) != i:
             raise GameError(
-                "a policy of OpenSpiel is indexed by the information state string alone, but "
-                f"{label!r} is one of player {owner[label]} and one of player {i}"
+                "an OpenSpiel policy is indexed by information state strings alone, so they must "
+                f"differ between players; players {owner[label]} and {i} share {label!r}"
             )
         for table, (_, behaviors) in zip(tables, mixture, strict=True):
             table[label] = list(zip(actions, behaviors[i][seqs].tolist(), strict=True))
@@ -95,8 +95,9 @@ def device_to_components(
 ) -> list[tuple[float, tuple[Floats, ...]]]:
     """The weights and behaviour vectors of an OpenSpiel correlation device.
 
-    The inverse of :func:`components_to_device`; what comes out is for
-    :meth:`accord.CorrelatedPolicy.from_components`. The rest is as for :func:`from_openspiel`.
+    The inverse of :func:`components_to_device`; pass the result to
+    :meth:`accord.CorrelatedPolicy.from_components`. The other arguments and the errors are those of
+    :func:`from_openspiel`.
     """
     sizes = [plex.n_sequences for plex in sequence_form(game).plexes]
     mixture = [
@@ -113,10 +114,10 @@ def device_to_components(
 def _decisions(
     game: Game, spiel: SpielGame
 ) -> Iterator[tuple[int, int, slice, SpielState, list[int]]]:
-    """For each infoset: player, number, its sequences, a state of it, the legal actions there.
+    """For each infoset: player, number, sequences, a state in it, and the legal actions there.
 
-    Walks only through nodes that lead to the first node of an infoset. Nodes are in prefix order,
-    so the parent of the next one is always on the path to the last one.
+    Visits only nodes on the path to the first node of some infoset. Nodes are in prefix order, so
+    the parent of the next one is always on the path to the last one.
     """
     first = np.zeros(game.n_nodes, bool)
     for i in range(game.n_players):
@@ -130,7 +131,7 @@ def _decisions(
         needed[climbing] = True
 
     plexes = sequence_form(game).plexes
-    path: list[tuple[int, SpielState, list[int]]] = []  # node, state and what can be done there
+    path: list[tuple[int, SpielState, list[int]]] = []  # node, state and the moves there
     for node in np.flatnonzero(needed).tolist():
         while path and path[-1][0] != game.parent[node]:
             path.pop()
@@ -156,18 +157,18 @@ def _decisions(
 
 def _mismatch(game: Game, node: int, spiel: SpielGame) -> MismatchError:
     return MismatchError(
-        f"the game must be what load_openspiel() makes of {game_name(spiel)}, but {game!r} differs "
-        f"from it after the moves {game.history(node)}"
+        f"the game must be load_openspiel({game_name(spiel)!r}), but {game!r} differs from it "
+        f"after the moves {game.history(node)}"
     )
 
 
 def _ask(
     policy: SpielPolicy, state: SpielState, player: int, label: str, actions: list[int]
 ) -> dict[int, float]:
-    """What a policy says at a state: probabilities of actions by OpenSpiel's numbers."""
+    """The policy's probabilities of actions at a state, by OpenSpiel's numbers."""
     pyspiel = import_pyspiel()
     try:
-        if type(policy) is pyspiel.TabularPolicy:  # others may need more than the string
+        if type(policy) is pyspiel.TabularPolicy:  # other policies may need the state
             said = policy.action_probabilities(label)
         elif isinstance(policy, pyspiel.Policy):
             said = policy.action_probabilities(state)
@@ -175,13 +176,13 @@ def _ask(
             said = policy.action_probabilities(state, player)
     except Exception as error:
         raise PolicyError(
-            f"the policy must say what player {player} does at infoset {label!r}, but it fails "
+            f"the policy must tell what player {player} does at infoset {label!r}, but it fails "
             f"with {type(error).__name__}: {reason(error)}; it must be a policy of "
             "openspiel_game(spiel_game)"
         ) from error
     if illegal := [action for action in said if action not in actions and said[action] != 0]:
         raise PolicyError(
-            f"the legal actions of player {player} at infoset {label!r} are {actions}; the policy "
-            f"gives {said[illegal[0]]} to {illegal[0]}"
+            f"the legal actions of player {player} at infoset {label!r} are {actions}, but the "
+            f"policy gives probability {said[illegal[0]]} to {illegal[0]}"
         )
     return dict(said)

@@ -1,6 +1,6 @@
-"""What a state of an OpenSpiel game says: who moves, what can be done there, and how it is called.
+"""The moves at a state of an OpenSpiel game, their probabilities and their labels.
 
-Actions go by their position among the legal ones; OpenSpiel's own numbers have gaps.
+Accord numbers actions by their position among the legal ones; OpenSpiel's own numbers have gaps.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 SpielState: TypeAlias = Any  # pyspiel.State; pyspiel has no types
 
-SPIEL_CHANCE, SPIEL_TERMINAL = -1, -4  # what current_player() says
+SPIEL_CHANCE, SPIEL_TERMINAL = -1, -4  # values of current_player()
 
 
 def legal_moves(state: SpielState) -> list[int]:
-    """OpenSpiel's numbers of what can be done: by chance only what is possible."""
+    """OpenSpiel's numbers of the legal actions, or of the possible outcomes at a chance node."""
     return list(chance_outcomes(state)) if state.is_chance_node() else state.legal_actions()
 
 
 def chance_outcomes(state: SpielState) -> dict[int, float]:
-    """What can happen, and its probability: impossible outcomes left out, repeated ones added."""
+    """The probability of each outcome; impossible ones are left out, repeated ones added up."""
     outcomes: dict[int, float] = {}
     for outcome, p in state.chance_outcomes():
         if p != 0.0:
@@ -27,7 +27,7 @@ def chance_outcomes(state: SpielState) -> dict[int, float]:
 
 
 def move_labels(state: SpielState, player: int, moves: list[int]) -> tuple[str, ...]:
-    """What OpenSpiel calls the moves; those with one name get their numbers as well."""
+    """OpenSpiel's names of the moves; moves with the same name also get their numbers."""
     names = [state.action_to_string(player, move) for move in moves]
     if len(set(names)) == len(names):
         return tuple(names)

@@ -1,7 +1,7 @@
-"""Infosets made of observations: all that a player was shown at her own moves, and what she did.
+"""Infosets made of observations: the history of a player's own observations and actions.
 
-What others call an observation may forget; an infoset must not. The history of a player's own
-observations and actions has perfect recall by construction.
+A single observation may leave out what the player knew before; an infoset must not. The whole
+history gives perfect recall by construction.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from hashlib import sha256
 
 LONGEST_HISTORY = 1000
-"""Characters of a history that are written out in a label; longer ones are hashed."""
+"""The longest history, in characters, that a label contains in full; longer ones are hashed."""
 
 
 def history_after(infoset: str, action: str) -> str:
-    """What stands before the next observation in the label of the next own infoset."""
+    """The part of the player's next infoset label that precedes the next observation."""
     history = f"{infoset} / action {action} / "
     return f"{digest(history.encode())} / " if len(history) > LONGEST_HISTORY else history
 
 
 def digest(content: bytes) -> str:
-    """A short name for something long."""
+    """A short hash of ``content``."""
     return sha256(content).hexdigest()[:32]

@@ -1,15 +1,15 @@
 """PettingZoo environments, AEC or parallel, with discrete actions.
 
-What PettingZoo calls an observation may forget; an infoset must not. By default an infoset is
-therefore the whole history of an agent's own observations and actions, which makes perfect recall
-true by construction. A parallel environment is converted: its agents move one after the other, and
-none sees what the others did before all have moved.
+A PettingZoo observation may leave out what an agent knew before; an infoset must not. By default an
+infoset is therefore the whole history of an agent's own observations and actions, which gives
+perfect recall by construction. A parallel environment is converted: its agents move one after
+another, and none sees the moves of the others before all have moved.
 
-An agent's payoff is the sum of her rewards, as ``last()`` tells them when her turn comes; that they
-are those of the ``rewards`` after each step is checked, since environments that forget to set
-``_cumulative_rewards`` back would pay twice. Illegal actions are those that an ``action_mask``, in
-the observation or in the info, leaves out. A truncated play is over like any other. All randomness
-must come from the seed that PettingZoo's ``reset`` takes.
+The payoff of an agent is the sum of the rewards that ``last()`` reports when the agent's turn
+comes. They are compared with the ``rewards`` after each step, because environments that do not
+reset ``_cumulative_rewards`` would pay twice. An action is illegal if an ``action_mask``, in the
+observation or in the info, excludes it. A truncated play counts as finished. All randomness must
+come from the seed that PettingZoo's ``reset`` takes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from accord.interop.own_history import digest, history_after
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
-"""Numbers of an observation that are written out in a label; longer ones are hashed."""
+"""The most numbers of an observation that a label lists; larger observations are hashed."""
 
 
 class PettingZooEnvironment:
@@ -33,16 +33,16 @@ class PettingZooEnvironment:
 
     Args:
         env: A ``pettingzoo.AECEnv`` or ``pettingzoo.ParallelEnv``.
-        payoff_bounds: ``(worst, best)`` of each agent, or one pair for all: no play may pay less,
-            or more. PettingZoo does not say.
-        label: What to call what an agent is shown, ``label(agent, observation) -> str``. If it is
-            given it must hold all that she has seen and done: then it is the infoset.
-        name: By default what PettingZoo's metadata say.
+        payoff_bounds: ``(worst, best)`` of each agent, or one pair for all: no play may pay less or
+            more. PettingZoo does not provide them.
+        label: A function ``label(agent, observation) -> str`` that names infosets. Its labels must
+            contain everything that the agent has seen and done.
+        name: Name of the game; by default the name in PettingZoo's metadata.
 
     Raises:
-        ArgumentError: If ``env`` is no such environment, does not know its agents beforehand, or an
-            action space is not discrete, or ``payoff_bounds`` are no pairs.
-        GameError: If ``payoff_bounds`` are not finite, or the wrong way round.
+        ArgumentError: If ``env`` is not such an environment, has no ``possible_agents``, an action
+            space is not discrete, or ``payoff_bounds`` are not pairs.
+        GameError: If ``payoff_bounds`` are not finite, or worst > best.
         MissingDependencyError: If PettingZoo is not installed.
     """
 
@@ -70,7 +70,7 @@ class PettingZooEnvironment:
         self.name = name or str(env.metadata.get("name", env))
         if not getattr(env, "possible_agents", None):
             raise ArgumentError(
-                f"{self.name}: an environment must have possible_agents, all that may ever play"
+                f"{self.name}: an environment must have possible_agents, all its agents"
             )
         self._agents = list(env.possible_agents)
         self._number = {agent: i for i, agent in enumerate(self._agents)}
@@ -98,8 +98,8 @@ class PettingZooEnvironment:
         """Begin a new play, seeded from ``rng``."""
         self.env.reset(seed=int(rng.integers(2**31)))
         self._paid = dict.fromkeys(self._agents, 0.0)
-        self._due = dict.fromkeys(self._agents, 0.0)  # rewards since last() told of them
-        self._before = dict.fromkeys(self._agents, "")  # what each has seen and done
+        self._due = dict.fromkeys(self._agents, 0.0)  # rewards that last() has not reported yet
+        self._before = dict.fromkeys(self._agents, "")  # the history of each agent
         self._advance()
 
     def turn(self) -> int:
@@ -107,7 +107,7 @@ class PettingZooEnvironment:
         return TERMINAL if self._agent is None else self._number[self._agent]
 
     def infoset(self) -> str:
-        """The own observations and actions so far, or what the given ``label`` says."""
+        """The agent's observations and actions so far, or the result of ``label``."""
         return self._infoset
 
     def actions(self) -> Sequence[str]:
@@ -123,11 +123,11 @@ class PettingZooEnvironment:
         self._advance()
 
     def payoffs(self) -> Sequence[float]:
-        """The rewards of each agent, summed."""
+        """The sum of the rewards of each agent."""
         return [self._paid[agent] for agent in self._agents]
 
     def _advance(self) -> None:
-        """Go on to the next agent that has a decision; collect rewards on the way."""
+        """Advance to the next agent that has a decision, and collect rewards."""
         self._agent: Any = None
         self._note_rewards()
         while self.env.agents:
@@ -140,17 +140,18 @@ class PettingZooEnvironment:
                 return
             self.env.step(None)
             if agent in self.env.agents:
-                raise GameError(f"{self.name}: step(None) must remove agent {agent}, who is done")
+                raise GameError(f"{self.name}: step(None) must remove the finished agent {agent}")
             self._note_rewards()
         for agent, due in self._due.items():
             if due:
                 raise GameError(
-                    f"{self.name}: agent {agent} got a reward of {due:g} at the end and was "
-                    "removed before last() told her; who is done must stay until her step(None)"
+                    f"{self.name}: agent {agent} got a reward of {due:g} at the end, but was "
+                    "removed before last() reported it; a finished agent must stay until its "
+                    "step(None)"
                 )
 
     def _note_rewards(self) -> None:
-        """Add the rewards of the last step to what is due."""
+        """Add the rewards of the last step to those that ``last()`` must report."""
         for agent, reward in self.env.rewards.items():
             if agent not in self._due:
                 raise GameError(
@@ -163,15 +164,15 @@ class PettingZooEnvironment:
         due = self._due[agent]
         if abs(reward - due) > 1e-6 * max(1.0, abs(due)):
             raise GameError(
-                f"{self.name}: last() must tell agent {agent} the sum of her rewards since her "
-                f"last step, {due:g}; it says {reward:g}; step() must set _cumulative_rewards of "
-                "the agent who moves to 0 and then accumulate rewards"
+                f"{self.name}: last() must report to agent {agent} the sum of its rewards since "
+                f"its last step, {due:g}; it reports {reward:g}; step() must set "
+                "_cumulative_rewards of the agent that moves to 0 and then accumulate rewards"
             )
         self._paid[agent] += reward
         self._due[agent] = 0.0
 
     def _enter(self, agent: Any, observation: Any, info: Any) -> None:
-        """Note what ``agent`` sees and may do."""
+        """Store the legal actions and the infoset of ``agent``."""
         space: Any = self.env.action_space(agent)
         count = int(space.n)
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
@@ -180,11 +181,13 @@ class PettingZooEnvironment:
         if mask is not None and np.shape(mask) != (count,):
             raise GameError(
                 f"{self.name}: the action_mask of agent {agent} must have one entry for each of "
-                f"her {count} actions; its shape is {np.shape(mask)}"
+                f"its {count} actions; got shape {np.shape(mask)}"
             )
         legal = range(count) if mask is None else np.flatnonzero(mask).tolist()
         if not legal:
-            raise GameError(f"{self.name}: agent {agent} must have a legal action; her mask is 0")
+            raise GameError(
+                f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
+            )
         self._legal = [int(space.start) + action for action in legal]
         if self._label is not None:
             self._infoset = self._label(str(agent), observation)
@@ -195,10 +198,10 @@ class PettingZooEnvironment:
 
 
 def observation_label(observation: Any) -> str:
-    """An observation as a short string: written out if it is small, hashed if not.
+    """An observation as a short string: in full if it is small, hashed otherwise.
 
     Raises:
-        GameError: If it is made of something else than numbers and strings.
+        GameError: If it contains anything other than numbers and strings.
     """
     if isinstance(observation, dict):
         rest = {key: value for key, value in observation.items() if key != "action_mask"}
@@ -212,8 +215,8 @@ def observation_label(observation: Any) -> str:
     array = np.asarray(observation)
     if array.dtype.hasobject:
         raise GameError(
-            "an observation must be made of numbers and strings, in arrays, tuples, lists or "
-            f"dictionaries; got {type(observation).__name__}; give a label for it"
+            "an observation must consist of numbers and strings, in arrays, tuples, lists or "
+            f"dictionaries; got {type(observation).__name__}; pass a label function instead"
         )
     if array.size > LONGEST_OBSERVATION:
         kind = f"{array.dtype.str} {array.shape} ".encode()

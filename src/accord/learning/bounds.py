@@ -15,7 +15,7 @@ from accord._jit import jit
 from accord.deviations.counting import rechistories_per_infoset
 from accord.deviations.notions import clipped_k
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 MARGIN = Decimal("1e-9")
 """Relative, on top of every number of iterations: what rounding in the sweep could have cost."""
@@ -181,7 +181,7 @@ def _log_sum(one: float, other: float) -> float:
 
 
 @jit
-def _add_costs(plex: Any, swap: Any, external: Any, total: Any) -> None:
+def _add_costs(plex: TreeplexArrays, swap: Floats, external: Floats, total: Floats) -> None:
     """Sweep bottom-up: overwrite ``total``.
 
     ``total[seq, d]`` becomes the logarithm of the most that lies below ``seq`` after d deviations.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment
-from accord.play.simulator import draw_outcome, simulator
+from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 from accord.play.table import Table
 from accord.treeplex.form import sequence_form
 
@@ -120,18 +120,19 @@ def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Flo
 
 @jit
 def _play(
-    game: Any,
-    first_infoset: Any,
-    first_seq: Any,
-    weights: Any,
-    behavior: Any,
-    rng: Any,
+    game: SimulatorArrays,
+    first_infoset: NDArray[np.int64],
+    first_seq: NDArray[np.int64],
+    weights: Floats,
+    behavior: Floats,
+    rng: np.random.Generator,
     plays: int,
-    counts: Any,
+    counts: NDArray[np.int64],
 ) -> None:
     """Add to ``counts`` the terminals that ``plays`` plays ended at."""
     for _ in range(plays):
-        component = min(np.searchsorted(weights, rng.random(), side="right"), len(weights) - 1)
+        drawn = int(np.searchsorted(weights, rng.random(), side="right"))
+        component = min(drawn, len(weights) - 1)
         node = game.nodes[0]
         while node.player != TERMINAL:
             draw = rng.random()

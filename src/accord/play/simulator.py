@@ -8,12 +8,12 @@ side, and what follows a child soon after it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord._arrays import CHANCE, TERMINAL, Floats, aligned_empty
+from accord._arrays import CHANCE, TERMINAL, Floats, Ints, aligned_empty
 from accord._jit import jit
 from accord.game.tree import Game, total_rewards
 
@@ -67,7 +67,9 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
 
 
 @jit
-def _number_nodes(parent: Any, action: Any, n_children: Any, number: Any, first_child: Any) -> None:
+def _number_nodes(
+    parent: Ints, action: Ints, n_children: Ints, number: Ints, first_child: Ints
+) -> None:
     """Number the children of a node, then all below the one, all below the next, and so on."""
     below = n_children.copy()  # how many nodes are below each
     for node in range(len(parent) - 1, 0, -1):
@@ -83,7 +85,7 @@ def _number_nodes(parent: Any, action: Any, n_children: Any, number: Any, first_
 
 
 @jit
-def prepare_draws(nodes: Any, outcomes: Any) -> None:
+def prepare_draws(nodes: NDArray[np.void], outcomes: NDArray[np.void]) -> None:
     """Make running sums of the probabilities at each chance node, the last exactly 1; guess."""
     for node in range(len(nodes)):
         if nodes[node].player != CHANCE:
@@ -101,7 +103,7 @@ def prepare_draws(nodes: Any, outcomes: Any) -> None:
 
 
 @jit
-def draw_outcome(draw: float, first: int, n: int, outcomes: Any) -> int:
+def draw_outcome(draw: float, first: int, n: int, outcomes: NDArray[np.void]) -> int:
     """The first of the ``n`` outcomes from ``first`` on with ``draw`` below its running sum.
 
     The guess for a draw is the first outcome whose running sum has at least its ``int(draw * n)``.

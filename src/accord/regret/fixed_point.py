@@ -14,8 +14,7 @@ will do, and the elimination finds one: a state with no rate to those left absor
 
 from __future__ import annotations
 
-from typing import Any
-
+from accord._arrays import Floats
 from accord._jit import jit
 
 NO_RATE = 1e-290
@@ -23,7 +22,7 @@ NO_RATE = 1e-290
 
 
 @jit
-def find_stationary(rates: Any, n: int, p: Any, first: int) -> None:
+def find_stationary(rates: Floats, n: int, p: Floats, first: int) -> None:
     """Overwrite ``p[first : first + n]`` with a stationary distribution of ``rates[: n * n]``.
 
     ``rates`` is destroyed. Without any rate, ``p`` is uniform.

@@ -1,4 +1,4 @@
-"""A game as its players' treeplexes and its leaves: all that learning and certificates read."""
+"""A game as one treeplex per player and a leaf table: the input of learning and certificates."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ class SequenceForm:
 
     @cached_property
     def n_sequences(self) -> int:
-        """Of all players together: the length of joint vectors."""
+        """Sequences of all players together: the length of joint vectors."""
         return int(self.leaves.first_reach[-1])
 
     def split(self, joint: Floats) -> tuple[Floats, ...]:
-        """The part of each player in a joint vector over everybody's sequences, as views."""
+        """The part of each player in a joint vector over all players' sequences, as views."""
         starts = self.leaves.first_reach
         return tuple(joint[..., starts[i] : starts[i + 1]] for i in range(self.n_players))
 
     def payoffs(self, loss: Floats) -> Floats:
-        """Expected losses of whole plays, ``[n_players]``, as payoffs."""
+        """``[n_players]`` expected payoffs, from expected losses of whole plays."""
         return np.asarray(self.leaves.best - loss * self.leaves.payoff_range)
 
     def __repr__(self) -> str:
         return f"SequenceForm({self.game!r}, leaves={len(self.leaves)})"
 
 
-# Not the forms themselves: they hold the game, so no game would ever go.
+# Does not store the forms: each holds its game, so no game would ever be freed.
 _parts: WeakKeyDictionary[Game, tuple[tuple[Treeplex, ...], LeafTable]] = WeakKeyDictionary()
 
 
 def sequence_form(game: Game) -> SequenceForm:
-    """The sequence form of ``game``; its parts are made once and live as long as the game.
+    """The sequence form of ``game``. Its parts are computed once and live as long as the game.
 
     Raises:
-        ArgumentError: If it is no game.
+        ArgumentError: If ``game`` is not a :class:`accord.Game`.
     """
     checked_game(game)
     if (parts := _parts.get(game)) is None:

@@ -1,24 +1,24 @@
-"""The whole game that learning needs, as one table.
+"""The leaf table: everything about a game that learning needs.
 
-A terminal history matters only through the sequence each player has played there, the probability
-of its chance moves and its payoffs, the sum of the rewards on the way. Terminals with equal
-sequences are one row. With reach vectors ``reach_j`` of all players,
+A terminal history matters only through the sequence that each player has played, the probability of
+its chance moves, and its payoffs, which are the sums of the rewards along the path. Terminals with
+equal sequences share a row. With reach vectors ``reach_j`` of all players,
 
     V_i = sum over rows of payoff_i(row) * prod_j reach_j[seq_j(row)],
 
-where the row's payoff already contains the chance probability. Whoever needs the losses of player
-i reads the table sorted by her sequences (:class:`LeafArrays`): the rows of one sequence stand
-together, and l_i is a sum over them, in an order that does not depend on how the work is split.
+where the row's payoff already contains the chance probability. The losses of player i are computed
+from the table sorted by that player's sequences (:class:`LeafArrays`): the rows of one sequence are
+consecutive, and l_i is a sum over them, in an order that does not depend on how the work is split.
 
-Losses are normalised: over a whole play player i loses ``(best_i - u) / (best_i - worst_i)``, in
-[0, 1]; a player whose payoff is constant loses 0.
+Losses are normalised: the loss of player i over a whole play is ``(best_i - u) / (best_i -
+worst_i)``, in [0, 1]; it is 0 if the player's payoff is constant.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +31,24 @@ from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 
 class LeafArrays(NamedTuple):
-    """The table as one player's kernels see it, sorted by her sequence."""
+    """The table as the kernels of one player see it, sorted by that player's sequences."""
 
     first_row: NDArray[np.int64]  # [n_sequences + 1] rows of seq: first_row[seq] .. [seq + 1] - 1
-    others: Ints  # [n_rows, n_players - 1] where the other reaches stand in the joint vector
+    others: Ints  # [n_rows, n_players - 1] positions of the others' reaches in the joint vector
     loss: Floats  # [n_rows] normalised loss times chance probability
     prob: Floats  # [n_rows] chance probability
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeafTable:
-    """One row per tuple of sequences at which plays end."""
+    """One row per tuple of sequences with which plays end."""
 
     seqs: Ints  # [n_rows, n_players] the sequence of each player
     prob: Floats  # [n_rows] total chance probability of the plays that end here
-    payoff: Floats  # [n_rows, n_players] their payoffs, weighted by chance probability
+    payoff: Floats  # [n_rows, n_players] sum of their payoffs times chance probabilities
     best: Floats  # [n_players] the largest payoff of any play
-    worst: Floats  # [n_players] the smallest
-    first_reach: NDArray[np.int64]  # [n_players + 1] where each reach starts in the joint vector
+    worst: Floats  # [n_players] the smallest payoff of any play
+    first_reach: NDArray[np.int64]  # [n_players + 1] start of each reach in the joint vector
 
     @property
     def n_players(self) -> int:
@@ -64,14 +64,14 @@ class LeafTable:
 
     @cached_property
     def loss_scale(self) -> Floats:
-        """``[n_players]`` what one unit of payoff is in losses; 0 for a constant payoff."""
+        """``[n_players]`` loss per unit of payoff; 0 if the payoff is constant."""
         scale = np.zeros(self.n_players)
         np.divide(1.0, self.payoff_range, out=scale, where=self.payoff_range > 0)
         return scale
 
     @cached_property
     def arrays(self) -> tuple[LeafArrays, ...]:
-        """The table once per player, sorted by her sequences."""
+        """The table once per player, sorted by that player's sequences."""
         return tuple(self._sorted_by(i) for i in range(self.n_players))
 
     def _sorted_by(self, i: int) -> LeafArrays:
@@ -82,7 +82,7 @@ class LeafTable:
             others[:, column] = self.seqs[order, j]
             others[:, column] += int(self.first_reach[j])
         loss = (self.best[i] * self.prob[order] - self.payoff[order, i]) * self.loss_scale[i]
-        np.maximum(loss, 0.0, out=loss)  # rounding only
+        np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
         return LeafArrays(first_row, others, loss, self.prob[order])
 
     def __repr__(self) -> str:
@@ -118,9 +118,9 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
 def _merge(
     seqs: Ints, prob: Floats, payoff: Floats, sizes: list[int]
 ) -> tuple[Ints, Floats, Floats]:
-    """Sort rows by sequences and join equal ones."""
+    """Sort rows by sequences and merge equal ones."""
     bits = sum(int(size).bit_length() for size in sizes)
-    if bits < 63:  # one number per row sorts faster than columns
+    if bits < 63:  # sorting by one number per row is faster than sorting by columns
         key = np.zeros(len(seqs), np.int64)
         for i, size in enumerate(sizes):
             key *= size
@@ -142,15 +142,15 @@ def _merge(
 
 
 @jit
-def _multiply_down(parent: Any, value: Any) -> None:
+def _multiply_down(parent: Ints, value: Floats) -> None:
     """Replace each node's value by the product of the values from the root to it."""
     for node in range(1, len(parent)):
         value[node] *= value[parent[node]]
 
 
 @jit
-def _counting_sort(keys: Any, size: int) -> Any:
-    """The stable order of ``keys`` in ``0..size-1``, and where each key starts in it."""
+def _counting_sort(keys: Ints, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The stable order of ``keys``, which are in ``0..size-1``, and where each key starts in it."""
     start = np.zeros(size + 1, np.int64)
     for key in keys:
         start[key + 1] += 1

@@ -1,30 +1,29 @@
-"""Policies of one player as vectors over her sequences.
+"""Policies of one player as vectors over the player's sequences.
 
-``behavior[seq]`` is the probability of the action at its infoset, ``reach[seq]`` the product of the
-behaviours from her first decision to that one (eqn:sequence-form-policy). Both are 1 at sequence 0.
+``behavior[seq]`` is the probability of the action at its infoset; ``reach[seq]`` is the product of
+the behaviours from the first decision to that one (eqn:sequence-form-policy). Both are 1 at
+sequence 0.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.errors import PolicyError
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 
 def uniform_behavior(plex: Treeplex) -> Floats:
-    """Every action of an infoset equally likely."""
+    """The policy that takes all actions of an infoset with equal probability."""
     behavior = np.ones(plex.n_sequences)
     behavior[1:] = np.repeat(1.0 / plex.n_actions, plex.n_actions)
     return behavior
 
 
 def random_behavior(plex: Treeplex, rng: np.random.Generator) -> Floats:
-    """At each infoset an action distribution drawn uniformly from the simplex."""
+    """A policy whose action distribution at each infoset is drawn uniformly from the simplex."""
     behavior = np.ones(plex.n_sequences)
     behavior[1:] = rng.exponential(size=plex.n_sequences - 1)
     if plex.n_infosets:
@@ -36,7 +35,7 @@ def random_behavior(plex: Treeplex, rng: np.random.Generator) -> Floats:
 def pure_behavior(plex: Treeplex, actions: Ints) -> Floats:
     """The policy that takes ``actions[x]`` at each infoset ``x``."""
     if len(actions) != plex.n_infosets or ((actions < 0) | (actions >= plex.n_actions)).any():
-        raise PolicyError("a pure policy must name one action of each infoset")
+        raise PolicyError("a pure policy must choose one action at each infoset")
     behavior = np.zeros(plex.n_sequences)
     behavior[0] = 1.0
     behavior[plex.first_seq[:-1] + actions] = 1.0
@@ -51,7 +50,7 @@ def behavior_to_reach(plex: Treeplex, behavior: Floats) -> Floats:
 
 
 def reach_to_behavior(plex: Treeplex, reach: Floats) -> Floats:
-    """The policy of a sequence form; uniform at infosets it never reaches."""
+    """The policy with this sequence form; uniform at infosets that it never reaches."""
     behavior = uniform_behavior(plex)
     above = np.repeat(reach[plex.parent_seq], plex.n_actions)
     np.divide(reach[1:], above, out=behavior[1:], where=above > 0)
@@ -59,7 +58,7 @@ def reach_to_behavior(plex: Treeplex, reach: Floats) -> Floats:
 
 
 @jit
-def compute_reach(plex: Any, behavior: Any, reach: Any) -> None:
+def compute_reach(plex: TreeplexArrays, behavior: Floats, reach: Floats) -> None:
     """Overwrite ``reach`` with the sequence form of ``behavior``."""
     reach[0] = 1.0
     for x in range(len(plex.parent_seq)):

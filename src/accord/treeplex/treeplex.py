@@ -1,21 +1,20 @@
 """One player's decision problem.
 
-By perfect recall a player's infosets form a forest: before infoset x she has gone through a
-unique chain ``(x_1, a_1), ..., (x_{h-1}, a_{h-1})`` of her own infosets and actions. A *sequence*
-is such a pair ``(x, a)``; sequence 0 is the empty one, before her first decision. The sequences
-of infoset ``x`` are ``first_seq[x] .. first_seq[x + 1] - 1``, in the order of its actions, so
+By perfect recall a player's infosets form a forest: a unique chain ``(x_1, a_1), ..., (x_{h-1},
+a_{h-1})`` of the player's own infosets and actions leads to infoset x. A *sequence* is such a pair
+``(x, a)``; sequence 0 is the empty one, before the first decision. The sequences of infoset ``x``
+are ``first_seq[x] .. first_seq[x + 1] - 1``, in the order of its actions, so
 
     ``behavior[first_seq[x] + a]`` is pi_i(a | x), and
     ``reach[first_seq[x] + a]`` is the sequence form pi_{i,1:h}(x, a)   (eqn:sequence-form-policy).
 
 Infosets are numbered layer by layer (``game/tree.py``). So a loop over increasing ``x`` visits
-parents first, a loop over decreasing ``x`` children first, the sequences of a layer all come
-before those of the next, and the infosets that follow one sequence stand together: the *immediate
+parents first, a loop over decreasing ``x`` visits children first, all sequences of a layer come
+before those of the next, and the infosets that follow one sequence are consecutive: the *immediate
 children* C(x, a) of the paper are ``first_child[seq] .. first_child[seq + 1] - 1``.
 
-The paper counts steps of the game; here a layer counts the player's own decisions, which is all
-that its definitions use. ``horizon`` is her longest chain: the paper's H, for uneven trees as
-well.
+The paper counts steps of the game. Here layers count the player's own decisions, which is all that
+the paper's definitions use. ``horizon`` is the longest chain: the paper's H, also for uneven trees.
 """
 
 from __future__ import annotations
@@ -26,21 +25,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from accord._arrays import NO_INFOSET, Ints
 from accord.errors import GameError
 from accord.game.labels import NumberedActions, NumberedLabels
 from accord.game.tree import Game
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
-NO_INFOSET = -1
 EMPTY_SEQUENCE = 0
+"""The sequence before a player's first decision."""
 
 
 class TreeplexArrays(NamedTuple):
-    """What kernels see of a treeplex."""
+    """The arrays of a treeplex that kernels use."""
 
     first_seq: Ints  # [n_infosets + 1] sequences of x: first_seq[x] .. first_seq[x + 1] - 1
     parent_seq: Ints  # [n_infosets] the sequence that leads to x
@@ -49,11 +46,11 @@ class TreeplexArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Treeplex:
-    """A player's infosets and sequences, and nothing about anybody else."""
+    """The infosets and sequences of one player. It holds nothing about the other players."""
 
     arrays: TreeplexArrays
     seq_infoset: Ints  # [n_sequences] the infoset of each sequence; NO_INFOSET for the empty one
-    depth: Ints  # [n_infosets] how many decisions she has made before: h - 1
+    depth: Ints  # [n_infosets] number of earlier decisions of the player: h - 1
     infoset_labels: Sequence[str]
     action_labels: Sequence[tuple[str, ...]]
 
@@ -66,19 +63,19 @@ class Treeplex:
         infoset_labels: Sequence[str] | None = None,
         action_labels: Sequence[tuple[str, ...]] | None = None,
     ) -> Treeplex:
-        """Build from each infoset's number of actions and the own move that leads to it.
+        """Build from each infoset's number of actions and the player's move that leads to it.
 
         Args:
-            n_actions: ``[n_infosets]``, at least 1 each.
+            n_actions: ``[n_infosets]`` number of actions, at least 1.
             parent_infoset: ``[n_infosets]`` the previous infoset, or ``NO_INFOSET`` for none.
-                Infosets must come layer by layer, within a layer in the order of the sequence
-                before them.
+                Infosets must come layer by layer, and within a layer in the order of the sequences
+                that lead to them.
             parent_action: ``[n_infosets]`` the action taken there; ignored where there is none.
-            infoset_labels: By default the numbers.
-            action_labels: By default the numbers.
+            infoset_labels: Labels of the infosets; by default their numbers.
+            action_labels: Labels of the actions at each infoset; by default their numbers.
 
         Raises:
-            GameError: If the arrays are no forest in that order.
+            GameError: If the arrays are not a forest in that order.
         """
         count = np.asarray(n_actions, dtype=np.int32)
         above = np.asarray(parent_infoset, dtype=np.int32)
@@ -92,8 +89,8 @@ class Treeplex:
         ordered = size < 2 or bool((np.diff(parent_seq) >= 0).all())
         if not ordered or (count < 1).any() or (above >= later).any():
             raise GameError(
-                "infosets must have at least one action and be numbered layer by layer, within a "
-                "layer in the order of the sequences that lead to them"
+                "infosets must have at least one action and be numbered layer by layer, and within "
+                "a layer in the order of the sequences that lead to them"
             )
         if ((above >= 0) & ((move < 0) | (move >= count[above]))).any():
             raise GameError("parent_action must be an action of parent_infoset")
@@ -104,7 +101,7 @@ class Treeplex:
         depth = np.zeros(size, np.int32)
         start, end = 0, int(first_child[1]) if size else 0
         layer = 0
-        while start < end:  # the next layer is what follows the sequences of this one
+        while start < end:  # the next layer follows the sequences of this one
             depth[start:end] = layer
             start, end = end, int(first_child[first_seq[end]])
             layer += 1
@@ -137,22 +134,22 @@ class Treeplex:
 
     @property
     def n_sequences(self) -> int:
-        """Sequences, the empty one included."""
+        """Number of sequences, including the empty one."""
         return len(self.seq_infoset)
 
     @cached_property
     def n_actions(self) -> Ints:
-        """Actions at each infoset."""
+        """``[n_infosets]`` number of actions at each infoset."""
         return np.diff(self.first_seq)
 
     @cached_property
     def max_actions(self) -> int:
-        """The paper's A_i: the largest action set, at least 1."""
+        """The paper's A_i: the size of the largest action set, at least 1."""
         return int(self.n_actions.max(initial=1))
 
     @cached_property
     def horizon(self) -> int:
-        """The paper's H_i: the longest chain of own decisions."""
+        """The paper's H_i: the length of the longest chain of the player's own decisions."""
         return int(self.depth.max(initial=-1)) + 1
 
     @cached_property
@@ -161,11 +158,11 @@ class Treeplex:
         return np.searchsorted(self.depth, np.arange(self.horizon + 1)).astype(np.int32)
 
     def children(self, seq: int) -> range:
-        """The infosets that may come next after ``seq``: the paper's C(x, a)."""
+        """The infosets that may follow ``seq`` next: the paper's C(x, a)."""
         return range(int(self.first_child[seq]), int(self.first_child[seq + 1]))
 
     def history(self, x: int) -> list[tuple[int, int]]:
-        """The own infosets and actions that lead to ``x``, first to last."""
+        """The player's infosets and actions that lead to ``x``, first to last."""
         pairs: list[tuple[int, int]] = []
         seq = int(self.parent_seq[x])
         while seq != EMPTY_SEQUENCE:

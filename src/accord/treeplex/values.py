@@ -4,30 +4,30 @@ The immediate counterfactual loss of player i at sequence (x, a), eq. (equation:
 
     l(x, a) = sum over the leaves at (x, a) of chance * prod_{j != i} reach_j * loss,
 
-and the counterfactual loss, eq. (equation:L-definition), adds what her own policy loses later:
+and the counterfactual loss, eq. (equation:L-definition), adds the later losses of the player's own
+policy:
 
     L(x, a) = l(x, a) + sum_{x' in C(x, a)} sum_{a'} pi(a' | x') L(x', a').
 
-Losses are normalised (``treeplex/leaves.py``), so ``L[0]`` is her expected loss in [0, 1]; users
-see payoffs, ``best - L[0] * range``.
+Losses are normalised (``treeplex/leaves.py``), so ``L[0]`` is the player's expected loss, in [0,
+1]. Users see payoffs, ``best - L[0] * range``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.treeplex.leaves import LeafTable
+from accord.treeplex.leaves import LeafArrays, LeafTable
 from accord.treeplex.strategy import compute_reach
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 
 def joint_reach(plexes: Sequence[Treeplex], behaviors: Sequence[Floats]) -> Floats:
-    """The sequence forms of all players' policies, one after the other."""
+    """The sequence forms of all players' policies, concatenated."""
     reach = np.ones(sum(plex.n_sequences for plex in plexes))
     start = 0
     for plex, behavior in zip(plexes, behaviors, strict=True):
@@ -38,7 +38,7 @@ def joint_reach(plexes: Sequence[Treeplex], behaviors: Sequence[Floats]) -> Floa
 
 
 def expected_values(leaves: LeafTable, reach: Floats) -> Floats:
-    """``[n_players]`` expected payoffs V_i when everybody plays the joint ``reach``."""
+    """``[n_players]`` expected payoffs V_i of the joint ``reach``."""
     weight = np.ones(len(leaves))
     for i in range(leaves.n_players):
         weight *= reach[leaves.first_reach[i] + leaves.seqs[:, i]]
@@ -46,7 +46,7 @@ def expected_values(leaves: LeafTable, reach: Floats) -> Floats:
 
 
 def immediate_loss(leaves: LeafTable, player: int, reach: Floats) -> Floats:
-    """``[n_sequences]`` l of ``player`` against the other players of the joint ``reach``."""
+    """``[n_sequences]`` l of ``player`` against the other players' part of the joint ``reach``."""
     loss = np.empty(int(leaves.first_reach[player + 1] - leaves.first_reach[player]))
     compute_loss(leaves.arrays[player], reach, loss)
     return loss
@@ -60,7 +60,7 @@ def counterfactual_loss(plex: Treeplex, behavior: Floats, loss: Floats) -> Float
 
 
 def best_response(plex: Treeplex, loss: Floats) -> tuple[float, Ints]:
-    """The least loss of any policy against the immediate ``loss``, and a pure policy that has it.
+    """The smallest loss of any policy against the immediate ``loss``, and a pure policy with it.
 
     Ties go to the first action.
     """
@@ -71,7 +71,7 @@ def best_response(plex: Treeplex, loss: Floats) -> tuple[float, Ints]:
 
 
 @jit
-def compute_loss(leaves: Any, reach: Any, loss: Any) -> None:
+def compute_loss(leaves: LeafArrays, reach: Floats, loss: Floats) -> None:
     """Overwrite ``loss`` with the immediate counterfactual losses against the joint ``reach``."""
     n_others = leaves.others.shape[1]
     for seq in range(len(loss)):
@@ -89,8 +89,8 @@ def compute_loss(leaves: Any, reach: Any, loss: Any) -> None:
 
 
 @jit
-def compute_cf_loss(plex: Any, behavior: Any, loss: Any, cf_loss: Any) -> None:
-    """Overwrite ``cf_loss`` with L, one sweep from the last layer to the first."""
+def compute_cf_loss(plex: TreeplexArrays, behavior: Floats, loss: Floats, cf_loss: Floats) -> None:
+    """Overwrite ``cf_loss`` with L, in one sweep from the last layer to the first."""
     for seq in range(len(loss)):
         cf_loss[seq] = loss[seq]
     for x in range(len(plex.parent_seq) - 1, -1, -1):
@@ -101,7 +101,7 @@ def compute_cf_loss(plex: Any, behavior: Any, loss: Any, cf_loss: Any) -> None:
 
 
 @jit
-def respond(plex: Any, total: Any, actions: Any) -> None:
+def respond(plex: TreeplexArrays, total: Floats, actions: Ints) -> None:
     """Turn immediate losses ``total`` into best-continuation losses; overwrite ``actions``."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         best = plex.first_seq[x]
@@ -113,11 +113,11 @@ def respond(plex: Any, total: Any, actions: Any) -> None:
 
 
 @jit
-def fold_single_actions(plex: Any, loss: Any) -> None:
-    """Move what a single action loses to the sequence before it, where a decision was made.
+def fold_single_actions(plex: TreeplexArrays, loss: Floats) -> None:
+    """Move the loss of each infoset's single action to the sequence that leads to the infoset.
 
-    Whoever plays that sequence comes to the single action whatever she is told, so nothing that a
-    policy or a deviator loses in total changes.
+    A player who plays that sequence takes the single action whatever is recommended, so the total
+    loss of every policy and of every deviation stays the same.
     """
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         seq = plex.first_seq[x]

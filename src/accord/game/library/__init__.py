@@ -1,7 +1,8 @@
 """Games with known facts, and the names by which they are loaded.
 
-A library game is called ``name`` or ``name:parameter=value,parameter=value``, such as
-``separation:k=2``. Some come with a device: the correlated policy that their source gives for them.
+The name of a library game is ``name`` or ``name:parameter=value,parameter=value``, such as
+``separation:k=2``. Some games have a device: the correlated policy that their source gives for
+them.
 """
 
 from __future__ import annotations
@@ -91,10 +92,10 @@ class LibraryGame:
     """One entry of the library.
 
     Attributes:
-        name: By which it is loaded.
+        name: The name that loads it.
         build: Its constructor; every parameter has a default.
         description: One line.
-        source: Where it comes from.
+        source: The publication it comes from.
         device: Constructor of its device, with the same parameters, if it has one.
     """
 
@@ -119,42 +120,42 @@ LIBRARY: dict[str, LibraryGame] = {
         LibraryGame(
             "separation",
             separation,
-            "has a K-EFCE that a deviator with K + 1 deviations gains 1/2 against",
+            "has a K-EFCE against which K + 1 deviations gain 1/2",
             "Song, Mei, Bai 2022, proof of the containment proposition",
             separation_device,
         ),
         LibraryGame(
             "foresight",
             foresight,
-            "has an infinity-EFCE that is no normal-form correlated equilibrium",
+            "has a BCE (K = infinity) that is not a normal-form correlated equilibrium",
             "Song, Mei, Bai 2022, appendix on other equilibria",
             foresight_device,
         ),
         LibraryGame(
             "signalling",
             signalling,
-            "a student signals her type; has an EFCE better for both than any in normal form",
+            "a student signals a type; has an EFCE that both prefer to any in normal form",
             "von Stengel and Forges 2008, Figure 1",
             signalling_device,
         ),
         LibraryGame(
             "in_out",
             in_out,
-            "one player; always out is agent-form, but not extensive-form correlated equilibrium",
+            "one player; always out is an agent-form correlated equilibrium, but not an EFCE",
             "von Stengel and Forges, research report LSE-CDAM-2006-04, Section 2.4",
             in_out_device,
         ),
         LibraryGame(
             "greenwald_sarfati_1",
             greenwald_sarfati_1,
-            "has an agent-form correlated equilibrium that is no EFCE",
+            "has an agent-form correlated equilibrium that is not an EFCE",
             "Greenwald and Sarfati, first example, as in OpenSpiel",
             greenwald_sarfati_1_device,
         ),
         LibraryGame(
             "greenwald_sarfati_2",
             greenwald_sarfati_2,
-            "has an EFCE that is no normal-form correlated equilibrium",
+            "has an EFCE that is not a normal-form correlated equilibrium",
             "Greenwald and Sarfati, second example, as in OpenSpiel",
             greenwald_sarfati_2_device,
         ),
@@ -168,7 +169,7 @@ LIBRARY: dict[str, LibraryGame] = {
         LibraryGame(
             "chicken",
             chicken,
-            "both would dare, if the other yields",
+            "each player dares if the other yields",
             "Aumann 1974",
             chicken_device,
         ),
@@ -182,7 +183,7 @@ LIBRARY: dict[str, LibraryGame] = {
         LibraryGame(
             "battle_of_the_sexes",
             battle_of_the_sexes,
-            "both want to meet, each at another place",
+            "both want to meet, but prefer different places",
             "Luce and Raiffa 1957",
             battle_of_the_sexes_device,
         ),
@@ -196,12 +197,12 @@ LIBRARY: dict[str, LibraryGame] = {
         LibraryGame(
             "prisoners_dilemma",
             prisoners_dilemma,
-            "both are better off cooperating, and defect",
+            "both would be better off cooperating, but defect",
             "Luce and Raiffa 1957",
             prisoners_dilemma_device,
         ),
         LibraryGame("random", random_game, "random games of every shape", "Accord"),
-        LibraryGame("balanced", balanced, "as many infosets as asked, in a few layers", "Accord"),
+        LibraryGame("balanced", balanced, "any number of infosets in a few layers", "Accord"),
         LibraryGame(
             "unbalanced",
             unbalanced,
@@ -216,22 +217,22 @@ def library_game(text: str) -> Game:
     """The game called ``text``, such as ``"kuhn:players=3"``.
 
     Raises:
-        ArgumentError: If there is no such game, no such parameter, or a value does not fit.
+        ArgumentError: If there is no such game or parameter, or a value is not allowed.
     """
     entry, parameters = _parse(text)
     return entry.build(**parameters)
 
 
 def library_device(text: str) -> Device:
-    """The device of the game called ``text``.
+    """The device of the game called ``text``, for :meth:`accord.CorrelatedPolicy.from_device`.
 
     Raises:
-        ArgumentError: If the library has no device for it, or it does not take the parameters.
+        ArgumentError: If the library has no device for it, or a parameter is not allowed.
     """
     entry = LIBRARY.get(text.partition(":")[0].strip())
     if entry is None or entry.device is None:
         having = ", ".join(name for name, other in LIBRARY.items() if other.device)
-        raise ArgumentError(f"the library has no device for {text}; it has some for {having}")
+        raise ArgumentError(f"the library has no device for {text}; it has devices for {having}")
     _, parameters = _parse(text)
     return entry.device(**parameters)
 
@@ -248,7 +249,7 @@ def _parse(text: str) -> tuple[LibraryGame, dict[str, Any]]:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not key or key in parameters:
             raise ArgumentError(
-                f"parameters of {name} must be written key=value, each once; got {item.strip()!r}"
+                f"parameters of {name} must be key=value, each at most once; got {item.strip()!r}"
             )
         if key not in defaults:
             raise ArgumentError(f"{name} has no parameter {key!r}; {_suggestion(key, defaults)}")

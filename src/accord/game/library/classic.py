@@ -1,8 +1,8 @@
-"""Small extensive games from the literature, each with the device that made it known.
+"""Small extensive-form games from the literature, each with the device it is known for.
 
-EFCE is von Stengel and Forges' extensive-form correlated equilibrium, which is the 1-EFCE up to the
-size of its gap; AFCE is their agent-form correlated equilibrium, in which a deviator deviates at
-one infoset and obeys before and after.
+EFCE is the extensive-form correlated equilibrium of von Stengel and Forges. It is the 1-EFCE,
+except that its gap is measured differently. AFCE is their agent-form correlated equilibrium: a
+deviator deviates at one infoset and obeys before and after.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from accord.game.tree import Game
 
 @named("signalling")
 def signalling() -> Game:
-    """A student, good or bad, signals X or Y to a professor who lets her in or refuses.
+    """A student, good or bad, signals X or Y to a professor, who accepts or refuses.
 
     Figure 1 of B. von Stengel and F. Forges, *Extensive-form correlated equilibrium: definition and
     computational complexity*, Mathematics of Operations Research 33, 2008. In every normal-form
@@ -36,11 +36,11 @@ def signalling() -> Game:
 
 
 def signalling_device() -> Device:
-    """The EFCE of Section 2.3 there, worth (3.5, 6.5).
+    """The EFCE of Section 2.3 of that paper, worth (3.5, 6.5).
 
-    A signal is drawn for good students, and the professor accepts that one only. Bad students are
-    told to send a signal drawn independently, and do not know which is accepted. In normal form
-    they would: they would be told what they were to send if they were good.
+    A signal is drawn for good students, and the professor accepts only that one. Bad students are
+    told to send a signal drawn independently, so they do not know which one is accepted. In normal
+    form they would know, because they would also see the recommendation for good students.
     """
     return tuple(
         (
@@ -57,7 +57,7 @@ def signalling_device() -> Device:
 
 @named("in_out")
 def in_out() -> Game:
-    """One player goes in or out, twice, and gets 1 for going in both times.
+    """One player chooses in or out, twice, and gets 1 for choosing in both times.
 
     Section 2.4 of B. von Stengel and F. Forges, *Extensive form correlated equilibrium: definition
     and computational complexity*, research report LSE-CDAM-2006-04.
@@ -72,15 +72,15 @@ def in_out() -> Game:
 
 
 def in_out_device() -> Device:
-    """Always out: an AFCE, but no EFCE; who once disobeys can go on to gain 1."""
+    """Always out: an AFCE but not an EFCE, because disobeying twice gains 1."""
     return ((1.0, ({"first": "out", "after in": "out", "after out": "out"},)),)
 
 
 @named("greenwald_sarfati_1")
 def greenwald_sarfati_1() -> Game:
-    """A game with an AFCE that is no EFCE, nor its coarse variant.
+    """A game with an AFCE that is neither an EFCE nor an EFCCE, its coarse variant.
 
-    The first of two examples of A. Greenwald and A. Sarfati, as kept among OpenSpiel's games.
+    The first of two examples of A. Greenwald and A. Sarfati, as included in OpenSpiel.
     """
     return _greenwald_sarfati(
         "L A l1: 2 2, L A r1: 3 1, L B l1: 2 2, L B r1: 0 2,"
@@ -89,7 +89,7 @@ def greenwald_sarfati_1() -> Game:
 
 
 def greenwald_sarfati_1_device() -> Device:
-    """Left, then l1: obeyed by who may deviate once, but R and then r2 always pays 3."""
+    """Left, then l1: no single deviation gains, but R followed by r2 always pays 3."""
     return (
         (1 / 2, ({"first": "L", "left": "l1", "right": "l2"}, {"second": "A"})),
         (1 / 2, ({"first": "L", "left": "l1", "right": "r2"}, {"second": "B"})),
@@ -98,9 +98,9 @@ def greenwald_sarfati_1_device() -> Device:
 
 @named("greenwald_sarfati_2")
 def greenwald_sarfati_2() -> Game:
-    """A game with an EFCE that is no normal-form correlated equilibrium.
+    """A game with an EFCE that is not a normal-form correlated equilibrium.
 
-    The second of two examples of A. Greenwald and A. Sarfati, as kept among OpenSpiel's games.
+    The second of two examples of A. Greenwald and A. Sarfati, as included in OpenSpiel.
     """
     return _greenwald_sarfati(
         "L A l1: 2 2, L A r1: 0 2, L B l1: 2 2, L B r1: 2 2,"
@@ -109,7 +109,7 @@ def greenwald_sarfati_2() -> Game:
 
 
 def greenwald_sarfati_2_device() -> Device:
-    """Left for 2; who knew beforehand of the r2 on the right would know of B, and go for 3."""
+    """Left pays 2. A player who knew of the recommendation r2 would infer B and go right for 3."""
     return (
         (1 / 2, ({"first": "L", "left": "l1", "right": "l2"}, {"second": "A"})),
         (1 / 4, ({"first": "L", "left": "l1", "right": "r2"}, {"second": "B"})),
@@ -122,8 +122,9 @@ def extended_shapley() -> Game:
     """Shapley's game in which the first player also bets on whether the second plays rock.
 
     D. Morrill et al., *Hindsight and sequential rationality of correlated play*, AAAI 2021. The row
-    player chooses, then bets: 0.003 for a right bet on rock, 0.001 for a right bet against it. Its
-    Section 6.1 follows CFR here: the iterates come close to an NFCCE, but not to an EFCE.
+    player chooses, then bets: 0.003 for a correct bet on rock, 0.001 for a correct bet against it.
+    Section 6.1 of that paper runs CFR on this game: its iterates approach an NFCCE (K = 0), but not
+    an EFCE (K = 1).
     """
     b = GameBuilder(players=["row", "col"])
     moves = ("rock", "paper", "scissors")
@@ -145,7 +146,8 @@ def beats(mine: str, theirs: str) -> bool:
 
 
 def _greenwald_sarfati(payoffs: str) -> Game:
-    """Both examples have this tree: left or right; A or B, unseen and unseeing; l or r."""
+    """The tree of both examples: player 1 chooses L or R, player 2 chooses A or B without seeing
+    that, and player 1 chooses l or r without seeing A or B."""
     b = GameBuilder(players=2)
     b.move(player="1", infoset="first", actions="L R")
     b.move("L", "R", player="2", infoset="second", actions="A B")

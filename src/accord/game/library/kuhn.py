@@ -4,12 +4,13 @@ H. W. Kuhn, *A simplified two-person poker*, Contributions to the Theory of Game
 players N. Abou Risk and D. Szafron, *Using counterfactual regret minimization to create competitive
 multiplayer poker agents*, AAMAS 2010.
 
-There are n + 1 cards, 0 the lowest. Everybody antes 1 and gets one card. In turn each player passes
-or bets 1; once somebody has bet, each of the others has one turn to pass (fold) or bet (call). The
-highest card among those who bet wins the pot; if nobody did, the highest card of all.
+There are n + 1 cards; 0 is the lowest. Everybody antes 1 and gets one card. The players in turn
+pass or bet 1. Once somebody has bet, each of the others has one turn to pass (fold) or bet (call).
+The highest card among the players who bet wins the pot; if nobody bet, the highest card of all
+wins.
 
-An infoset is the player's card and the public moves so far, ``"2pb"``: card 2, a pass, a bet. With
-two players the game is zero-sum and worth -1/18 to the first.
+An infoset is the player's card and the public moves so far: ``"2pb"`` is card 2, a pass and a bet.
+With two players the game is zero-sum and worth -1/18 to the first player.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def is_over(moves: str, players: int) -> bool:
 
 
 def payoffs(hand: tuple[str, ...], moves: str) -> list[int]:
-    """What each player wins, by cards and moves: the pot for the winner, less what each put in."""
+    """The payoff of each player: the pot if they win, minus their ante and bet."""
     players = len(hand)
     bettors = {n % players for n, move in enumerate(moves) if move == "b"}
     paid = [2 if i in bettors else 1 for i in range(players)]

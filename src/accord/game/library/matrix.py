@@ -1,8 +1,8 @@
-"""Games in normal form: everybody moves once, at the same time.
+"""Games in normal form: all players move once, at the same time.
 
-As a tree, the players move one after the other without seeing each other, so each has one infoset,
-labelled with her name. With one decision per player, K-EFCE is the coarse correlated equilibrium
-for K = 0 and the correlated equilibrium for every K >= 1.
+In the tree the players move one after another without seeing each other, so each has one infoset,
+labelled with the player's name. With one decision per player, a K-EFCE is a coarse correlated
+equilibrium for K = 0 and a correlated equilibrium for every K >= 1.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ def matrix_game(
     """The game with these payoff tensors.
 
     Args:
-        payoffs: ``[n_players, A_1, ..., A_n]``: for each player what she gets at each joint action.
+        payoffs: ``[n_players, A_1, ..., A_n]``: the payoff of each player at each joint action.
         actions: Labels of each player's actions; by default ``"0"``, ``"1"``, ...
         players: Their names; by default ``"1"``, ``"2"``, ...
-        name: How the game is called.
+        name: Name of the game.
     """
     try:
         table = np.asarray(payoffs, dtype=np.float64)
     except (TypeError, ValueError):
         raise GameError(
-            "payoffs must be one tensor of numbers per player, of equal shapes"
+            "payoffs must be one tensor of numbers per player, all of the same shape"
         ) from None
     if table.ndim < 2 or table.ndim != table.shape[0] + 1 or 0 in table.shape:
         raise GameError(
             "payoffs must have shape [n_players, A_1, ..., A_n], one tensor per player with one "
-            f"axis per player and no axis empty; got {table.shape}"
+            f"axis per player and no empty axis; got {table.shape}"
         )
     n, sizes = table.shape[0], table.shape[1:]
     labels = tuple(players or map(str, range(1, n + 1)))
-    levels = list(accumulate(sizes, mul, initial=1))  # nodes of each player, then the ends
+    levels = list(accumulate(sizes, mul, initial=1))  # nodes of each player, then the terminals
     first = list(accumulate(levels, initial=0))
     mover = np.repeat([*range(n), TERMINAL], levels)
     parent, action = np.full(len(mover), NO_NODE), np.zeros(len(mover), np.int64)
@@ -81,7 +81,7 @@ def chicken() -> Game:
 
 
 def chicken_device() -> Device:
-    """A correlated equilibrium in which nobody dares against one who dares; worth 5.25 each."""
+    """A correlated equilibrium in which the players never both dare; worth 5.25 each."""
     return _device("row col", {"yield yield": 1 / 2, "dare yield": 1 / 4, "yield dare": 1 / 4})
 
 
@@ -90,7 +90,7 @@ def shapley() -> Game:
     """Shapley's game: rock, paper, scissors in which a tie pays nobody.
 
     L. S. Shapley, *Some topics in two-person games*, 1964; payoffs as in Figure 7.6 of Y. Shoham
-    and K. Leyton-Brown, *Multiagent Systems*, 2009. Its one Nash equilibrium is uniform and pays
+    and K. Leyton-Brown, *Multiagent Systems*, 2009. Its only Nash equilibrium is uniform and pays
     1/3.
     """
     return _symmetric([[0, 0, 1], [1, 0, 0], [0, 1, 0]], "rock paper scissors")
@@ -128,7 +128,7 @@ def matching_pennies() -> Game:
 
 
 def matching_pennies_device() -> Device:
-    """Its one Nash equilibrium, which is its one correlated equilibrium: two independent coins."""
+    """Two independent coins: the only Nash equilibrium and the only correlated equilibrium."""
     sides = ("heads", "tails")
     return _device("row col", {f"{a} {b}": 1 / 4 for a in sides for b in sides})
 
@@ -140,12 +140,12 @@ def prisoners_dilemma() -> Game:
 
 
 def prisoners_dilemma_device() -> Device:
-    """Defection dominates, so no correlated equilibrium does anything else; worth 1 each."""
+    """Defection dominates, so this is the only correlated equilibrium; worth 1 each."""
     return _device("row col", {"defect defect": 1.0})
 
 
 def _symmetric(row: Sequence[Sequence[float]], actions: str) -> Game:
-    """Two players; the second gets what the first would in her place."""
+    """A symmetric game of two players; ``row`` has the payoffs of the first."""
     table = np.asarray(row, float)
     return matrix_game(
         [table, table.T], actions=[tuple(actions.split())] * 2, players=("row", "col")

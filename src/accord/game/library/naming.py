@@ -1,10 +1,9 @@
-"""Library games are called by the text that builds them again, such as ``separation:k=2``."""
+"""The name of a library game is the text that builds it again, such as ``separation:k=2``."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
@@ -14,7 +13,7 @@ P = ParamSpec("P")
 
 
 def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
-    """Name what a constructor builds ``name:parameter=value,...``, as it was called."""
+    """Decorate a constructor so that its games are called ``name:parameter=value,...``."""
 
     def decorate(build: Callable[P, Game]) -> Callable[P, Game]:
         signature = inspect.signature(build)
@@ -23,7 +22,7 @@ def named(name: str) -> Callable[[Callable[P, Game]], Callable[P, Game]]:
         def built(*args: P.args, **kwargs: P.kwargs) -> Game:
             given = signature.bind(*args, **kwargs).arguments
             text = ",".join(f"{key}={value}" for key, value in given.items())
-            return replace(build(*args, **kwargs), name=f"{name}:{text}" if text else name)
+            return build(*args, **kwargs).replace(name=f"{name}:{text}" if text else name)
 
         return built
 

@@ -1,29 +1,30 @@
 """The two games of Song, Mei, Bai 2022 that tell equilibrium notions apart.
 
 *Separation* (proof of Proposition ``proposition:containment``). Two players choose 1 or 2 at the
-same time, H = K + 1 times, seeing everything that happened before. At the end the first player gets
-1 if all her choices differ from the other's, 1/2 if all agree, and 0 otherwise; the second always
-gets 0. The device recommends the same fair coin to both at every infoset. Disobeying pays only if
-done at every step, and each time it takes the recommendation to know how: with K + 1 deviations she
-gains 1/2, with K at least one step is a guess, and she gains nothing. So the K-EFCE gap is 0 and
-the (K+1)-EFCE gap 1/2.
+same time, H = K + 1 times, and see everything that happened before. At the end the first player
+gets 1 if the two choices differed at every step, 1/2 if they agreed at every step, and 0 otherwise;
+the second player always gets 0. The device recommends the same fair coin to both at every infoset.
+Disobeying pays only if it happens at every step, and each time the deviator needs the
+recommendation to know the other's choice. With K + 1 deviations the first player gains 1/2; with K,
+at least one step is a guess, and the gain is 0. So the K-EFCE gap is 0 and the (K+1)-EFCE gap is
+1/2.
 
-For K = 0 the paper's game does not do this: with one step, a constant action differs half the time
-and agrees half the time, and earns 3/4. Here the game for K = 0 has three choices, and pays 1 if
-the first player's is one more than the other's (modulo 3), 1/2 if they agree, else 0: a guess is
-worth 1/2.
+This fails for the paper's game with K = 0: with one step, a constant action differs half the time
+and agrees half the time, and earns 3/4. Here the game for K = 0 has three choices. It pays 1 if the
+first player's choice is one more than the other's (modulo 3), 1/2 if they agree, and 0 otherwise,
+so a guess is worth 1/2.
 
 The paper's device draws a coin for every infoset, a mixture of 2^X pure policies. One coin per
-step, shared by all infosets of the step, has the same law on every play and only 2^(K+1)
+step, shared by all infosets of that step, has the same law on every play and only 2^(K+1)
 components.
 
 *Foresight* (the example in ``appendix:relationship``). Two players choose at the same time, twice.
-The first gets 1/2 for choosing a1 at the start, and 1 if she chose a2 and the second player then
-chooses b1. The device recommends (a1, b1) or (a2, b2) by a fair coin at each of the five infosets.
-Who sees recommendations only where she is learns nothing about the second player's next coins, and
-is indifferent; who sees all her recommendations beforehand knows when going to a2 pays 1 for sure.
-So the device is an infinity-EFCE; in normal form she gains 1/4 (the paper shows 1/16, which
-suffices).
+The first player gets 1/2 for choosing a1 at the start, and 1 if they chose a2 and the second player
+then chooses b1. The device recommends (a1, b1) or (a2, b2) by a fair coin at each of the five
+infosets. A first player who sees only the recommendations at infosets they reach learns nothing
+about the second player's next coin, and is indifferent. One who sees all recommendations in advance
+knows when a2 pays 1 for sure. So the device is a BCE (K = infinity), but in normal form it has a
+gap of 1/4 (the paper proves 1/16, which suffices).
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from accord.game.library.naming import named
 from accord.game.pomg import POMG, JointAction
 from accord.game.tree import Game
 
-MAX_K = 9  # four times as many states with each step; a million nodes at 9
+MAX_K = 9  # each step multiplies the states by four; K = 9 has a million nodes
 
 Played = tuple[JointAction, ...]  # the joint actions so far: the state
 
 
 @named("separation")
 def separation(k: int = 1) -> Game:
-    """The game with a K-EFCE that is no (K+1)-EFCE, for ``k`` = K.
+    """The game with a K-EFCE that is not a (K+1)-EFCE, for ``k`` = K.
 
-    An infoset is everything played so far, ``"12 22"``: 1 against 2, then 2 against 2.
+    An infoset is everything played so far: ``"12 22"`` is 1 against 2, then 2 against 2.
     """
     choices = _choices(k)
 
@@ -70,7 +71,7 @@ def separation(k: int = 1) -> Game:
 
 
 def separation_device(k: int = 1) -> Device:
-    """One coin per step, the same for both players; for ``k`` = 0 one draw out of three."""
+    """One coin per step, the same for both players; for ``k`` = 0 one of three choices."""
     choices = _choices(k)
     pairs = list(product(choices, choices))
     draws = list(product(choices, repeat=k + 1))
@@ -97,7 +98,7 @@ def _written(played: Played) -> str:
 
 @named("foresight")
 def foresight() -> Game:
-    """The game with an infinity-EFCE that is no normal-form correlated equilibrium."""
+    """The game with a BCE (K = infinity) that is not a normal-form correlated equilibrium."""
 
     def reward(h: int, state: str, joint: JointAction) -> tuple[float, float]:
         a, b = joint

@@ -1,14 +1,14 @@
 """Random games of every shape, for tests and experiments.
 
-A game grows move by move. Each player keeps a private record: her own moves, and those moves of
-others and of chance that she happens to see. Her infoset is her record, and what she can do there
-is drawn once per record; since the record contains her own moves, she has perfect recall by
-construction. A record holds *what* was seen and not where, so histories of different lengths may
-share an infoset.
+A game grows move by move. Each player keeps a private record of their own moves and of the moves of
+others and of chance that they happen to see. The player's infoset is this record, and the actions
+there are drawn once per record. Since the record contains the player's own moves, perfect recall
+holds by construction. A record holds *what* was seen but not when, so histories of different
+lengths may share an infoset.
 
-Who moves how often is drawn per game, and plays may stop early. So the games have uneven trees,
-players with different horizons or none, infosets with a single action, plays that no decision
-touches, and unseen chance moves, which leave several plays with the same sequences of all players.
+How often each player moves is drawn per game, and plays may stop early. So the games have uneven
+trees, players with different horizons or no decisions, infosets with a single action, plays without
+any decision, and unseen chance moves, so that several plays have the same sequences of all players.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ def random_game(
     """A random game; the same arguments give the same game.
 
     Args:
-        seed: Of the generator.
-        players: How many, at least 1.
-        depth: The most moves on one play, those of chance included; at least 1.
-        actions: The most actions of an infoset and outcomes of a chance move, at most 26.
-        min_actions: The fewest.
-        observe: How likely a player is to see a move of somebody else.
-        chance: How likely a move is one of chance.
-        stop: How likely a play ends before ``depth``.
-        rewards: How likely an inner node pays something.
-        levels: Payoffs are drawn from so many evenly spaced numbers between -1 and 1. Few levels
+        seed: Seed of the generator.
+        players: Number of players, at least 1.
+        depth: Largest number of moves in a play, chance moves included; at least 1.
+        actions: Largest number of actions of an infoset and of outcomes of a chance move, at most
+            26.
+        min_actions: Smallest number of them.
+        observe: Probability that a player sees a move of somebody else.
+        chance: Probability that a move is a chance move.
+        stop: Probability that a play ends at a node, before ``depth``.
+        rewards: Probability that an inner node pays something.
+        levels: Payoffs are drawn from this many evenly spaced numbers between -1 and 1. Few levels
             make ties; a single one makes every payoff 0.
     """
     for what, value, least, most in (

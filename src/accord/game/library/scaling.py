@@ -1,23 +1,25 @@
 """Two families of games of any size, built as arrays, with no Python object per node.
 
-*Balanced.* X grows while H and A stay fixed. Chance deals each of two players a private type, then
-both choose at the same time, ``horizon`` times, and see each other's choices. An infoset is the own
-type and what both did so far, so a player has ``c = 1 + A^2 + ... + A^(2H-2)`` infosets per type.
-Each type may meet several types of the other player; the more it meets, the more leaves there are
-per infoset. All deals are equally likely, and payoffs are independent and uniform in [0, 1).
+*Balanced.* X grows while H and A stay fixed. Chance deals each of two players a private type. Then
+both choose at the same time, ``horizon`` times, and see each other's choices. An infoset is the
+player's own type and all choices so far, so a player has ``c = 1 + A^2 + ... + A^(2H-2)`` infosets
+per type. Each type may meet several types of the other player; the more it meets, the more leaves
+there are per infoset. All deals are equally likely, and payoffs are independent and uniform in
+[0, 1).
 
-*Unbalanced.* H grows while X stays linear in it. The first player picks one of A corridors and
-walks down; at each of the H - 1 doors of a corridor one action goes on, the others leave for a sure
-1/4. Only at the last door does the right action pay: 1 to the walker, unless the second player, who
-chose one corridor to guard before, chose hers; then the guard gets that 1. There are X_1 = 1 +
-A(H-1) infosets, A of them in each layer h >= 2, and only one action in A keeps a play alive. So for
-the walker
+*Unbalanced.* H grows while X stays linear in it. The first player, the walker, picks one of A
+corridors and walks down. At each of the H - 1 doors of a corridor one action continues and the
+others leave for a sure 1/4. At the last door the right action pays 1: to the second player, the
+guard, if they chose this corridor to guard beforehand, and to the walker otherwise. There are X_1 =
+1 + A(H-1) infosets, A of them in each layer h >= 2, and only one action in A keeps a play alive. So
+for the walker
 
     uniform play reaches a given (x, a) of layer h with probability A^-h,
     the balanced exploration policy of that layer with probability 1 / (X_{1,h} A) = A^-2,
 
-the extremes of Lemma ``lemma:balancing`` of Song, Mei, Bai 2022 and the remark after it. What the
-last layer pays is learned from about A^2 episodes of balanced exploration, and A^H uniform ones.
+the extremes of Lemma ``lemma:balancing`` of Song, Mei, Bai 2022 and the remark after it. Learning
+the payoffs of the last layer takes about A^2 episodes of balanced exploration, but A^H of uniform
+play.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from accord.game.validate import MAX_NODES
 WALKER, GUARD = 0, 1
 
 EARLY_PAYOFF = 0.25
-"""What leaving a corridor early pays both players."""
+"""The payoff of both players if the walker leaves a corridor early."""
 
 
 @named("balanced")
@@ -45,12 +47,12 @@ def balanced(
     """Private types and public choices.
 
     Args:
-        infosets: Of each player, X; rounded up to a whole number of types.
+        infosets: Infosets of each player, X; rounded up to a whole number of types.
         horizon: Choices of each player in a play, H.
-        actions: At each infoset, A.
-        ratio: Leaves per infoset of one player, as near as can be. Every type is dealt and no deal
-            twice, so it is at least ``A^(2H) / c``, and at most that times the number of types.
-        seed: Of the payoffs, and of who meets whom.
+        actions: Actions at each infoset, A.
+        ratio: Leaves per infoset of one player, approximately. Every type is dealt and all deals
+            differ, so it is at least ``A^(2H) / c``, and at most that times the number of types.
+        seed: Seed of the payoffs and of the deals.
     """
     for what, value in (("infosets", infosets), ("horizon", horizon), ("actions", actions)):
         if value < 1:
@@ -64,11 +66,13 @@ def balanced(
     types = -(-infosets // per_type)
     deals = round(types * per_type * ratio / actions**levels)
     deals = min(max(deals, types), types**2)
-    # Node 0 deals; after it, level by level, come the nodes of deal after deal.
+    # Node 0 deals. The others follow level by level, and within a level deal by deal.
     first = list(accumulate((deals * actions**level for level in range(levels + 1)), initial=1))
     size = first[-1]
     if size > MAX_NODES:
-        raise ArgumentError(f"balanced(): this game has {size} nodes; at most {MAX_NODES} can be")
+        raise ArgumentError(
+            f"balanced(): a game must have at most {MAX_NODES} nodes; this one has {size}"
+        )
     deal = np.arange(deals)
     shifts = rng.choice(types, size=-(-deals // types), replace=False)
     dealt = (deal % types, (deal % types + shifts[deal // types]) % types)
@@ -111,9 +115,9 @@ def unbalanced(horizon: int = 10, actions: int = 2, seed: int = 0) -> Game:
     """Corridors with one way through.
 
     Args:
-        horizon: The walker's decisions on the way to the end of a corridor, H; at least 2.
-        actions: At each infoset of both players, A; at least 2.
-        seed: Of which action goes on at each door.
+        horizon: The walker's decisions on the path to the end of a corridor, H; at least 2.
+        actions: Actions at each infoset of both players, A; at least 2.
+        seed: Seed of the action that continues at each door.
     """
     if horizon < 2 or actions < 2:
         raise ArgumentError(
@@ -123,18 +127,18 @@ def unbalanced(horizon: int = 10, actions: int = 2, seed: int = 0) -> Game:
     rng = np.random.default_rng(seed)
     doors = horizon - 1  # in each corridor
     right = rng.integers(actions, size=(actions, doors))  # [corridor, door]
-    walks = np.arange(actions**2)  # a walk is a guarded corridor and, faster, a walked one
+    walks = np.arange(actions**2)  # a guarded corridor and, varying faster, a walked one
     guarded, walked = divmod(walks, actions)
 
-    # Node 0 is the guard's; then the walker's first; then door 0 of each walk; then, door by door,
-    # what each action at that door of each walk leads to.
+    # Node 0 is the guard's. Then come the walker's first nodes, then door 0 of each walk, then,
+    # door by door, the child of each action at that door of each walk.
     fan = actions**3
     first = 1 + actions + actions**2
     size = first + doors * fan
     below = first + np.arange(doors * fan).reshape(doors, actions**2, actions)
     at_door = np.empty((doors, actions**2), np.int64)  # [door, walk] its node
     at_door[0] = 1 + actions + walks
-    way = right[walked].T  # [door, walk] the action that goes on
+    way = right[walked].T  # [door, walk] the action that continues
     goes_on = np.take_along_axis(below, way[:, :, None], axis=2)[:, :, 0]
     at_door[1:] = goes_on[:-1]
 
