@@ -13,8 +13,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from accord.report.plots import to_svg
-from accord.report.words import NOTHING, number
+from accord._format import NOTHING
+from accord._format import pretty as number
+from accord.report.chart import to_svg
 from benchmarks import plots
 from benchmarks.results import OUT, load
 

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from accord.report.plots import DASHES, INK, MUTED, SERIES, STYLE
-from accord.report.words import number
+from accord._format import pretty as number
+from accord.report.chart import DASHES, STYLE
+from accord.report.colours import INK, MUTED, SERIES
 
 Curve = tuple[Sequence[float], Sequence[float]]
 Look = tuple[str, Any]  # colour and dashes

@@ -20,17 +20,8 @@ from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.normal_form import nfce_gaps
 from accord.game.library import LIBRARY, library_device, library_game, random_game
 from accord.game.tree import Game
-from accord.report.plots import (
-    HALF,
-    INK,
-    MUTED,
-    SERIES,
-    chart,
-    decades,
-    drawing,
-    end_labels,
-    margin,
-)
+from accord.report.chart import HALF, chart, decades, drawing, end_labels, margin
+from accord.report.colours import INK, MUTED, SERIES
 from paper.frame import heat_map, table, write_figure
 
 TITLE = "Trigger policies, containment and related notions"

@@ -20,7 +20,8 @@ from accord.interop.load import load_game
 from accord.learning.bounds import regret_bound
 from accord.learning.plan import plan
 from accord.regret.rates import paper_learning_rate
-from accord.report.plots import INK, SERIES, decades, drawing, end_labels, margin
+from accord.report.chart import decades, drawing, end_labels, margin
+from accord.report.colours import INK, SERIES
 from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from paper.frame import table, write_figure

@@ -27,7 +27,8 @@ from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound
 from accord.learning.plan import plan
 from accord.regret.rates import bandit_learning_rate
-from accord.report.plots import DASHES, MUTED, PAPER, SERIES, decades, drawing, end_labels, margin
+from accord.report.chart import DASHES, decades, drawing, end_labels, margin
+from accord.report.colours import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE

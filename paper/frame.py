@@ -31,7 +31,8 @@ from matplotlib.figure import Figure
 
 from accord.equilibrium.files import write_whole
 from accord.errors import ParseError
-from accord.report.plots import FLOOR, INK, MUTED, PAPER, SERIES, chart, drawing, to_svg
+from accord.report.chart import FLOOR, chart, drawing, to_svg
+from accord.report.colours import INK, MUTED, PAPER, SERIES
 from accord.runs.sweep import sweep
 
 ROOT = Path(__file__).parents[1]

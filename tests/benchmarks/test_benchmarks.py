@@ -16,13 +16,13 @@ import pytest
 
 import accord
 from accord._arrays import Floats
+from accord._format import NOTHING
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel
 from accord.regret.methods import METHODS
-from accord.report.words import NOTHING
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import accord
+from accord import _format
 from accord.cli import progress, terminal
 from accord.equilibrium.files import save_policy
 from accord.game.library import LIBRARY, library_device
@@ -629,21 +630,21 @@ def test_labels_beyond_the_terminals_letters(tmp_path: Path) -> None:
     ],
 )
 def test_counts(value: float, text: str) -> None:
-    assert terminal.count(value) == text
+    assert _format.count(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0 B"), (1500, "1.5 kB"), (2e9, "2 GB"), (math.inf, "inf TB")]
 )
 def test_memory(value: float, text: str) -> None:
-    assert terminal.memory(value) == text
+    assert _format.memory(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.4, "0 s"), (75, "1 min 15 s"), (7260, "2 h 01 min")]
 )
 def test_durations(value: float, text: str) -> None:
-    assert progress.duration(value) == text
+    assert progress._time_left(value) == f"{text} left"
 
 
 def test_tables(capsys: pytest.CaptureFixture[str]) -> None:

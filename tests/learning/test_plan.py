@@ -20,7 +20,7 @@ from accord.game.library import chicken, kuhn, matching_pennies, matrix_game, se
 from accord.learning.bounds import bandit_regret_bound, regret_bound, weight_sums
 from accord.learning.estimators import episodes_per_iteration
 from accord.learning.kefr import KEFR
-from accord.learning.plan import plan
+from accord.learning.plan import GapBound, gap_bound, plan
 from accord.learning.self_play import SelfPlay
 from accord.regret.rates import paper_learning_rate
 from accord.regret.wrhedge import WRHedge
@@ -369,6 +369,27 @@ def test_smaller_gaps_take_longer(k):
     assert plans[-1].iterations > 10**399  # an exact integer, not an infinity
     sure, unsure = (plan(separation(k=1), k, 0.1, p).bandit_iterations for p in (1e-300, 0.9))
     assert unsure < sure
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", [kuhn(), shapley(), separation(k=1)])
+def test_the_bound_is_reached_after_the_planned_iterations(game, k):
+    form = sequence_form(game)
+    for epsilon in (0.3, 1e-4):
+        planned = plan(game, k, epsilon, failure_prob=0.1)
+        for p, iterations in ((None, planned.iterations), (0.1, planned.bandit_iterations)):
+            bound = gap_bound(form, k, p)
+            assert bound.failure_prob == p
+            assert 0 < bound.at(iterations) <= epsilon
+            assert bound.at(0.999 * iterations - 1) > epsilon
+            assert bound.iterations(epsilon) == pytest.approx(iterations, rel=1e-3, abs=1)
+
+
+def test_a_bound_is_never_above_the_payoff_range():
+    bound = GapBound((10.0, math.inf, 1.0), (4.0, 0.5, 3.0), None)
+    assert [bound.at(1), bound.at(25), bound.at(10**6)] == [4.0, 2.0, 0.5]
+    assert [bound.iterations(0.4), bound.iterations(1.0)] == [math.inf, 100.0]
+    assert GapBound((), (), None).at(1) == 0.0
 
 
 @seed(20264)

@@ -19,7 +19,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
 
 import accord
-from accord.report.words import number, percent
+from accord._format import percent, pretty
 from accord.treeplex.form import sequence_form
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
@@ -135,7 +135,7 @@ def test_what_is_shown_is_what_certify_finds(opened: Callable[[Path], Any], kuhn
     policy = accord.load_policy(kuhn / "policy.npz", game)
     certificate = accord.certify(game, policy, 1)
     body = find(browser, "main").text
-    assert f"Nobody gains more than {number(certificate[1].gap)} by disobeying once" in body
+    assert f"No player gains more than {pretty(certificate[1].gap)} by disobeying once" in body
     checked = 0
     for i, witness in enumerate(certificate[1].witnesses):
         choose(browser, "player", i)
@@ -147,11 +147,11 @@ def test_what_is_shown_is_what_certify_finds(opened: Callable[[Path], Any], kuhn
             assert find(browser, "#where").text == place.infoset
             x = list(plex.infoset_labels).index(place.infoset)
             r = list(plex.action_labels[x]).index(place.told)
-            told, _, _, answer, _, gain = rows(browser)[r]
+            told, _, _, response, _, gain = rows(browser)[r]
             assert told == place.told
             if place.probability > 1e-6:
-                assert answer == f"{place.plays} instead"
-                assert gain == f"+{number(place.gain / place.probability)}"
+                assert response == f"{place.plays} instead"
+                assert gain == f"+{pretty(place.gain / place.probability)}"
                 checked += 1
     assert checked >= 2
 
@@ -161,7 +161,7 @@ def test_probabilities_of_recommendations(opened: Callable[[Path], Any], kuhn: P
     game = accord.load_game("kuhn")
     policy = accord.load_policy(kuhn / "policy.npz", game)
     first = sequence_form(game).plexes[0].first_seq[0]
-    share = policy.weights @ policy.behavior[:, first]  # her first infoset: nothing came before
+    share = policy.weights @ policy.behavior[:, first]  # the first infoset: nothing came before
     assert rows(browser)[0][1] == percent(float(share)).replace("\N{NO-BREAK SPACE}", " ")
     assert len(find_all(browser, "#list li")) == 6
 
@@ -174,7 +174,8 @@ def test_one_can_walk_through_the_tree(opened: Callable[[Path], Any], kuhn: Path
     below.click()
     assert find(browser, "#where").text == label != start
     assert find(browser, "#list li[aria-selected=true] span").text == label
-    assert "This is her last decision." in find(browser, "#panel").text
+    last = "This is the player\N{RIGHT SINGLE QUOTATION MARK}s last decision."
+    assert last in find(browser, "#panel").text
     find(browser, "#panel .crumbs button").click()
     assert find(browser, "#where").text == start
 
@@ -200,10 +201,10 @@ def test_k_can_be_chosen(opened: Callable[[Path], Any], kuhn: Path) -> None:
     browser = opened(kuhn / "report.html")
     assert find(browser, "input[name=k][value='1']").is_selected()
     choose(browser, "k", 0)
-    assert "told nothing" in find(browser, "#panel").text
+    assert "gets no recommendations" in find(browser, "#panel").text
     choose(browser, "k", "inf")
-    find(browser, "#answers summary").click()
-    assert len(find_all(browser, "#answers tbody tr")) == len(rows(browser)) == 2
+    find(browser, "#responses summary").click()
+    assert len(find_all(browser, "#responses tbody tr")) == len(rows(browser)) == 2
 
 
 def test_links_in_the_deviations_lead_to_the_inspector(
@@ -248,6 +249,23 @@ def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) 
         assert max(hidden) == 0
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_no_comparison_is_cut(opened: Callable[[Path], Any], kuhn: Path, tmp_path: Path) -> None:
+    run("solve", "random:players=4,depth=6,seed=4", "--iterations", 9, "--out", tmp_path / "other")
+    run("report", kuhn, tmp_path / "other", "--out", tmp_path / "both.html")
+    browser = opened(tmp_path / "both.html")
+    script = (
+        "const box = document.querySelector('.scroll'); return [box.scrollWidth, box.clientWidth]"
+    )
+    for width in (390, 800, 1280):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        try:
+            table, screen = browser.execute_script(script)
+            assert table <= screen
+        finally:
+            browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_no_table_is_cut_on_paper(opened: Callable[[Path], Any], many: Path) -> None:

@@ -12,6 +12,7 @@ import accord
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.inspection import inspect
 from accord.game.library import chicken, kuhn, library_device, separation
+from accord.report import inspector
 from accord.report.inspector import inspector_data
 
 
@@ -65,3 +66,32 @@ def test_without_any_k_there_are_still_recommendations() -> None:
     assert data["k"] is None
     infosets = [x for player in data["players"] for x in player["infosets"]]
     assert all(x["gain"] == {} and x["plan"] is None and sum(x["prob"]) > 0 for x in infosets)
+
+
+@pytest.mark.parametrize("limit", [60, 25])
+def test_large_games_keep_the_infosets_reached_most(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    seen = inspect(policy_of("kuhn"), [0, 1, 2, math.inf])
+    whole = inspector_data(seen, 1)
+    monkeypatch.setattr(inspector, "LARGEST_DATA", limit)
+    data = inspector_data(seen, 1)
+    for player, everything in zip(data["players"], whole["players"], strict=True):
+        kept = player["infosets"]
+        assert 0 < len(kept) < player["total"] == len(everything["infosets"])
+        assert all(list(x["gain"]) == ["1"] and x["plan"] is None for x in kept)
+        labels = {x["label"] for x in kept}
+        for x in kept:
+            original = next(y for y in everything["infosets"] if y["label"] == x["label"])
+            assert x["prob"] == original["prob"]
+            if original["parent"] >= 0:
+                above = everything["infosets"][original["parent"]]["label"]
+                assert player["infosets"][x["parent"]]["label"] == above
+            else:
+                assert x["parent"] == -1
+        left = [sum(x["prob"]) for x in everything["infosets"] if x["label"] not in labels]
+        assert max(left) <= min(sum(x["prob"]) for x in kept) + 1e-6
+        roots_left = sum(
+            x["parent"] < 0 for x in everything["infosets"] if x["label"] not in labels
+        )
+        assert sum(x["hidden"] for x in kept) <= player["total"] - len(kept) - roots_left

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -15,13 +16,7 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_k,
 )
-from accord.cli.terminal import (
-    announced_compilation,
-    number,
-    print_json,
-    print_table,
-    print_text,
-)
+from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:

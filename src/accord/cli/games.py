@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from accord._format import count
 from accord.cli.arguments import AsJson
-from accord.cli.terminal import announced_compilation, count, print_json, print_table, print_text
+from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from accord.game.library import LibraryGame

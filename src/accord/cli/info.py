@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._format import count, memory, number
 from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
-from accord.cli.terminal import (
-    announced_compilation,
-    count,
-    memory,
-    number,
-    print_json,
-    print_table,
-    print_text,
-)
+from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:

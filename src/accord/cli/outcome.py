@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.terminal import INTERRUPTED, number, print_table, print_text, say
+from accord._format import number
+from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
 
 if TYPE_CHECKING:
     from accord.runs.result import Learned, Solution

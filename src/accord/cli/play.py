@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -17,14 +18,7 @@ from accord.cli.arguments import (
     parse_k,
     parse_whole,
 )
-from accord.cli.terminal import (
-    announced_compilation,
-    number,
-    print_json,
-    print_table,
-    print_text,
-    say,
-)
+from accord.cli.terminal import announced_compilation, print_json, print_table, print_text, say
 from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The progress of a run on standard error: a bar on a terminal, now and then a line elsewhere."""
+"""The progress of a run on standard error: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from accord._format import duration
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.runs.checkpoint import Checkpoint
 
 SECONDS_PER_LINE = 5.0
-"""Without a terminal, how long to be silent between lines; a short run says nothing."""
+"""Without a terminal, the time between lines; a shorter run prints none."""
 
 WORDS = 75
-"""Columns that are left for words beside the bar, and the spaces between."""
+"""Columns left for the words beside the bar, and for the spaces between."""
 
 COMPILING = 2
-"""Iterations that say nothing about speed, because kernels may have been compiled in between."""
+"""Iterations that say nothing about speed, because kernels may have been compiled during them."""
 
 
 @contextmanager
 def shown_progress(
     total: int | None, seconds: float | None
 ) -> Iterator[Callable[[Checkpoint], None]]:
-    """Yield what is to be called with every checkpoint of a run with these limits.
+    """Yield a function to call with every checkpoint of a run with these limits.
 
     Args:
         total: Iterations, or episodes if the run plays any.
@@ -53,7 +54,7 @@ def shown_progress(
     class TimeLeft(ProgressColumn):
         def render(self, task: Task) -> Text:
             left = task.fields["end"] - time.perf_counter()
-            return Text(f"{duration(max(left, 0.0))} left" if math.isfinite(left) else "")
+            return Text(_time_left(max(left, 0.0)))
 
     with Progress(
         BarColumn(bar_width=min(24, max(4, console.width - WORDS))),
@@ -85,20 +86,20 @@ def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
         said = max(said, pace.start)
         if now.seconds - said >= SECONDS_PER_LINE:
             said = now.seconds
-            say(pace.state(now) + (f", {duration(left)} left" if math.isfinite(left) else ""))
+            say(", ".join(filter(None, (pace.state(now), _time_left(left)))))
 
     return show
 
 
 class _Pace:
-    """How fast a run is, and when it will end."""
+    """The speed of a run, and when it will end."""
 
     def __init__(self, total: int | None, seconds: float | None) -> None:
         self.total, self.seconds = total, seconds
         self.first: Checkpoint | None = None  # where counting starts
 
     def rate(self, now: Checkpoint) -> float:
-        """Iterations or episodes per second, or 0 before that can be known."""
+        """Iterations or episodes per second; 0 before that is known."""
         if self.first is None or now.iteration <= COMPILING:
             self.first = now
         done, took = _done(now) - _done(self.first), now.seconds - self.first.seconds
@@ -110,7 +111,7 @@ class _Pace:
         return self.first.seconds if self.first is not None else 0.0
 
     def seconds_left(self, now: Checkpoint) -> float:
-        """Until the first of the limits; infinite if that is not known."""
+        """The seconds until the first limit is reached; infinite if that is not known."""
         rate = self.rate(now)
         by_clock = math.inf if self.seconds is None else self.seconds - now.seconds
         by_count = math.inf
@@ -126,16 +127,11 @@ class _Pace:
         return f"{_done(now):,} {what}{speed if rate else ''}{gap}"
 
 
+def _time_left(seconds: float) -> str:
+    """In whole seconds, because an estimate is not more exact; empty if it is not known."""
+    return f"{duration(round(seconds))} left" if math.isfinite(seconds) else ""
+
+
 def _done(now: Checkpoint) -> int:
-    """What the run counts: episodes if it plays any, else iterations."""
+    """What the run counts: episodes if it plays any, iterations if not."""
     return now.iteration if now.episodes is None else now.episodes
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600:,} h {whole % 3600 // 60:02d} min"

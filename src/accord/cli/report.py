@@ -1,4 +1,4 @@
-"""``accord report``: a run, or several side by side, as a page and plots."""
+"""``accord report``: one run, or several side by side, as a page with plots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="DIR...",
-            help="Folders of runs; several are compared.",
+            help="Folders of runs. Several runs are compared on one page.",
             show_default=False,
         ),
     ],
@@ -27,23 +27,24 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The page to write; by default report.html in DIR, or comparison.html here.",
+            help="The page to write. Default: report.html in DIR; for several runs, "
+            "comparison.html in the current folder.",
         ),
     ] = None,
     game: Annotated[
         str | None,
         typer.Option(
             metavar="GAME",
-            help="Where the game is, if not where the run found it.",
+            help="Where the game is now, if it has moved since the run.",
             autocompletion=complete_game,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run as one HTML page that needs no network, with plots beside it as PNG and SVG.
+    """Write a report of a run: one HTML page that needs no network, and plots as PNG and SVG files.
 
-    The page has the convergence of the exact gap, the gaps for several K, the best deviations, and
-    an inspector of what is recommended at each infoset. Of several runs it has all curves.
+    The page shows how the exact gap converged, the gaps at several K, the best deviations, and the
+    recommendations at each infoset. For several runs it shows all curves in the same plots.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     Components,
@@ -20,7 +21,7 @@ from accord.cli.arguments import (
 )
 from accord.cli.outcome import exit_if_interrupted, print_outcome
 from accord.cli.progress import shown_progress
-from accord.cli.terminal import announced_compilation, number, print_json, say
+from accord.cli.terminal import announced_compilation, print_json, say
 from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
 from accord.regret.methods import DEFAULT, METHODS, described

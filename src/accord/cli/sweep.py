@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._format import count, number
 from accord.cli.arguments import AsJson, complete_game, parse_k, parse_whole
 from accord.cli.terminal import (
     INTERRUPTED,
     announced_compilation,
-    count,
-    number,
     print_json,
     print_table,
     print_text,

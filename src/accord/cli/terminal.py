@@ -1,4 +1,4 @@
-"""What is said where: results on standard output, everything else on standard error."""
+"""Printing: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ PLAIN_WIDTH = 120
 
 
 def say(message: str) -> None:
-    """One line on standard error."""
+    """Print one line to standard error."""
     print(message, file=sys.stderr, flush=True)
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """The one JSON object of ``--json``."""
+    """Print the one JSON object of ``--json``."""
     print(json.dumps(content, allow_nan=False))
 
 
 def print_text(text: str = "") -> None:
-    """A paragraph of the result; long ones are the terminal's to wrap."""
+    """Print a paragraph of the result; the terminal wraps long ones."""
     print(text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
-    """Columns under a header. Words and the first ``left`` columns stand left, numbers right."""
+    """Print columns under a header.
+
+    Numbers are aligned to the right; words, and the first ``left`` columns, to the left.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -54,34 +57,11 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
         print(line.rstrip())
 
 
-def number(value: float) -> str:
-    """Four digits, as short as they can be."""
-    return f"{value:.4g}"
-
-
-def count(value: float) -> str:
-    """A whole number, however large."""
-    if value < 10**9:
-        return f"{value:,.0f}"
-    from decimal import Decimal
-
-    return f"{Decimal(value):.3g}"
-
-
-def memory(n_bytes: float) -> str:
-    """Bytes for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.3g} TB"
-
-
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Say so, once, if kernels are compiled meanwhile: nobody should wonder what takes so long.
+    """Say once that kernels are being compiled, if they are, so that nobody wonders about the wait.
 
-    Ctrl-C waits for the kernel being compiled: the compiler might swallow it and fail.
+    Ctrl-C takes effect after the kernel being compiled: the compiler might swallow it and fail.
     """
     from numba.core import event
 
@@ -119,5 +99,5 @@ def announced_compilation() -> Iterator[None]:
 
 
 def _is_number(cell: object) -> bool:
-    """Whether ``cell`` may stand in a column of numbers, as an empty one may."""
+    """Whether ``cell`` fits into a column of numbers; an empty one does."""
     return not isinstance(cell, str) or not cell or cell[0].isdigit() or cell[0] == "-"

@@ -2,7 +2,8 @@
 
 K = 0 is the coarse correlated equilibrium (NFCCE), K = 1 the extensive-form one (EFCE), K =
 infinity the behavioural one (BCE). Nobody can disobey more often than they decide, so every
-algorithm works with ``min(K, H)``. Files, tables and the command line write a number, or ``"inf"``.
+algorithm works with ``min(K, H)``. Files, tables and the command line write a number or ``"inf"``,
+formulas a number or the symbol of infinity.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from accord.errors import ArgumentError
 
 if TYPE_CHECKING:  # for the command line, which must start quickly
     from accord.treeplex.treeplex import Treeplex
+
+NAMES: dict[float, str] = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
+"""The K-EFCEs that had a name before the paper."""
 
 
 def checked_k(k: SupportsIndex | float) -> float:
@@ -37,13 +41,23 @@ def checked_k(k: SupportsIndex | float) -> float:
 
 
 def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:
-    """min(K, H): a player cannot deviate more often than she decides."""
+    """min(K, H): a player cannot deviate more often than they decide."""
     return int(min(checked_k(k), plex.horizon))
 
 
 def written_k(k: float) -> int | str:
-    """``k`` as it is written; JSON has no infinity."""
+    """``k`` in files, tables and the command line; JSON has no infinity."""
     return "inf" if math.isinf(k) else int(k)
+
+
+def k_symbol(k: float) -> str:
+    """``k`` in a formula."""
+    return "∞" if math.isinf(k) else str(int(k))
+
+
+def notion(k: float) -> str:
+    """The equilibrium that allows ``k`` deviations, by its name if it has one."""
+    return NAMES.get(k, "K-EFCE")
 
 
 def read_k(written: int | str) -> float:

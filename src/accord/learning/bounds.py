@@ -1,4 +1,35 @@
-"""DOC"""
+"""Bounds on the regret of K-EFR: the paper's two theorems with every constant written out.
+
+Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. These
+are numbers, for any game, derived in ``docs/theory/constants.md``. Take one player whose whole plays
+lose between 0 and 1, K clipped to the player's horizon, and H the number of layers in which the
+player has a choice. After T iterations at learning rate eta the K-EFCE regret is at most T, and at
+most
+
+    eta H T + D / eta                                                (full feedback)
+    eta H T + D' / eta + 2 sqrt(T) sum_h ( sqrt(c_h) + sqrt(c'_h) )  (bandit, except with prob. p).
+
+With N_x rechistories at an infoset x of A_x actions, each costs ``log N_x + A_x log A_x`` (SWAP) or
+``log N_x + log A_x`` (EXTERNAL; nothing where A_x = 1), and D is the largest sum of costs over the
+rechistories that one phi can meet. The cost below a rechistory depends only on its infoset and its
+number of deviations, so one sweep from the last layer to the first finds D.
+
+The bandit's costs are divided by weights w_b. In layer h, of X_h infosets with at most a_h actions,
+the sum of 1 / w_b over the rechistories that one phi can meet is at most
+
+    B_h  = X_h a_h e_{min(K, h) - 1}(a_1, ..., a_{h-1})   (SWAP; none for K = 0)
+    B'_h = X_h a_h e_K(a_1, ..., a_{h-1})                 (EXTERNAL)
+
+with elementary symmetric polynomials e_j: ``C(h-1, j) A^j`` when all a's are A. With
+iota_h = log(3 X / p) + log max N_x, X counting the infosets of all players,
+
+    D'   = sum_h  B_h (iota_h + a_h log a_h) + B'_h (iota_h + log a_h)
+    c_h  = (B_h + B'_h) iota_h
+    c'_h = B_h a_h (iota_h + 2 log a_h) + B'_h (iota_h + log a_h).
+
+Deep trees and large K lead to numbers beyond any float, so sums are kept as logarithms and the rest
+is decimal.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +52,9 @@ MARGIN = Decimal("1e-9")
 """Relative, on top of every number of iterations: what rounding in the sweep could have cost."""
 
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+
+DEFAULT_FAILURE_PROB = 0.05
+"""The probability with which a bandit guarantee may fail, unless another is asked for."""
 
 
 def regret_bound(
@@ -84,9 +118,13 @@ class RegretBound(NamedTuple):
         bound = eta * self.layers * time + self.cost / eta + self.noise * time.sqrt()
         return float(min(time, bound))
 
+    def constant(self, rate: Decimal) -> Decimal:
+        """The c with which eta = ``rate`` / sqrt(T) has an average regret of c / sqrt(T)."""
+        return rate * self.layers + self.cost / rate + self.noise
+
     def iterations(self, rate: Decimal, accuracy: Decimal) -> int:
         """The T from which on eta = ``rate`` / sqrt(T) has an average regret of ``accuracy``."""
-        needed = ((rate * self.layers + self.cost / rate + self.noise) / accuracy) ** 2
+        needed = (self.constant(rate) / accuracy) ** 2
         return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
 
 

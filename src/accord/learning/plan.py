@@ -1,7 +1,8 @@
 """How long to run, by the paper's two theorems with every constant written out.
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
-the iterations that bring the gap below epsilon. :func:`plan` gives numbers that do, for any game.
+the iterations that bring the gap below epsilon. :func:`plan` gives numbers that do, for any game,
+and :func:`gap_bound` the gap that is guaranteed after a given number of them.
 The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
 regret bound (``learning/bounds.py``) grows as sqrt(T) and the T that is needed is explicit. It
 covers the worst case. A run usually gets there much earlier, which is why ``runs/loop.py`` measures
@@ -11,6 +12,7 @@ the gap and can stop by it.
 from __future__ import annotations
 
 import decimal
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import SupportsIndex
@@ -18,10 +20,15 @@ from typing import SupportsIndex
 from accord._check import check_positive, check_probability
 from accord.deviations.notions import checked_k, clipped_k
 from accord.game.tree import Game
-from accord.learning.bounds import CONTEXT, bandit_bound, full_feedback_bound
+from accord.learning.bounds import (
+    CONTEXT,
+    DEFAULT_FAILURE_PROB,
+    bandit_bound,
+    full_feedback_bound,
+)
 from accord.learning.estimators import episodes_per_iteration
 from accord.regret.rates import log_bandit_rate, log_paper_rate
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,62 @@ class Plan:
         return self.bandit_iterations * self.episodes_per_iteration
 
 
-def plan(game: Game, k: SupportsIndex | float, epsilon: float, failure_prob: float = 0.05) -> Plan:
+@dataclass(frozen=True)
+class GapBound:
+    """The gap that is guaranteed after T iterations at the paper's learning rate.
+
+    It is the largest ``min(ranges[i], constants[i] / sqrt(T))``, in payoff units.
+    """
+
+    constants: tuple[float, ...]  # one for each player who has a choice
+    ranges: tuple[float, ...]  # the payoff ranges of the same players
+    failure_prob: float | None  # of the bandit's guarantee; None with full feedback
+
+    def at(self, iterations: float) -> float:
+        """The bound after ``iterations``; 0 if nobody has a choice."""
+        both = zip(self.constants, self.ranges, strict=True)
+        return max((min(span, c / math.sqrt(iterations)) for c, span in both), default=0.0)
+
+    def iterations(self, gap: float) -> float:
+        """The number of iterations after which the bound is at most ``gap``, which is positive."""
+        both = zip(self.constants, self.ranges, strict=True)
+        root = max((c / gap for c, span in both if span > gap), default=0.0)
+        return root * root  # infinite where a power would raise
+
+
+def gap_bound(form: SequenceForm, k: SupportsIndex | float, failure_prob: float | None) -> GapBound:
+    """The bound on the K-EFCE gap of a game in sequence form.
+
+    Args:
+        form: The game.
+        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        failure_prob: With bandit feedback, the probability with which the bound may fail; None for
+            full feedback, whose bound always holds.
+    """
+    infosets = sum(plex.n_infosets for plex in form.plexes)
+    constants, ranges = [], []
+    for i, plex in enumerate(form.plexes):
+        if plex.max_actions == 1:
+            continue
+        own_k = clipped_k(plex, k)
+        with decimal.localcontext(CONTEXT):
+            if failure_prob is None:
+                bound, log_rate = full_feedback_bound(plex, own_k), log_paper_rate(plex, own_k)
+            else:
+                bound = bandit_bound(plex, own_k, infosets, failure_prob)
+                log_rate = log_bandit_rate(form.plexes, i, own_k, failure_prob)
+            constant = float(bound.constant(Decimal(log_rate).exp()))
+        ranges.append(float(form.leaves.payoff_range[i]))
+        constants.append(constant * ranges[-1])
+    return GapBound(tuple(constants), tuple(ranges), failure_prob)
+
+
+def plan(
+    game: Game,
+    k: SupportsIndex | float,
+    epsilon: float,
+    failure_prob: float = DEFAULT_FAILURE_PROB,
+) -> Plan:
     """How long K-EFR must run on ``game`` so that its theorems guarantee a gap of ``epsilon``.
 
     Args:

@@ -1,186 +1,74 @@
-"""Several runs side by side.
+"""Several runs side by side, as a typed view.
 
-Runs that differ in nothing but their seed are one group: one curve, with a band from the best to
-the worst of them. Gaps are compared in payoff units if all runs are of one game, and else as
-shares of each game's payoff range.
+Runs that differ only in their seeds are one group: one curve, with a band from the best to the
+worst of them. Gaps are compared in payoff units if all runs are of one game, and as shares of each
+game's payoff range if not.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from accord.report.page import figure, fill_template, table
-from accord.report.runs import LIMITS, Run
-from accord.report.words import NOTHING, duration, escape, k_key, k_name, number, percent
-from accord.treeplex.form import sequence_form
-
-AXES = ("iteration", "episodes", "seconds")
-TITLES = {"iteration": "By iterations", "episodes": "By episodes", "seconds": "By time"}
+from accord.deviations.notions import k_symbol
+from accord.report.view import ComparisonView, Group, RunFacts
 
 
-def compare(runs: list[Run]) -> dict[str, Any]:
-    """The curves of all runs, grouped, and a row about each."""
-    grouped: dict[str, list[Run]] = {}
+def compare(runs: Sequence[RunFacts]) -> ComparisonView:
+    """Group the runs, name the groups, and find the best run."""
+    grouped: dict[str, list[RunFacts]] = {}
     for run in runs:
-        same = {name: value for name, value in run.asked.items() if name != "seed"}
-        key = json.dumps([run.command, run.game.digest, same], sort_keys=True)
+        same = {one.name: one.value for one in run.requests if one.name != "seed"}
+        key = json.dumps([run.learned, run.digest, same], sort_keys=True)
         grouped.setdefault(key, []).append(run)
-    one_game = len({run.game.digest for run in runs}) == 1
-    names = _names([group[0] for group in grouped.values()])
-    groups = [
-        {
-            "label": name,
-            "runs": [_curve(run) for run in group],
-            "axes": ["episodes" if group[0].learned else "iteration", "seconds"],
-        }
-        for name, group in zip(names, grouped.values(), strict=True)
-    ]
-    used = {axis for group in groups for axis in group["axes"]}
-    return {
-        "game": runs[0].game.name if one_game else None,
-        "unit": "gap" if one_game else "relative",
-        "axes": [axis for axis in AXES if axis in used],
-        "groups": groups,
-        "rows": [
-            _row(run, name)
-            for name, group in zip(names, grouped.values(), strict=True)
-            for run in group
-        ],
-    }
-
-
-def comparison_page(comparison: dict[str, Any], pictures: dict[str, str]) -> str:
-    """The page about several runs."""
-    game = comparison["game"]
-    rows = comparison["rows"]
-    title = f"{len(rows)} runs" + (f" of {game}" if game else "")
-    body = [
-        f'<header><p class="kicker">Comparison</p><h1>{escape(title)}</h1>'
-        f'<p class="lead">{_lead(rows)}</p></header>'
-    ]
-    unit = (
-        "Exact gaps, in payoff units."
-        if game
-        else "Exact gaps. The runs are of several games, so gaps are shares of the payoff range."
+    labels = _labels([group[0] for group in grouped.values()])
+    pairs = list(zip(labels, grouped.values(), strict=True))
+    rows = tuple((label, run) for label, group in pairs for run in group)
+    return ComparisonView(
+        game=runs[0].game if len({run.digest for run in runs}) == 1 else None,
+        groups=tuple(
+            Group(label, group[0].learned, tuple(run.history for run in group))
+            for label, group in pairs
+        ),
+        runs=rows,
+        best=_best([run for _, run in rows]),
     )
-    for axis in comparison["axes"]:
-        if axis in pictures:
-            caption = f"{unit} A band spans all seeds of a group; its line is their median."
-            body.append(
-                f"<section><h2>{TITLES[axis]}</h2>{figure(pictures, axis, caption)}</section>"
-            )
-    header = ["run", "game", "K", "method", "seed", "length", "gap", "share of range", "time"]
-    cells = [
-        [
-            f'<th scope="row">{escape(row["folder"])}</th>',
-            *(
-                f"<td{' class=left' if rank in (0, 2) else ''}>{cell}</td>"
-                for rank, cell in enumerate(
-                    (
-                        escape(row["game"]),
-                        escape(row["k"]),
-                        escape(row["method"]),
-                        "" if row["seed"] is None else escape(row["seed"]),
-                        row["length"],
-                        number(row["gap"]) if row["gap"] is not None else NOTHING,
-                        percent(row["relative"]) if row["relative"] is not None else NOTHING,
-                        "" if row["seconds"] is None else duration(row["seconds"]),
-                    )
-                )
-            ),
-        ]
-        for row in rows
-    ]
-    best = _best(rows)
-    body.append(f"<section><h2>All runs</h2>{table(header, cells, best, stacked=True)}</section>")
-    return fill_template(title, "\n".join(body), {})
 
 
-def _best(rows: list[dict[str, Any]]) -> int | None:
-    """The run with the smallest gap, where gaps of one notion can be compared."""
-    if len({row["k"] for row in rows}) > 1 or any(row["relative"] is None for row in rows):
+def _best(runs: list[RunFacts]) -> int | None:
+    """The rank of the smallest relative gap, if all runs have the same K and a gap."""
+    gaps = [run.relative for run in runs if run.relative is not None]
+    if len({run.k for run in runs}) > 1 or len(gaps) < len(runs):
         return None
-    return min(range(len(rows)), key=lambda rank: float(rows[rank]["relative"]))
+    return gaps.index(min(gaps))
 
 
-def _lead(rows: list[dict[str, Any]]) -> str:
-    best = _best(rows)
-    if best is None:
-        return "Each curve is the exact gap at its own K; a larger K is a stronger test."
-    row = rows[best]
-    return (
-        f"The smallest gap, {number(row['gap'])}, is that of {escape(row['name'])} "
-        f"({escape(row['folder'])})."
-    )
-
-
-def _curve(run: Run) -> list[dict[str, Any]]:
-    scale = [float(unit) for unit in sequence_form(run.game).leaves.loss_scale]
-    return [
-        {
-            "iteration": point.iteration,
-            "episodes": point.episodes,
-            "seconds": point.seconds,
-            "gap": point.gap,
-            "relative": max(g * s for g, s in zip(point.players, scale, strict=True)),
-        }
-        for point in run.record
-    ]
-
-
-def _row(run: Run, name: str) -> dict[str, Any]:
-    scale = [float(unit) for unit in sequence_form(run.game).leaves.loss_scale]
-    players = run.result.get("players")
-    episodes, iterations = run.result.get("episodes"), run.result.get("iterations")
-    length = (
-        f"{episodes:,} episodes" if run.learned and episodes else f"{iterations or 0:,} iterations"
-    )
-    return {
-        "name": name,
-        "folder": str(run.folder),
-        "game": run.game.name,
-        "k": k_name(run.k),
-        "method": run.method,
-        "seed": run.asked.get("seed"),
-        "length": length,
-        "gap": run.result.get("gap"),
-        "relative": max(g * s for g, s in zip(players, scale, strict=True)) if players else None,
-        "seconds": run.result.get("seconds"),
-    }
-
-
-def _names(runs: list[Run]) -> list[str]:
+def _labels(runs: list[RunFacts]) -> list[str]:
     """What tells the groups apart, and no more than that: the first options that do."""
-    facts = []
-    for run in runs:
-        how = "learned" if run.learned else "solved"
-        main = {"game": run.game.name, "K": k_key(run.k), "method": run.method, "how": how}
-        taken = ("game", "k", "method", "seed")
-        facts.append({**main, **{n: v for n, v in run.asked.items() if n not in taken}})
-    keys = list(dict.fromkeys(key for fact in facts for key in fact))
-    differ = [key for key in keys if len({json.dumps(fact.get(key)) for fact in facts}) > 1]
-    used: list[str] = [key for key in ("game", "K", "method") if key in differ] or ["method"]
-    names = [_joined(fact, used) for fact in facts]
-    for key in differ:
-        if len(set(names)) == len(names):
-            break
-        if key not in used:
-            used.append(key)
-            names = [_joined(fact, used) for fact in facts]
-    return names
+    options = [_options(run) for run in runs]
+    names = list(dict.fromkeys(name for one in options for name in one))
+    differ = [name for name in names if len({json.dumps(one.get(name)) for one in options}) > 1]
+    used: list[str] = [name for name in ("game", "K", "method") if name in differ] or ["method"]
+    rest = [name for name in differ if name not in used]
+    while True:
+        labels = [", ".join(one[name][1] for name in used if name in one) for one in options]
+        if len(set(labels)) == len(labels) or not rest:
+            return labels
+        used.append(rest.pop(0))
 
 
-def _joined(fact: dict[str, Any], keys: list[str]) -> str:
-    parts = []
-    for key in keys:
-        if fact.get(key) is None:
-            continue
-        if key == "K":
-            parts.append(f"K = {'∞' if fact[key] == 'inf' else fact[key]}")
-        elif key in ("game", "method", "how"):
-            parts.append(str(fact[key]))
-        else:
-            when = " asked first" if key in LIMITS else ""
-            parts.append(f"{key.replace('_', ' ')} {fact[key]}{when}")
-    return ", ".join(parts)
+def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
+    """By name: the value of each option of a run, and how a label writes it."""
+    shown = {
+        "game": (run.game, run.game),
+        "K": (k_symbol(run.k), f"K = {k_symbol(run.k)}"),
+        "method": (run.method, run.method),
+        "how": (run.learned, "learned" if run.learned else "solved"),
+    }
+    for one in run.requests:
+        if one.name not in ("game", "k", "method", "seed"):
+            when = " requested at first" if one.is_limit else ""
+            text = f"{one.name.replace('_', ' ')} {one.value}{when}"
+            shown[one.name] = one.value, text
+    return shown

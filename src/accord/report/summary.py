@@ -1,7 +1,7 @@
-"""The numbers of a run's report, as plain dictionaries: everything that is shown, nothing of how.
+"""The page of one run as a typed view: what its folder says, and what its mixture is worth.
 
-The paper's bound on the gap after T iterations at its learning rate is, per player, the smaller of
-her payoff range and ``c / sqrt(T)`` (``learning/plan.py``); the gap's bound is the largest of them.
+Everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and the run's own K. A K
+that takes too much time or memory is left out, and the view says why.
 """
 
 from __future__ import annotations
@@ -10,207 +10,201 @@ import math
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
-from accord.equilibrium.inspection import Inspection, Step, inspect, steps
+from accord.equilibrium.inspection import Inspection, inspect, steps
+from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
-from accord.learning.bounds import bandit_regret_bound, regret_bound
-from accord.regret.rates import bandit_learning_rate, paper_learning_rate
+from accord.game.labels import player_name
+from accord.learning.bounds import DEFAULT_FAILURE_PROB
+from accord.learning.plan import GapBound, gap_bound
 from accord.report.inspector import inspector_data
-from accord.report.runs import Run, too_much, work
-from accord.report.words import k_key
-from accord.runs.learn import learn
+from accord.report.source import Source
+from accord.report.tree import tree_view
+from accord.report.view import DeviationView, GapRow, Place, PlayerView, RunView, Step
 from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import Treeplex
 
 SHOWN = (0, 1, 2, math.inf)
 """The numbers of deviations that every report has."""
 
 MOST_STEPS = 40
-FAILURE_PROB = float((learn.__kwdefaults__ or {})["failure_prob"])
+"""Steps, and first deviations, that are listed."""
+
 QUICK = 1e9
 """Cells times components up to which the inspector shows a K that is not the run's own."""
 
-LONG = 10**60
-"""Iterations after which no bound is still the whole payoff range."""
+MARKED = 0.05
+"""Share of a deviation's gain from which on one of its places is marked in the tree."""
 
 
-def summarise(run: Run) -> tuple[dict[str, Any], Inspection]:
-    """Everything that the report of ``run`` says, and what its inspector looks at."""
-    form = sequence_form(run.game)
-    refused = _refusals(run)
-    wanted = [k for k in sorted({*SHOWN, run.k}) if k not in refused]
-    certificate = certify(run.game, run.policy, wanted)
-    seen = inspect(run.policy, [k for k in wanted if k == run.k or work(run.policy, k) <= QUICK])
-    spans = [float(span) for span in form.leaves.payoff_range]
-    scale = [float(unit) for unit in form.leaves.loss_scale]
-    result = run.result
-    summary = {
-        "game": run.game.name,
-        "players": list(run.game.player_labels),
-        "infosets": list(run.game.n_infosets),
-        "nodes": run.game.n_nodes,
-        "k": k_key(run.k),
-        "command": run.command,
-        "method": run.method,
-        "seed": run.asked.get("seed"),
-        "iterations": result.get("iterations"),
-        "episodes": result.get("episodes"),
-        "seconds": result.get("seconds"),
-        "components": run.policy.n_components,
-        "average_gap": None if run.learned else result.get("gap"),
-        "saved_gap": result.get("gap" if run.learned else "saved_gap"),
-        "values": list(certificate.values),
-        "worst": [float(v) for v in form.leaves.worst],
-        "best": [float(v) for v in form.leaves.best],
-        "ranges": spans,
-        "gaps": [_gap(certificate, k, refused, scale) for k in sorted({*SHOWN, run.k})],
-        "trigger_gap": certificate.trigger.gap,
-        "nfce_gap": certificate.nfce_gap,
-        "bound": _bound(run, form),
-        "record": [
-            {
-                "iteration": point.iteration,
-                "episodes": point.episodes,
-                "gap": point.gap,
-                "relative": max(g * s for g, s in zip(point.players, scale, strict=True)),
-                "players": list(point.players),
-                "seconds": point.seconds,
-            }
-            for point in run.record
-        ],
-        "deviations": [
-            _deviation(seen, i, k, witness)
-            for k in wanted
-            for i, witness in enumerate(certificate[k].witnesses)
-        ],
-        "inspector": inspector_data(seen, run.k),
-        "asked": run.asked,
-        "versions": run.versions,
-        "digest": run.game.digest,
-    }
-    return summary, seen
-
-
-def bound_at(bound: dict[str, Any], iterations: float) -> float:
-    """The paper's bound on the gap after so many iterations, payoff units."""
-    return max(
-        (
-            min(span, c / math.sqrt(iterations))
-            for span, c in zip(bound["ranges"], bound["constants"], strict=True)
-        ),
-        default=0.0,
+def summarise(source: Source) -> RunView:
+    """Evaluate the saved mixture of a run."""
+    form, facts, policy = sequence_form(source.game), source.facts, source.policy
+    ks = sorted({*SHOWN, facts.k})
+    refused = _refusals(source, ks)
+    wanted = [k for k in ks if k not in refused]
+    certificate = certify(source.game, policy, wanted)
+    seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
+    players = _players(form, certificate)
+    deviations = tuple(
+        _deviation(seen, player, k, witness)
+        for k in wanted
+        for player, witness in zip(players, certificate[k].witnesses, strict=True)
+    )
+    own = [deviation for deviation in deviations if deviation.k == facts.k]
+    return RunView(
+        facts=facts,
+        players=players,
+        n_nodes=source.game.n_nodes,
+        n_components=policy.n_components,
+        gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
+        trigger_gap=certificate.trigger.gap,
+        nfce_gap=certificate.nfce_gap,
+        bound=_bound(source, form),
+        deviations=deviations,
+        tree=tree_view(source.game, seen.recommended, _marked(own)),
+        inspector=_script_data(seen, facts.k, players),
     )
 
 
-def _refusals(run: Run) -> dict[float, str]:
+def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
     """Why some K are left out."""
     refused: dict[float, str] = {}
-    for k in sorted({*SHOWN, run.k}):
-        if (reason := too_much(run.policy, k)) is not None:
+    for k in ks:
+        if (reason := source.refusal(k)) is not None:
             refused[k] = reason
             continue
         try:
-            for plex in sequence_form(run.game).plexes:
+            for plex in sequence_form(source.game).plexes:
                 check_budget(count_rechistories(plex, k))
         except BudgetError as error:
             refused[k] = str(error)
-    if len(refused) == len({*SHOWN, run.k}):
-        raise ArgumentError(f"{run.folder} is too large for a report: {refused[0]}")
+    if len(refused) == len(ks):
+        raise ArgumentError(f"{source.facts.folder} is too large for a report: {refused[0]}")
     return refused
 
 
-def _gap(
-    certificate: Certificate, k: float, refused: dict[float, str], scale: list[float]
-) -> dict[str, Any]:
+def _players(form: SequenceForm, certificate: Certificate) -> tuple[PlayerView, ...]:
+    return tuple(
+        PlayerView(
+            index=i,
+            label=label,
+            name=player_name(label),
+            n_infosets=form.plexes[i].n_infosets,
+            value=certificate.values[i],
+            worst=float(form.leaves.worst[i]),
+            best=float(form.leaves.best[i]),
+        )
+        for i, label in enumerate(form.game.player_labels)
+    )
+
+
+def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> GapRow:
     if k in refused:
-        return {"k": k_key(k), "refused": refused[k]}
+        return GapRow(k, refusal=refused[k])
     gap = certificate[k]
-    return {
-        "k": k_key(k),
-        "gap": gap.gap,
-        "relative": max(g * s for g, s in zip(gap.player_gaps, scale, strict=True)),
-        "players": list(gap.player_gaps),
-    }
+    return GapRow(k, gap.player_gaps, gap.relative)
 
 
-def _deviation(seen: Inspection, i: int, k: float, witness: Witness) -> dict[str, Any]:
-    """A player's best deviation: its first place, the way there, and what follows."""
-    plex = seen.form.plexes[i]
-    one = seen.deviators[k][i] if k in seen.deviators else None
-    numbers = {event.infoset: -1 for event in witness.first_deviations}
-    for x, label in enumerate(plex.infoset_labels):
-        if label in numbers:
-            numbers[label] = x
-    places = [
-        {
-            "x": (x := numbers[event.infoset]),
-            "action": list(plex.action_labels[x]).index(event.plays),
-            "infoset": event.infoset,
-            "told": event.told,
-            "plays": event.plays,
-            "gain": event.gain,
-            "probability": event.probability,
-        }
-        for event in witness.first_deviations
-    ]
+def _bound(source: Source, form: SequenceForm) -> GapBound:
+    """The paper's bound for the feedback that the run had."""
+    facts = source.facts
+    if not facts.learned:
+        return gap_bound(form, facts.k, None)
+    failure_prob = float(facts.requested("failure_prob") or DEFAULT_FAILURE_PROB)
+    return gap_bound(form, facts.k, failure_prob)
+
+
+def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness) -> DeviationView:
+    """A player's best deviation: its first places, the way to the best one, and what follows."""
+    plex = seen.form.plexes[player.index]
+    places = _places(plex, witness)
+    way: tuple[Step, ...] = ()
     start: tuple[int, int] | None = None
-    way: list[list[str]] = []
-    if witness.first_deviations:
-        first = witness.first_deviations[0]
-        x = numbers[first.infoset]
-        start = x, list(plex.action_labels[x]).index(first.told)
-        way = [[plex.infoset_labels[y], plex.action_labels[y][a]] for y, a in plex.history(x)]
-    found: list[Step] = []
+    if places:
+        first = places[0]
+        start = first.infoset, plex.action_labels[first.infoset].index(first.told)
+        way = tuple(
+            _step(plex, depth, x, a, a, None)
+            for depth, (x, a) in enumerate(plex.history(first.infoset))
+        )
+    has_plan = k == 0 and player.n_infosets > 0 and witness.gain > 0
+    found: list[Move] = []
     more = 0
-    plans = not k and plex.n_infosets and witness.gain > 0
-    if one is not None and (start is not None or plans):
-        found, more = steps(one, start, MOST_STEPS)
-    return {
-        "k": k_key(k),
-        "player": i,
-        "gain": witness.gain,
-        "text": str(witness),
-        "places": places[:MOST_STEPS],
-        "more_places": max(0, len(places) - MOST_STEPS),
-        "way": way,
-        "steps": [
-            {
-                **step,
-                "label": plex.infoset_labels[step["infoset"]],
-                "told": None
-                if step["told"] is None
-                else plex.action_labels[step["infoset"]][step["told"]],
-                "plays": plex.action_labels[step["infoset"]][step["plays"]],
-                "action": step["plays"],
-            }
-            for step in found
-        ],
-        "more_steps": more,
-    }
+    if k in seen.deviators and (places or has_plan):
+        found, more = steps(seen.deviators[k][player.index], start, MOST_STEPS)
+    return DeviationView(
+        k=k,
+        player=player,
+        gain=witness.gain,
+        places=places[:MOST_STEPS],
+        more_places=max(0, len(places) - MOST_STEPS),
+        way=way,
+        steps=tuple(
+            _step(
+                plex,
+                len(way) + one["depth"],
+                one["infoset"],
+                one["told"],
+                one["plays"],
+                one["probability"],
+            )
+            for one in found
+        ),
+        more_steps=more,
+    )
 
 
-def _bound(run: Run, form: SequenceForm) -> dict[str, Any]:
-    """The constants c of the paper's bound, per player who has a choice."""
-    infosets = sum(plex.n_infosets for plex in form.plexes)
-    failure_prob = float(run.asked.get("failure_prob") or FAILURE_PROB)
-    constants, ranges = [], []
-    for i, plex in enumerate(form.plexes):
-        if plex.max_actions == 1:
-            continue
-        own = clipped_k(plex, run.k)
-        if run.learned:
-            rate = bandit_learning_rate(form.plexes, i, own, LONG, failure_prob)
-            regret = bandit_regret_bound(plex, own, rate, LONG, failure_prob, infosets=infosets)
-        else:
-            rate = paper_learning_rate(plex, own) / math.sqrt(LONG)
-            regret = regret_bound(plex, own, rate, LONG)
-        ranges.append(float(form.leaves.payoff_range[i]))
-        constants.append(regret / math.sqrt(LONG) * ranges[-1])
-    theorem = "bandit" if run.learned else "full"
-    return {
-        "theorem": theorem,
-        "constants": constants,
-        "ranges": ranges,
-        "failure_prob": failure_prob if run.learned else None,
-    }
+def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
+    """The first deviations, with the numbers of their infosets and actions."""
+    labels = {event.infoset for event in witness.first_deviations}
+    infosets = {label: x for x, label in enumerate(plex.infoset_labels) if label in labels}
+    return tuple(
+        Place(
+            infoset=(x := infosets[event.infoset]),
+            label=event.infoset,
+            told=event.told,
+            plays=event.plays,
+            action=plex.action_labels[x].index(event.plays),
+            gain=event.gain,
+            probability=event.probability,
+        )
+        for event in witness.first_deviations
+    )
+
+
+def _step(
+    plex: Treeplex, depth: int, x: int, told: int | None, plays: int, probability: float | None
+) -> Step:
+    actions = plex.action_labels[x]
+    return Step(
+        depth=depth,
+        infoset=x,
+        label=plex.infoset_labels[x],
+        told=None if told is None else actions[told],
+        plays=actions[plays],
+        action=plays,
+        probability=probability,
+    )
+
+
+def _marked(deviations: list[DeviationView]) -> set[tuple[int, int, int]]:
+    """The moves of the best of these deviations, for the tree."""
+    best = max(deviations, key=lambda deviation: deviation.gain, default=None)
+    if best is None or best.gain <= 0:
+        return set()
+    places = [place for place in best.places if place.gain > MARKED * best.gain]
+    moves: list[Step | Place] = [*best.steps, *places]
+    return {(best.player.index, move.infoset, move.action) for move in moves}
+
+
+def _script_data(seen: Inspection, k: float, players: tuple[PlayerView, ...]) -> dict[str, Any]:
+    """The inspector's numbers, the K that it can show, and the players' names."""
+    data = inspector_data(seen, k)
+    infosets = [infoset for player in data["players"] for infoset in player["infosets"]]
+    held = {one for infoset in infosets for one in infoset["gain"]}
+    held |= {"0" for infoset in infosets if infoset["plan"]}
+    ks = [one for k in sorted(seen.deviators) if (one := str(written_k(k))) in held]
+    return {**data, "ks": ks, "names": [player.name for player in players]}

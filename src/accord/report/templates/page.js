@@ -6,8 +6,8 @@
 
   const MOST = 300; // infosets listed at once
   const MOST_NEXT = 40; // buttons per action
-  const state = { player: 0, infoset: 0, k: data.k };
   const ks = data.ks;
+  const state = { player: 0, infoset: 0, k: data.k };
   const get = (id) => document.getElementById(id);
 
   function make(tag, attributes, ...children) {
@@ -37,7 +37,7 @@
   const sum = (values) => values.reduce((a, b) => a + b, 0);
   const kName = (k) => (k === "inf" ? "∞" : k);
 
-  // What follows what, once per player.
+  // Which infosets follow which, once per player.
   for (const player of data.players) {
     for (const infoset of player.infosets) {
       infoset.children = player.actions[infoset.actions].map(() => []);
@@ -50,7 +50,7 @@
     });
   }
 
-  // Long labels are shown by what is new in them: words that are not in `known`.
+  // A long label is shown by its new words, those that are not in `known`.
   const wordsOf = (label) => label.includes("\n") ? label.split("\n") : label.match(/\[[^\]]*\]|[^\s,;|[\]]+[\s,;|]*|./gs) || [];
   function shortened(label, known) {
     if (label.length < 24) return label || "(no label)";
@@ -71,8 +71,8 @@
     player.short = shortLabels(labels, common);
   }
 
-  // The best answer to a recommendation, ties to obeying.
-  function answer(infoset, told) {
+  // The best response to a recommendation; ties go to obeying.
+  function response(infoset, told) {
     const gains = infoset.gain[state.k][told];
     let best = told;
     gains.forEach((gain, a) => { if (gain > gains[best]) best = a; });
@@ -99,7 +99,7 @@
   const chooser = get("chooser");
   chooser.append(segments("player", "Player", data.players.map((p, i) => [String(i), p.label]), 0, choosePlayer));
   if (ks.length) {
-    chooser.append(segments("k", "Deviations allowed", ks.map((k) => [k, `K = ${kName(k)}`]), data.k, (k) => {
+    chooser.append(segments("k", "Deviations allowed", ks.map((k) => [k, `K = ${kName(k)}`]), state.k, (k) => {
       state.k = k;
       renderPanel();
     }));
@@ -127,16 +127,16 @@
     list.replaceChildren(...shown.map((x) => {
       const item = make("li", { role: "option", id: `option-${x}`, "aria-selected": x === state.infoset },
         make("span", { title: player.infosets[x].label }, player.short[x]),
-        make("span", { title: "reached when everybody obeys" }, percent(player.infosets[x].reach)));
+        make("span", { title: "share of plays that get here when everybody obeys" }, percent(player.infosets[x].reach)));
       item.addEventListener("click", () => go(x, false));
       return item;
     }));
     if (found.includes(state.infoset)) list.setAttribute("aria-activedescendant", `option-${state.infoset}`);
     else list.removeAttribute("aria-activedescendant");
     let note = `${found.length.toLocaleString("en-US")} of ${player.total.toLocaleString("en-US")} infosets`;
-    if (found.length > MOST) note += `; ${MOST} listed, type to narrow`;
+    if (found.length > MOST) note += `; ${MOST} are listed, type to see others`;
     if (player.infosets.length < player.total) {
-      note += `. This page holds the ${player.infosets.length.toLocaleString("en-US")} reached most often`;
+      note += `. This page has the ${player.infosets.length.toLocaleString("en-US")} that are reached most often.`;
     }
     get("count").textContent = note;
     showSelected();
@@ -195,11 +195,11 @@
     }
     way.unshift(make("li", {}, "start"));
     way.push(make("li", { "aria-current": "step" }, "here"));
-    return make("ol", { class: "crumbs", "aria-label": "The way here" }, ...way);
+    return make("ol", { class: "crumbs", "aria-label": "Path to this infoset" }, ...way);
   }
 
   function toldTable(infoset, actions) {
-    const names = ["told", "probability", "following earns", "best answer", "earns", "gain"];
+    const names = ["told", "probability", "payoff if obeying", "best response", "payoff", "gain"];
     const body = make("tbody");
     actions.forEach((action, r) => {
       const cells = [action];
@@ -209,9 +209,9 @@
       if (infoset.follow[r] === null) {
         cells.push("never told", "", "", "");
       } else {
-        const best = answer(infoset, r);
+        const best = response(infoset, r);
         cells.push(num(infoset.follow[r]));
-        cells.push(best.gain > 0 ? (best.action === r ? `${action} now, disobey later` : `${actions[best.action]} instead`) : "follow");
+        cells.push(best.gain > 0 ? (best.action === r ? `${action} now, disobey later` : `${actions[best.action]} instead`) : "obey");
         cells.push(num(infoset.follow[r] + best.gain));
         cells.push(best.gain > 0 ? make("span", { class: "gain" }, `+${num(best.gain)}`) : "0");
       }
@@ -222,27 +222,27 @@
       make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i === 3 ? "left" : null }, name)))), body);
   }
 
-  function everyAnswer(infoset, actions) {
+  function allResponses(infoset, actions) {
     const rows = actions.map((action, r) => {
       const gains = infoset.gain[state.k][r];
-      const best = infoset.follow[r] === null ? -1 : answer(infoset, r).action;
+      const best = infoset.follow[r] === null ? -1 : response(infoset, r).action;
       return make("tr", {}, make("th", { scope: "row" }, action), ...gains.map((gain, a) =>
         make("td", { class: a === best ? "best" : a === r ? "told-here" : null },
           gain === null ? "–" : num(infoset.follow[r] + gain))));
     });
     const head = make("tr", {}, make("th", { scope: "col" }, "told \\ plays"),
       ...actions.map((action) => make("th", { scope: "col" }, action)));
-    return make("details", { id: "answers" }, make("summary", {}, "Every answer to every recommendation"),
-      make("p", { class: "note" }, "What she earns who is told the row, plays the column, and then does what is best for her with the deviations she has left."),
+    return make("details", { id: "responses" }, make("summary", {}, "All responses to all recommendations"),
+      make("p", { class: "note" }, "Expected payoff when the player is told the row, plays the column, and then makes the best of the remaining deviations."),
       make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
   }
 
   function planTable(infoset, actions) {
-    if (!infoset.plan) return make("p", {}, "The other players and chance never let her get here.");
+    if (!infoset.plan) return make("p", {}, "The other players and chance never let the player get here.");
     const best = infoset.plan.indexOf(Math.max(...infoset.plan));
     return make("div", {},
-      make("p", { class: "note" }, "K = 0: she leaves the mediator before the game and is told nothing. This is what the best plan earns that comes here and plays an action, given that the others let her come here."),
-      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "plays"), make("th", { scope: "col" }, "earns"))),
+      make("p", { class: "note" }, "At K = 0 the player leaves the mediator before the game and gets no recommendations. The table shows the expected payoff of the best plan that comes here and plays an action, given that chance and the other players let it."),
+      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "action"), make("th", { scope: "col" }, "payoff"))),
         make("tbody", {}, ...actions.map((action, a) =>
           make("tr", {}, make("td", {}, action), make("td", { class: a === best ? "best" : null }, num(infoset.plan[a])))))));
   }
@@ -258,42 +258,43 @@
       const more = below.length > MOST_NEXT ? make("span", { class: "note" }, `and ${below.length - MOST_NEXT} more`) : null;
       return make("div", {}, make("strong", {}, action), make("div", { class: "buttons" }, ...buttons, more));
     }).filter(Boolean);
-    const hidden = infoset.hidden ? make("p", { class: "note" }, `${infoset.hidden} more that follow are not in this page.`) : null;
-    if (!rows.length) return make("div", {}, make("p", { class: "note" }, "This is her last decision."), hidden);
-    return make("div", {}, make("p", { class: "note" }, "Walk on: where she may decide next, after she plays"),
+    const hidden = infoset.hidden ? make("p", { class: "note" }, `${infoset.hidden} of the infosets that follow are not on this page.`) : null;
+    if (!rows.length) return make("div", {}, make("p", { class: "note" }, "This is the player’s last decision."), hidden);
+    return make("div", {}, make("p", { class: "note" }, "Where the player may decide next, by the action taken here:"),
       make("div", { class: "next" }, ...rows), hidden);
   }
 
   function renderPanel() {
     const panel = get("panel");
     const player = data.players[state.player];
+    const name = data.names[state.player].replace(/^./u, (letter) => letter.toUpperCase());
     const infoset = player.infosets[state.infoset];
-    panel.className = `panel c${state.player % 6}`;
+    panel.className = `panel c${state.player % data.colours}`;
     if (!infoset) {
-      panel.replaceChildren(make("p", {}, `Player ${player.label} never decides.`));
+      panel.replaceChildren(make("p", {}, `${name} never decides.`));
       mark();
       return;
     }
     const actions = player.actions[infoset.actions];
     const parts = [crumbs(player, state.infoset), make("h3", { id: "where" }, infoset.label || "(no label)")];
     if (!(infoset.reach > 0)) {
-      parts.push(make("p", {}, `Player ${player.label} never gets here when everybody obeys, so there is nothing to tell her.`));
+      parts.push(make("p", {}, `${name} never gets here when everybody obeys, so there are no recommendations.`));
       parts.push(make("p", { class: "note" }, `Actions: ${actions.join(", ")}`));
     } else {
       const told = infoset.prob.map((p, r) => (infoset.follow[r] === null ? 0 : p * infoset.follow[r]));
       const size = sum(told.map(Math.abs));
       const earned = Math.abs(sum(told)) < 1e-6 * size ? 0 : sum(told) / infoset.reach; // the data has seven digits
-      parts.push(make("p", {}, `Player ${player.label} gets here in ${percent(infoset.reach)} of plays when everybody obeys. Following earns her ${num(earned)} from here.`));
+      parts.push(make("p", {}, `${name} gets here in ${percent(infoset.reach)} of plays when everybody obeys, and can then expect a payoff of ${num(earned)}.`));
       if (state.k === "0") {
         parts.push(toldOnly(infoset, actions), planTable(infoset, actions));
       } else if (state.k) {
-        parts.push(toldTable(infoset, actions), everyAnswer(infoset, actions));
+        parts.push(toldTable(infoset, actions), allResponses(infoset, actions));
       }
     }
     parts.push(nextBox(player, infoset, actions));
-    const open = get("answers") && get("answers").open;
+    const open = get("responses") && get("responses").open;
     panel.replaceChildren(...parts);
-    if (open && get("answers")) get("answers").open = true;
+    if (open && get("responses")) get("responses").open = true;
     mark();
   }
   function toldOnly(infoset, actions) {
@@ -301,13 +302,13 @@
       const p = infoset.prob[r] / infoset.reach;
       return make("tr", { "data-told": r }, make("td", { "data-name": "told" }, action),
         make("td", { "data-name": "probability" }, make("span", {}, percent(p), make("span", { class: "bar" }, make("i", { style: `width:${100 * p}%` })))),
-        make("td", { "data-name": "following earns" }, infoset.follow[r] === null ? "never told" : num(infoset.follow[r])));
+        make("td", { "data-name": "payoff if obeying" }, infoset.follow[r] === null ? "never told" : num(infoset.follow[r])));
     }));
     return make("table", { class: "told" }, make("thead", {}, make("tr", {},
-      ...["told", "probability", "following earns"].map((name) => make("th", { scope: "col" }, name)))), body);
+      ...["told", "probability", "payoff if obeying"].map((name) => make("th", { scope: "col" }, name)))), body);
   }
 
-  // The drawn tree, if there is one, points to the same place.
+  // The drawn tree, if there is one, shows the chosen infoset too.
   const nodes = [...document.querySelectorAll(".accord-tree .node")];
   function mark() {
     for (const node of nodes) {

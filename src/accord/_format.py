@@ -1,0 +1,98 @@
+"""Numbers and words as people read them: ASCII for terminals, typography for pages.
+
+How K is written is in ``deviations/notions.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+NOISE = 1e-12
+"""Share of the payoff range below which a gap is rounding and shown as 0."""
+
+
+def number(value: float) -> str:
+    """Four significant digits in ASCII, for terminals."""
+    return f"{value:.4g}"
+
+
+def pretty(value: float, digits: int = 4) -> str:
+    """At most ``digits`` significant digits, typeset; a power of ten where that is shorter."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value).replace("-", MINUS).replace("inf", "∞")
+    if 1e-4 <= abs(value) < 1e6:
+        places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        text = f"{value:,.{places}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        text = f"{mantissa}{TIMES}10{str(int(power)).translate(SUPERSCRIPTS)}"
+    return text.replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """A pretty number with its sign: a payoff or a gain."""
+    return f"+{pretty(value)}" if value > 0 else pretty(value)
+
+
+def percent(share: float) -> str:
+    """A share of one in percent; a tiny one as a pretty number."""
+    if share and abs(share) < 1e-6:
+        return pretty(share, 3)
+    return f"{pretty(100 * share, 3)}\N{NO-BREAK SPACE}%"
+
+
+def denoised(value: float, span: float) -> float:
+    """``value``, or 0 where it is only rounding next to payoffs in a range of ``span``."""
+    return 0.0 if abs(value) < NOISE * span else value
+
+
+def count(value: float) -> str:
+    """A whole number of any size, in ASCII."""
+    return f"{value:,.0f}" if value < 10**9 else f"{Decimal(value):.3g}"
+
+
+def memory(n_bytes: float) -> str:
+    """A number of bytes with a fitting unit."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours; below a minute with up to three digits."""
+    if seconds < 60:
+        return f"{pretty(seconds, 3)} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60:02d} min"
+
+
+def shortened(text: str, length: int) -> str:
+    """``text`` with its middle left out if it is longer than ``length``."""
+    if len(text) <= length:
+        return text
+    tail = length // 2
+    return f"{text[: length - tail - 1]}…{text[-tail:]}"
+
+
+def visible(text: str) -> str:
+    """``text`` with a picture in place of each character that XML cannot hold."""
+    return "".join(map(_picture, text))
+
+
+def _picture(letter: str) -> str:
+    code = ord(letter)
+    if code < 32 and letter not in "\t\n":
+        return chr(0x2400 + code)
+    if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
+        return "\N{REPLACEMENT CHARACTER}"
+    return letter

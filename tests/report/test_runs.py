@@ -1,0 +1,109 @@
+"""Reading run folders: what is in them, and refusing those that are broken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import accord
+from accord.report.runs import read_run
+from tests.support.command import refused, run
+
+
+def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> None:
+    loaded = read_run(folders["l1"])
+    assert len(loaded.record) > 10
+    last = loaded.record[-1]
+    assert last.gap == pytest.approx(loaded.result["gap"], rel=1e-9)
+    assert (last.iteration, last.episodes) == (loaded.result["iterations"], 2000)
+    half = loaded.record[len(loaded.record) // 2]
+    count = half.iteration * loaded.policy.n_components // loaded.result["iterations"]
+    part = accord.CorrelatedPolicy(
+        loaded.game, np.full(count, 1 / count), loaded.policy.behavior[:count]
+    )
+    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].player_gaps)
+
+
+def test_a_solved_run_has_the_recorded_gaps(folders: dict[str, Path]) -> None:
+    loaded = read_run(folders["1"])
+    lines = (folders["1"] / "progress.jsonl").read_text().splitlines()
+    assert [json.loads(line)["gap"] for line in lines] == [point.gap for point in loaded.record]
+
+
+def spoil(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+
+
+def test_no_run(tmp_path: Path) -> None:
+    assert "no such folder" in refused("report", tmp_path / "nowhere")
+    assert "it has no run.json" in refused("report", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert "Missing argument" in refused("report")
+
+
+def changed(folder: Path, **changes: Any) -> None:
+    content = json.loads((folder / "run.json").read_text())
+    spoil(folder, "run.json", json.dumps({**content, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "other"}, "accord-run"),
+        ({"version": 2}, "accord-run"),
+        ({"command": "play"}, "command"),
+        ({"asked": {"game": "kuhn", "k": -1, "method": "rm"}}, "asked"),
+        ({"asked": {"game": "kuhn", "k": True, "method": "rm"}}, "asked"),
+        ({"asked": None}, "asked"),
+        ({"result": None}, "has not finished"),
+        ({"digest": "0" * 64}, "digest 000000000000"),
+        ({"asked": {"game": "gone.efg", "k": 1, "method": "rm"}}, "give it with --game"),
+    ],
+)
+def test_a_header_that_is_wrong(folder: Path, changes: dict[str, Any], message: str) -> None:
+    changed(folder, **changes)
+    said = refused("report", folder)
+    assert message in said
+    assert str(folder) in said
+    assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run.json", "{", "run.json:1:2"),
+        ("run.json", "[]", "must be a JSON object"),
+        ("progress.jsonl", '{"iteration": 1}\n{"iter', "progress.jsonl:2:"),
+        ("progress.jsonl", '{"iteration": 1, "players": [1]}\n', "each of 2 players"),
+        ("progress.jsonl", '{"iteration": 1, "players": [1, NaN]}\n', "each of 2 players"),
+        ("policy.npz", "no archive", "policy.npz"),
+    ],
+)
+def test_a_broken_file(folder: Path, name: str, text: str, message: str) -> None:
+    spoil(folder, name, text)
+    assert message in refused("report", folder)
+    assert not (folder / "report.html").exists()
+
+
+def test_without_a_policy_the_run_has_not_finished(folder: Path) -> None:
+    (folder / "policy.npz").unlink()
+    assert "has not finished" in refused("report", folder)
+
+
+def test_a_policy_of_another_game(folder: Path, folders: dict[str, Path]) -> None:
+    shutil.copy(folders["sep"] / "policy.npz", folder / "policy.npz")
+    assert "was made for the game 'separation:k=1'" in refused("report", folder)
+
+
+def test_a_game_that_has_moved(tmp_path: Path) -> None:
+    accord.write_efg(accord.load_game("kuhn"), tmp_path / "old.efg")
+    run("solve", tmp_path / "old.efg", "--iterations", 3, "--out", tmp_path / "run")
+    (tmp_path / "old.efg").rename(tmp_path / "new.efg")
+    assert "--game" in refused("report", tmp_path / "run")
+    run("report", tmp_path / "run", "--game", tmp_path / "new.efg")
+    assert "digest" in refused("report", tmp_path / "run", "--game", "separation:k=1")

@@ -1,0 +1,145 @@
+"""What the page of a run shows, against certificates and theorems."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from accord._format import pretty
+from accord.learning.bounds import bandit_regret_bound, regret_bound
+from accord.regret.rates import bandit_learning_rate, paper_learning_rate
+from accord.report import summary
+from accord.report.page import run_page
+from accord.report.source import read_source
+from accord.report.summary import summarise
+from accord.treeplex.form import sequence_form
+from tests.support.pages import Page
+
+
+def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
+    loaded = read_source(folders["1"])
+    found = summarise(loaded)
+    certificate = accord.certify(loaded.game, loaded.policy, (0, 1, 2, math.inf))
+    assert [row.k for row in found.gaps] == [0, 1, 2, math.inf]
+    for shown, gap in zip(found.gaps, certificate.gaps, strict=True):
+        assert shown.player_gaps == gap.player_gaps
+        assert shown.relative == pytest.approx(gap.relative)
+    assert [player.value for player in found.players] == list(certificate.values)
+    assert found.trigger_gap == certificate.trigger.gap
+    assert found.facts.saved_gap == pytest.approx(found.gaps[1].gap)
+
+
+@pytest.mark.parametrize("name", ["1", "inf", "0"])
+def test_deviations_along_the_tree_are_the_witness(folders: dict[str, Path], name: str) -> None:
+    loaded = read_source(folders[name])
+    found = summarise(loaded)
+    certificate = accord.certify(loaded.game, loaded.policy, (0, 1, 2, math.inf))
+    seen = 0
+    for shown in found.deviations:
+        k = shown.k
+        witness = certificate[k].witnesses[shown.player.index]
+        assert shown.gain == witness.gain
+        assert len(shown.places) == len(witness.first_deviations)
+        steps = shown.steps
+        if k == 0:
+            seen += 1
+            phi, plex = witness.modification, witness.modification.tree.plex
+            assert [step.told for step in steps] == [None] * len(steps)
+            for step in steps:
+                node = phi.tree.arrays.first_node[step.infoset]
+                assert phi.choice[phi.tree.first_row[node]] == step.action
+            first = [step.probability for step in steps if plex.depth[step.infoset] == 0]
+            assert sum(first) == pytest.approx(1.0 if witness.gain > 0 else 0.0)
+        elif witness.first_deviations:
+            seen += 1
+            place = witness.first_deviations[0]
+            assert (steps[0].label, steps[0].told, steps[0].plays) == (
+                place.infoset,
+                place.told,
+                place.plays,
+            )
+            assert steps[0].probability == pytest.approx(place.probability)
+            for step in steps[1:]:
+                assert 0 < step.probability <= steps[0].probability
+                assert (step.told is None) == (k == 1)
+    assert seen > 4
+
+
+def test_bound_is_the_theorems(folders: dict[str, Path]) -> None:
+    loaded = read_source(folders["1"])
+    found = summarise(loaded)
+    form = sequence_form(loaded.game)
+    for iterations in (1, 100, 10**6):
+        expected = max(
+            float(span)
+            / iterations
+            * regret_bound(
+                plex, 1, paper_learning_rate(plex, 1) / math.sqrt(iterations), iterations
+            )
+            for plex, span in zip(form.plexes, form.leaves.payoff_range, strict=True)
+        )
+        assert found.bound.at(iterations) == pytest.approx(expected, rel=1e-6)
+
+
+def test_bandit_bound_is_the_theorems(folders: dict[str, Path]) -> None:
+    loaded = read_source(folders["l1"])
+    found = summarise(loaded)
+    plexes = sequence_form(loaded.game).plexes
+    for iterations in (10, 10**9):
+        expected = max(
+            bandit_regret_bound(
+                plex,
+                1,
+                bandit_learning_rate(plexes, i, 1, iterations, 0.05),
+                iterations,
+                0.05,
+                infosets=12,
+            )
+            * 4.0
+            / iterations
+            for i, plex in enumerate(plexes)
+        )
+        assert found.bound.at(iterations) == pytest.approx(expected, rel=1e-6)
+
+
+def test_k_that_is_too_large_is_left_out_and_says_so(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from accord.report import runs
+
+    loaded = read_source(folders["1"])
+    limit = runs.work(loaded.policy, 1)
+    assert limit < runs.work(loaded.policy, 2)
+    monkeypatch.setattr(runs, "LARGEST_WORK", limit)
+    found = summarise(loaded)
+    assert [row.refusal is not None for row in found.gaps] == [False, False, True, True]
+    assert "accord certify does" in str(found.gaps[2].refusal)
+    assert {deviation.k for deviation in found.deviations} == {0, 1}
+    monkeypatch.setattr(runs, "LARGEST_WORK", 0)
+    with pytest.raises(accord.ArgumentError, match="too large for a report"):
+        summarise(loaded)
+
+
+def test_without_memory_there_is_a_report_of_the_rest(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(count: Any, budget: int | None = None) -> None:
+        if count.k > 1:
+            raise accord.BudgetError("too many rechistories", 2, 1)
+
+    monkeypatch.setattr(summary, "check_budget", check)
+    found = summarise(read_source(folders["inf"]))
+    assert [row.refusal for row in found.gaps] == [
+        None,
+        None,
+        *["too many rechistories"] * 2,
+    ]
+    assert found.inspector["k"] == "1"
+    page = run_page(found, None, None)
+    Page(page)
+    assert page.count("not computed: too many rechistories") == 2
+    assert f"No player gains more than <strong>{pretty(found.facts.saved_gap)}" in page
