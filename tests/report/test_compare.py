@@ -13,9 +13,11 @@ import pytest
 import accord
 from accord.report.colours import SERIES
 from accord.report.compare import compare
-from accord.report.runs import Point, Run
 from accord.report.source import read_source, source_of
 from accord.report.view import RunFacts
+from accord.runs.checkpoint import Checkpoint
+from accord.runs.folder import SavedRun
+from accord.runs.request import SolveRequest
 from tests.support.command import run
 from tests.support.pages import Page, texts
 
@@ -56,10 +58,9 @@ def test_equal_methods_are_told_apart() -> None:
     policy = accord.solve(game, iterations=2).policy
 
     def made(**asked: Any) -> RunFacts:
-        point = Point(1, None, (0.5, 0.25), 1.0)
-        asked = {"game": "kuhn", "k": 1, "method": "rm", **asked}
-        run = Run(Path("x"), "solve", asked, {}, {}, game, 1, "rm", policy, (point,))
-        return source_of(run).facts
+        point = Checkpoint(1, 0.5, (0.5, 0.25), (0.0, 0.0), 1.0)
+        request = SolveRequest("kuhn", 1, "rm", **asked)
+        return source_of(SavedRun(Path("x"), game, request, {}, {}, policy, (point,))).facts
 
     labels = [group.label for group in compare([made(iterations=5), made(iterations=9)]).groups]
     assert labels == ["rm, iterations 5 requested at first", "rm, iterations 9 requested at first"]

@@ -11,28 +11,28 @@ import numpy as np
 import pytest
 
 import accord
-from accord.report.runs import read_run
+from accord.runs.folder import RunFolder
 from tests.support.command import refused, run
 
 
 def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> None:
-    loaded = read_run(folders["l1"])
-    assert len(loaded.record) > 10
-    last = loaded.record[-1]
+    loaded = RunFolder.open(folders["l1"]).read(accord.load_game("kuhn"))
+    assert len(loaded.history) > 10
+    last = loaded.history[-1]
     assert last.gap == pytest.approx(loaded.result["gap"], rel=1e-9)
     assert (last.iteration, last.episodes) == (loaded.result["iterations"], 2000)
-    half = loaded.record[len(loaded.record) // 2]
+    half = loaded.history[len(loaded.history) // 2]
     count = half.iteration * loaded.policy.n_components // loaded.result["iterations"]
     part = accord.CorrelatedPolicy(
         loaded.game, np.full(count, 1 / count), loaded.policy.behavior[:count]
     )
-    assert half.players == pytest.approx(accord.certify(loaded.game, part, 1)[1].player_gaps)
+    assert half.player_gaps == pytest.approx(accord.certify(loaded.game, part, 1)[1].player_gaps)
 
 
 def test_a_solved_run_has_the_recorded_gaps(folders: dict[str, Path]) -> None:
-    loaded = read_run(folders["1"])
+    loaded = RunFolder.open(folders["1"]).read(accord.load_game("kuhn"))
     lines = (folders["1"] / "progress.jsonl").read_text().splitlines()
-    assert [json.loads(line)["gap"] for line in lines] == [point.gap for point in loaded.record]
+    assert [json.loads(line)["gap"] for line in lines] == [point.gap for point in loaded.history]
 
 
 def spoil(folder: Path, name: str, text: str) -> None:
@@ -40,8 +40,8 @@ def spoil(folder: Path, name: str, text: str) -> None:
 
 
 def test_no_run(tmp_path: Path) -> None:
-    assert "no such folder" in refused("report", tmp_path / "nowhere")
-    assert "it has no run.json" in refused("report", tmp_path)
+    assert "a run folder must have this file" in refused("report", tmp_path / "nowhere")
+    assert "a run folder must have this file" in refused("report", tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert "Missing argument" in refused("report")
 
@@ -78,7 +78,7 @@ def test_a_header_that_is_wrong(folder: Path, changes: dict[str, Any], message: 
     [
         ("run.json", "{", "run.json:1:2"),
         ("run.json", "[]", "must be a JSON object"),
-        ("progress.jsonl", '{"iteration": 1}\n{"iter', "progress.jsonl:2:"),
+        ("progress.jsonl", '\n{"iter', "progress.jsonl:2:"),
         ("progress.jsonl", '{"iteration": 1, "players": [1]}\n', "each of 2 players"),
         ("progress.jsonl", '{"iteration": 1, "players": [1, NaN]}\n', "each of 2 players"),
         ("policy.npz", "no archive", "policy.npz"),

@@ -109,17 +109,17 @@ def test_bandit_bound_is_the_theorems(folders: dict[str, Path]) -> None:
 def test_k_that_is_too_large_is_left_out_and_says_so(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from accord.report import runs
+    from accord.report import source
 
     loaded = read_source(folders["1"])
     limit = runs.work(loaded.policy, 1)
     assert limit < runs.work(loaded.policy, 2)
-    monkeypatch.setattr(runs, "LARGEST_WORK", limit)
+    monkeypatch.setattr(source, "LARGEST_WORK", limit)
     found = summarise(loaded)
     assert [row.refusal is not None for row in found.gaps] == [False, False, True, True]
     assert "accord certify does" in str(found.gaps[2].refusal)
     assert {deviation.k for deviation in found.deviations} == {0, 1}
-    monkeypatch.setattr(runs, "LARGEST_WORK", 0)
+    monkeypatch.setattr(source, "LARGEST_WORK", 0)
     with pytest.raises(accord.ArgumentError, match="too large for a report"):
         summarise(loaded)
 

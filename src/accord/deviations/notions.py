@@ -69,6 +69,8 @@ def read_k(written: int | str) -> float:
     if written == "inf":
         return math.inf
     try:
+        if isinstance(written, bool):
+            raise TypeError
         return operator.index(written)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentError(f'k must be a whole number or "inf"; got {written!r}') from None

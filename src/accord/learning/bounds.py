@@ -1,8 +1,8 @@
 """Bounds on the regret of K-EFR: the paper's two theorems with every constant written out.
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. These
-are numbers, for any game, derived in ``docs/theory/constants.md``. Take one player whose whole plays
-lose between 0 and 1, K clipped to the player's horizon, and H the number of layers in which the
+are numbers, for any game, derived in ``docs/theory/constants.md``. Take one player whose plays lose
+between 0 and 1 in all, K clipped to the player's horizon, and H the number of layers in which the
 player has a choice. After T iterations at learning rate eta the K-EFCE regret is at most T, and at
 most
 

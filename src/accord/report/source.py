@@ -1,4 +1,4 @@
-"""The run behind a report. No other module here knows how run folders are read."""
+"""The run behind a report: its folder, its game and its saved mixture."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from accord.deviations.counting import count_rechistories
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
-from accord.report.runs import LIMITS, Run, read_run, too_much, work
+from accord.interop.load import load_game
 from accord.report.view import Moment, Request, RunFacts
+from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.request import LIMITS
 from accord.treeplex.form import sequence_form
+
+LARGEST_WORK = 1e10
+"""Cells times components that a report may add up for one K: well under a minute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +30,18 @@ class Source:
 
     def refusal(self, k: float) -> str | None:
         """Why the gaps at ``k`` would take too long for a report; None if they would not."""
-        return too_much(self.policy, k)
+        if (cells := self.work(k)) <= LARGEST_WORK:
+            return None
+        count = self.policy.n_components
+        return (
+            f"{cells / count:.3g} entries for each of {count:,} components are more than a report "
+            "adds up; use accord certify"
+        )
 
     def work(self, k: float) -> float:
         """How many cells the gaps at ``k`` add up, over all components."""
-        return work(self.policy, k)
+        plexes = sequence_form(self.game).plexes
+        return sum(count_rechistories(plex, k).cells for plex in plexes) * self.policy.n_components
 
 
 def read_source(
@@ -43,10 +57,12 @@ def read_source(
     Raises:
         AccordError: If there is no readable, finished run in the folder.
     """
-    return source_of(read_run(folder, game, known))
+    files = RunFolder.open(folder)
+    name = game or files.request.game
+    return source_of(files.read(_load(folder, name, {} if known is None else known)))
 
 
-def source_of(run: Run) -> Source:
+def source_of(run: SavedRun) -> Source:
     """What a report needs of ``run``."""
     result, players = run.result, run.result.get("players")
     history = tuple(
@@ -54,21 +70,21 @@ def source_of(run: Run) -> Source:
             iteration=point.iteration,
             episodes=point.episodes,
             seconds=point.seconds,
-            player_gaps=point.players,
-            relative=_relative(run.game, point.players),
+            player_gaps=point.player_gaps,
+            relative=_relative(run.game, point.player_gaps),
         )
-        for point in run.record
+        for point in run.history
     )
     facts = RunFacts(
         folder=str(run.folder),
         game=run.game.name,
         digest=run.game.digest,
         learned=run.learned,
-        k=run.k,
-        method=run.method,
+        k=run.request.k,
+        method=run.request.method,
         requests=tuple(
             Request(name, value, name in LIMITS)
-            for name, value in run.asked.items()
+            for name, value in run.request.to_json().items()
             if value is not None
         ),
         versions=tuple(run.versions.items()),
@@ -81,6 +97,20 @@ def source_of(run: Run) -> Source:
         history=history,
     )
     return Source(facts, run.game, run.policy)
+
+
+def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:
+    if name not in known:
+        try:
+            known[name] = load_game(name)
+        except AccordError as error:
+            if isinstance(error, BudgetError):
+                raise
+            raise ArgumentError(
+                f"{folder} is a run of {name!r}, which cannot be loaded: {error}; if it is "
+                "elsewhere now, give it with --game"
+            ) from None
+    return known[name]
 
 
 def _relative(game: Game, gaps: Sequence[float]) -> float:

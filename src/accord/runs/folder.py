@@ -151,7 +151,7 @@ class RunFolder:
             raise MismatchError(
                 f"{self.path} holds a run of {self._content['game']!r} with digest "
                 f"{self._content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
-                "give the game that the run was made for"
+                "give the game that the run was made for (for a report, with --game)"
             )
 
     @property
@@ -189,16 +189,17 @@ class RunFolder:
         for number, line in enumerate(_read_text(file, "cannot be read").splitlines(), 1):
             if not line.strip():
                 continue
+            content = _parse_object(file, line, number)
             try:
-                checkpoint = Checkpoint.from_json(_parse_object(file, line, number))
-            except ValueError as error:
-                if isinstance(error, ParseError):
-                    raise
-                raise ParseError(str(file), number, 1, str(error)) from None
-            if len(checkpoint.player_gaps) != n_players:
+                checkpoint = Checkpoint.from_json(content)
+            except ValueError:
+                checkpoint = None
+            if checkpoint is None or len(checkpoint.player_gaps) != n_players:
                 raise ParseError(
-                    str(file), number, 1, f"needs one gap for each of {n_players} players"
-                )
+                    str(file), number, 1,
+                    "must be a checkpoint: an iteration, seconds, and a finite gap and value for "
+                    f"each of {n_players} players",
+                )  # fmt: skip
             history.append(checkpoint)
         return tuple(history)
 

@@ -30,6 +30,9 @@ from accord.regret.rates import LARGEST_RATE
 
 DEFAULT_ITERATIONS = 1000
 
+LIMITS = ("iterations", "episodes", "target_gap", "seconds")
+"""The entries of a request that a resumed run may be given anew; a request has the first ones."""
+
 
 @dataclass(frozen=True)
 class Limits:
