@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import denoised, number
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 SHOWN = (0, 1, math.inf)
 """The K certified by default."""
-
-NOISE = 1e-12
-"""Gaps below this part of the payoff range are printed as 0. JSON has them unchanged."""
 
 
 def certify(
@@ -85,31 +82,26 @@ def _print(game: Game, certificate: Certificate) -> None:
             for gap in gaps
         ],
     )
-    values = zip(players, map(_denoised, certificate.values, spans), strict=True)
+    values = zip(players, map(denoised, certificate.values, spans), strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
     for gap in gaps:
         best = max(gap.witnesses, key=lambda witness: witness.gain)
         print_text(f"K = {written_k(gap.k)}: {best}")
-    trigger_gap = _denoised(certificate.trigger.gap, max(spans))
+    trigger_gap = denoised(certificate.trigger.gap, max(spans))
     words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
     print_text(f"trigger gap {number(trigger_gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     else:
-        print_text(f"NFCE gap {number(_denoised(certificate.nfce_gap, max(spans)))}")
-
-
-def _denoised(value: float, span: float) -> float:
-    """``value``, or 0 if it is only rounding of payoffs in a range of ``span``."""
-    return 0.0 if abs(value) < NOISE * span else value
+        print_text(f"NFCE gap {number(denoised(certificate.nfce_gap, max(spans)))}")
 
 
 def _without_noise(gap: Gap, spans: list[float]) -> Gap:
     """``gap`` as a table shows it. Witnesses that gain only rounding do not deviate."""
-    gains = tuple(map(_denoised, gap.player_gaps, spans))
+    gains = tuple(map(denoised, gap.player_gaps, spans))
     witnesses = (
         witness if gain else replace(witness, gain=gain, first_deviations=())
         for witness, gain in zip(gap.witnesses, gains, strict=True)
     )
-    relative = _denoised(gap.relative, 1.0)
+    relative = denoised(gap.relative, 1.0)
     return replace(gap, player_gaps=gains, relative=relative, witnesses=tuple(witnesses))
