@@ -277,8 +277,8 @@ def test_nothing_is_overwritten(solved: Path, tmp_path: Path) -> None:
     assert "must be a new or empty folder" in message
     assert {path.name: path.read_bytes() for path in solved.iterdir()} == before
     (tmp_path / "file").touch()
-    assert "must be a folder" in refused("solve", "kuhn", "--out", tmp_path / "file")
-    assert "must be a folder" in refused("solve", "kuhn", "--out", tmp_path / "file" / "x")
+    assert "must be a writable folder" in refused("solve", "kuhn", "--out", tmp_path / "file")
+    assert "must be a writable folder" in refused("solve", "kuhn", "--out", tmp_path / "file" / "x")
 
 
 def test_an_empty_folder_will_do(tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ def test_convert_a_device(tmp_path: Path) -> None:
 def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
     target = tmp_path / "chicken.efg"
     target.write_text("mine")
-    assert "exists; with --force it is replaced" in refused("convert", "chicken", target)
+    assert "exists; give --force to replace it" in refused("convert", "chicken", target)
     assert target.read_text() == "mine"
     run("convert", "chicken", target, "--force")
     assert accord.load_game(target).n_players == 2
@@ -498,7 +498,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
     tmp_path.chmod(0o500)
-    assert "must be a folder to write to" in refused("solve", "kuhn", "--out", tmp_path / "run")
+    assert "must be a writable folder" in refused("solve", "kuhn", "--out", tmp_path / "run")
 
 
 def test_json_with_a_bad_game_prints_no_json() -> None:

@@ -115,10 +115,10 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("kuhn",), "give --episodes: how many to play"),
+        (("kuhn",), "give --episodes N, the number of episodes to play"),
         (("kuhn", "--episodes", "many"), "must be a whole number; got 'many'"),
         (("kuhn", "--episodes", 0), "episodes must be a whole number, 1 or more; got 0"),
-        (("kuhn", "--episodes", 3), "one iteration takes 4 episodes"),
+        (("kuhn", "--episodes", 3), "episodes must be at least 4, enough for one iteration"),
         (("kuhn", "--episodes", 99, "-k", "-1"), "must be a whole number of deviations"),
         (
             ("kuhn", "--episodes", 99, "--method", "wrhedge"),
@@ -166,16 +166,14 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(json.loads(result.stdout)) == KEYS
 
 
-def test_a_run_goes_on_with_its_own_command(tmp_path: Path) -> None:
+def test_a_run_is_resumed_with_its_own_command(tmp_path: Path) -> None:
     learned, solved = tmp_path / "learned", tmp_path / "solved"
     run("learn", "kuhn", "--episodes", 400, "--out", learned)
     accord.solve(kuhn(), 1, iterations=3, folder=solved)
-    assert f"continue it with accord solve --resume {solved}" in refused(
-        "learn", "--resume", solved
-    )
+    assert f"resume it with accord solve --resume {solved}" in refused("learn", "--resume", solved)
     result = CliRunner().invoke(app, ["solve", "--resume", str(learned)])
     assert result.exit_code == 2
-    assert f"go on with accord learn --resume {learned}" in result.stderr
+    assert f"resume it with accord learn --resume {learned}" in result.stderr
 
 
 def test_a_game_that_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

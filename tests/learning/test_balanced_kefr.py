@@ -513,27 +513,27 @@ def test_moves_that_cannot_be() -> None:
     learner = BalancedKEFR(plex, 1, SWRHedge(0.1))
     rng = np.random.default_rng(0)
     for call in (lambda: learner.act(0, rng), lambda: learner.end_episode(0.5)):
-        with pytest.raises(ArgumentError, match="no episode is being played"):
+        with pytest.raises(ArgumentError, match="an episode must be open"):
             call()
     for episode in (-1, learner.n_episodes):
-        with pytest.raises(ArgumentError, match="an episode of the sampling plan is one of"):
+        with pytest.raises(ArgumentError, match="episode must be in the sampling plan, from 0 to"):
             learner.begin_episode(episode)
     learner.begin_episode(0)
     for x in (-1, second, plex.n_infosets):
-        with pytest.raises(ArgumentError, match=f"infoset {x} cannot come at decision 1"):
+        with pytest.raises(ArgumentError, match=f"infoset {x} cannot occur at decision 1"):
             learner.act(x, rng)
     learner.act(0, rng)
-    with pytest.raises(ArgumentError, match="infoset 1 cannot come at decision 2"):
+    with pytest.raises(ArgumentError, match="infoset 1 cannot occur at decision 2"):
         learner.act(1, rng)
     for loss in (-0.1, 1.1, math.nan):
         with pytest.raises(ArgumentError, match=r"loss of a play must be in \[0, 1\]"):
             learner.end_episode(loss)
     learner.end_episode(0.5)
-    with pytest.raises(ArgumentError, match="no episode is being played"):
+    with pytest.raises(ArgumentError, match="an episode must be open"):
         learner.end_episode(0.5)
     learner.begin_episode()
     learner.begin_iteration()
-    with pytest.raises(ArgumentError, match="no episode is being played"):
+    with pytest.raises(ArgumentError, match="an episode must be open"):
         learner.act(0, rng)
 
 

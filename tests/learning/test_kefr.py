@@ -259,7 +259,7 @@ def test_losses_must_be_losses(loss):
 
 
 def test_there_are_no_losses_before_the_first_policy():
-    with pytest.raises(ArgumentError, match="recommend a policy before observing"):
+    with pytest.raises(ArgumentError, match="there is no policy yet"):
         KEFR(treeplexes(kuhn())[0]).observe(np.zeros(13))
 
 

@@ -487,5 +487,5 @@ def test_refuses_other_nonsense():
         regret_bound(plex, 1, 0.0, 10)
     with pytest.raises(ArgumentError, match="iterations must be a whole number, 1 or more; got 0"):
         regret_bound(plex, 1, 0.1, 0)
-    with pytest.raises(ArgumentError, match="infosets must count hers, 6"):
+    with pytest.raises(ArgumentError, match="infosets must include the player's own 6"):
         bandit_regret_bound(plex, 1, 0.1, 10, 0.1, infosets=5)

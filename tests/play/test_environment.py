@@ -102,7 +102,7 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
         for some, all_ in zip(plexes, sequence_form(game).plexes, strict=True)
     )
     with pytest.raises(
-        MismatchError, match=r"player \d was shown '.*', which is no infoset of her"
+        MismatchError, match=r"player \d was shown '.*', which is not in their treeplex"
     ):
         learn_env(Hidden(game), 1, episodes=2000, plexes=plexes)
 
@@ -114,7 +114,7 @@ def test_trees_from_labels() -> None:
     assert list(plex.infoset_labels) == ["a", "b", "d", "c", "e"]
     assert plex.depth.tolist() == [0, 0, 1, 1, 2]
     assert plex.history(4) == [(0, 1), (3, 0)]
-    with pytest.raises(GameError, match="infoset 'z' must follow an own move"):
+    with pytest.raises(GameError, match="infoset 'z' must follow a known move"):
         treeplex_from_parents({**parent, "z": ("a", 2)}, {**actions, "z": ["."]})
     with pytest.raises(GameError, match="infoset 'z' must follow"):
         treeplex_from_parents({**parent, "z": ("z", 0)}, {**actions, "z": ["."]})
@@ -312,9 +312,9 @@ class Broken(NoisyChicken):
         ({"payoffs": 1.0}, GameError, r"payoffs\(\) must be one number per player, 2; got 1.0"),
         ({"turn": 2}, GameError, r"turn\(\) must be a player, 0 to 1"),
         ({"infoset": "the ditch"}, MismatchError, "player ann was shown 'the ditch'.*patience"),
-        ({"payoff_bounds": ((0, 7),)}, GameError, "payoff_bounds must be finite"),
-        ({"payoff_bounds": ((0, math.inf),) * 2}, GameError, "payoff_bounds must be finite"),
-        ({"payoff_bounds": ((0, 7), (0,))}, GameError, "payoff_bounds must be finite"),
+        ({"payoff_bounds": ((0, 7),)}, GameError, "payoff_bounds must be finite pairs"),
+        ({"payoff_bounds": ((0, math.inf),) * 2}, GameError, "payoff_bounds must be finite pairs"),
+        ({"payoff_bounds": ((0, 7), (0,))}, GameError, "payoff_bounds must be finite pairs"),
         ({"payoff_bounds": ((7, 0),) * 2}, GameError, "the worst payoff must not exceed the best"),
         ({"players": ("ann",)}, MismatchError, "has 1 players; got 2 treeplexes"),
         ({"actions": ("dare", "yield")}, MismatchError, "'the road'.*has the actions"),
@@ -458,6 +458,8 @@ def test_what_is_an_environment() -> None:
         learn_env(None, episodes=100)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match=r"for a loaded game call learn\(\)"):
         learn_env(kuhn(), episodes=100)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="which is a class, not an instance"):
+        learn_env(NoisyChicken, episodes=100)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match=r"takes a game; for an environment call learn_env\("):
         learn(NoisyChicken(), episodes=100)  # type: ignore[arg-type]
 
@@ -708,7 +710,7 @@ def test_tictactoe_and_connect_four_of_pettingzoo() -> None:
                 env.step(list(env.actions()).index(str(move)))
             assert env.turn() == TERMINAL
             assert env.payoffs() == [1.0, -1.0]
-        with pytest.raises(BudgetError, match=r"max_infosets = 300 .* plays show more and more"):
+        with pytest.raises(BudgetError, match=r"max_infosets = 300 .* plays keep showing more"):
             discover(env, max_infosets=300)
 
 
@@ -815,7 +817,7 @@ def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
             PettingZooEnvironment(Pennies(), bounds)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="the worst payoff must not exceed the best"):
         PettingZooEnvironment(Pennies(), (1, -1))
-    with pytest.raises(GameError, match="payoff_bounds must be finite"):
+    with pytest.raises(GameError, match="payoff_bounds must be finite pairs"):
         PettingZooEnvironment(Pennies(), (-1, math.nan))
     with pytest.raises(GameError, match="must have a legal action; its action_mask is all 0"):
         discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))

@@ -99,6 +99,6 @@ def test_a_configured_minimizer_is_kept_with_its_run(tmp_path: Path) -> None:
     scaled = accord.SWRHedge(scale=3.0)
     played = accord.learn(game, 1, episodes=4000, method=scaled)
     accord.learn(game, 1, episodes=2000, method=scaled, folder=tmp_path / "learned")
-    with pytest.raises(ArgumentError, match="learning_rate_scale is for a named method"):
+    with pytest.raises(ArgumentError, match="learning_rate_scale needs a named method"):
         accord.learn(game, 1, episodes=2000, method=scaled, learning_rate_scale=2.0)
     assert played.method == "swrhedge"

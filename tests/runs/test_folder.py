@@ -174,7 +174,7 @@ def test_a_folder_that_holds_anything_is_not_written_to(tmp_path, straight):
         solve(game, 1, iterations=5, folder=whole)
     assert {file.name: file.read_bytes() for file in whole.iterdir()} == before
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ArgumentError, match="must be a folder to write to"):
+    with pytest.raises(ArgumentError, match="must be a writable folder"):
         solve(game, 1, iterations=5, folder=tmp_path / "file")
 
 

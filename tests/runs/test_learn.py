@@ -274,7 +274,10 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"episodes": 1e4}, "episodes must be a whole number, 1 or more; got 10000.0"),
         ({"episodes": True}, "episodes must be a whole number"),
         ({"episodes": "many"}, "episodes must be a whole number"),
-        ({"episodes": 3}, "one iteration takes 4 episodes; got 3; play more"),
+        (
+            {"episodes": 3},
+            "episodes must be at least 4, enough for one iteration; got 3; play more",
+        ),
         ({"seed": -1}, "seed must be a whole number, 0 or more; got -1"),
         ({"seed": 0.5}, "seed must be a whole number"),
         ({"seed": None}, "seed must be a whole number"),

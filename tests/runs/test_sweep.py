@@ -125,7 +125,7 @@ def test_a_result_that_is_no_json_is_a_failure(
     def job(folder: Path, x: int) -> Any:
         return result if x == 3 else x
 
-    with pytest.raises(SweepError, match="three: a result must be JSON"):
+    with pytest.raises(SweepError, match="three: a result must be writable as JSON"):
         sweep(job, TASKS, tmp_path, ray=where)
     assert not (tmp_path / "three" / "result.json").exists()
     assert (tmp_path / "four" / "result.json").exists()
@@ -157,25 +157,25 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 def test_a_broken_result(tmp_path: Path) -> None:
     sweep(square, {"one": {"x": 1}}, tmp_path)
     (tmp_path / "one" / "result.json").write_text("{")
-    with pytest.raises(ParseError, match=r"result\.json: is no JSON"):
+    with pytest.raises(ParseError, match=r"result\.json: not readable JSON"):
         sweep(square, {"one": {"x": 1}}, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "a b", "ü", "-k"])
 def test_names_that_are_no_folders(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ArgumentError, match="fit for a folder"):
+    with pytest.raises(ArgumentError, match="valid name of a folder"):
         sweep(square, {name: {"x": 1}}, tmp_path)
 
 
 def test_tasks_must_be_json(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="task 'one' must be JSON"):
+    with pytest.raises(ArgumentError, match="task 'one' must be writable as JSON"):
         sweep(square, {"one": {"x": float("inf")}}, tmp_path)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ArgumentError, match="must be a folder to write to"):
+    with pytest.raises(ArgumentError, match="must be a writable folder"):
         sweep(square, {"one": {"x": 1}}, tmp_path / "file")
 
 
@@ -348,7 +348,7 @@ def test_interrupting_the_real_command(tmp_path: Path) -> None:
     assert command.returncode == 130, said
     assert out == ""
     assert said.splitlines()[-2:] == [
-        "what is done is kept; the same command goes on",
+        "finished runs are kept; repeat the command to continue",
         "interrupted",
     ]
     assert not list(tmp_path.glob("*/result.json"))

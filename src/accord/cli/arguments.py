@@ -1,4 +1,4 @@
-"""What several commands take: games, numbers of deviations, policies."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 DEVICE = "device"
 MOST_DIGITS = 300
-"""Of a K that fits a float. A longer one is infinity: nobody decides so often."""
+"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides so often."""
 
 
 def parse_k(text: str) -> float:
-    """A number of deviations as written: ``0``, ``1``, ..., ``inf``."""
+    """Parse a number of deviations: ``0``, ``1``, ..., ``inf``."""
     text = str(text)  # defaults come through here too
     if text in ("inf", "infinity", "∞"):
         return math.inf
@@ -34,7 +34,7 @@ def parse_k(text: str) -> float:
 
 
 def parse_whole(text: str) -> int:
-    """A whole number."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -42,7 +42,7 @@ def parse_whole(text: str) -> int:
 
 
 def parse_number(text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
         value = float(text)
     except ValueError:
@@ -70,7 +70,7 @@ def choice(names: Iterable[str], description: str) -> Any:
 
 
 def complete_game(incomplete: str) -> list[str]:
-    """Names of games for the shell."""
+    """Complete the name of a game in the shell."""
     from accord.interop.load import game_names
 
     return [name for name in game_names() if name.startswith(incomplete)]
@@ -98,7 +98,7 @@ PolicyName = Annotated[
     str,
     typer.Argument(
         metavar="POLICY",
-        help="A .json or .npz file, or `device` for the one the library has for GAME.",
+        help="A .json or .npz file, or `device` for the library's device for GAME.",
         show_default=False,
     ),
 ]
@@ -108,7 +108,8 @@ K = Annotated[
         "-k",
         parser=parse_k,
         metavar="K",
-        help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf.",
+        help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
+        "..., inf (BCE).",
     ),
 ]
 Components = Annotated[
@@ -116,26 +117,25 @@ Components = Annotated[
     typer.Option(
         parser=parse_whole,
         metavar="N",
-        help="Save N evenly spaced iterates; by default 1000.",
+        help="Save N evenly spaced iterates; by default at most 1000.",
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Keep the run in a new folder; it can be resumed."),
+    typer.Option(metavar="DIR", help="Keep the run in this new folder; it can be resumed."),
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Go on with the run in this folder; new limits may be given, and GAME if it is "
-        "elsewhere now, nothing else.",
+        help="Resume the run in DIR. Only limits may change; give GAME if its file moved.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def refuse_with_resume(context: typer.Context, *names: str) -> None:
-    """Refuse options that a resumed run has been given before."""
+    """Refuse options that cannot change when a run is resumed."""
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -144,7 +144,7 @@ def refuse_with_resume(context: typer.Context, *names: str) -> None:
 
 
 def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
-    """The policy in a file, or the library's device of the game called ``name``."""
+    """The policy in a file, or the library's device for the game called ``name``."""
     from accord.equilibrium.correlated import CorrelatedPolicy
     from accord.equilibrium.files import load_policy
 
@@ -158,5 +158,5 @@ def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
 
 
 def is_policy(name: str) -> bool:
-    """Whether ``name`` can only be a policy."""
+    """Whether ``name`` is that of a policy, not of a game."""
     return name == DEVICE or Path(name).suffix in (".json", ".npz")

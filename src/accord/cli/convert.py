@@ -15,15 +15,23 @@ from accord.errors import ArgumentError
 def convert(
     source: Annotated[
         str,
-        typer.Argument(metavar="SOURCE", help="A game; or a .json or .npz policy, or `device`."),
+        typer.Argument(
+            metavar="SOURCE", help="A game, or a policy: a .json or .npz file, or `device`."
+        ),
     ],
     target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="A .efg file; or a .json or .npz file.")
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="A .efg file for a game; a .json or .npz file for a policy."
+        ),
     ],
     game_name: Annotated[
         str | None,
         typer.Option(
-            "--game", metavar="GAME", help="The game of a policy.", autocompletion=complete_game
+            "--game",
+            metavar="GAME",
+            help="The game that the policy is for.",
+            autocompletion=complete_game,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace TARGET if it exists.")] = False,
@@ -42,7 +50,7 @@ def convert(
     if not target.absolute().parent.is_dir():
         raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
     if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; with --force it is replaced")
+        raise ArgumentError(f"{target} exists; give --force to replace it")
     with announced_compilation():
         if target.suffix == ".efg":
             what = _convert_game(source, target)
@@ -56,7 +64,7 @@ def _convert_game(source: str, target: Path) -> str:
     from accord.interop.load import load_game
 
     if is_policy(source):
-        raise ArgumentError(f"{source} is a policy; as TARGET it takes a .json or .npz file")
+        raise ArgumentError(f"{source} is a policy; TARGET must be a .json or .npz file")
     game = load_game(source)
     write_efg(game, target)
     return f"{game.name}, {game.n_nodes:,} nodes"
@@ -67,9 +75,11 @@ def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
     from accord.interop.load import load_game
 
     if not is_policy(source):
-        raise ArgumentError(f"{source} is no .json or .npz policy; a game is written as .efg")
+        raise ArgumentError(
+            f"{source} is not a .json or .npz policy; a game must be written to a .efg TARGET"
+        )
     if game_name is None:
-        raise ArgumentError("a policy can only be read with its game; give it with --game")
+        raise ArgumentError("a policy can only be read with its game; give --game GAME")
     game = load_game(game_name)
     policy = load_policy_of(game_name, game, source)
     save_policy(policy, target)

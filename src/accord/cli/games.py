@@ -1,4 +1,4 @@
-"""``accord games``: what there is to play."""
+"""``accord games``: list the games that Accord can load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def games(as_json: AsJson = False) -> None:
-    """List the games of the library, and those of OpenSpiel that are known to load.
+    """List the games of the library, and the OpenSpiel games that are known to load.
 
     \b
     Example:
@@ -32,18 +32,18 @@ def games(as_json: AsJson = False) -> None:
         print_json({"library": library, "openspiel": openspiel})
         return
     print_text(
-        "Library games, with sizes for default parameters; others are written kuhn:players=3.\n"
+        "Library games, with sizes for default parameters; set others as in kuhn:players=3.\n"
     )
     print_table(
-        ("game", "infosets", "terminals", "what it is"),
+        ("game", "infosets", "terminals", "description"),
         [(game["name"], *_sizes(game), _explained(game)) for game in library],
     )
-    print_text("\nOpenSpiel games that are known to load; others may be tried.\n")
+    print_text("\nOpenSpiel games that are known to load; others may load too.\n")
     print_table(
         ("game", "infosets", "terminals"),
         [(game["name"], *_sizes(game)) for game in openspiel],
     )
-    print_text("\nAnd every Gambit .efg file, by its path.")
+    print_text("\nGambit .efg files are given by their paths.")
 
 
 def _described(entry: LibraryGame) -> dict[str, Any]:

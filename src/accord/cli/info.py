@@ -1,4 +1,4 @@
-"""``accord info``: how large a game is, and what a solver of it needs."""
+"""``accord info``: the size of a game, and the memory and time that solving it needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def info(
     k: Annotated[
         list[float] | None,
         typer.Option(
-            "-k", parser=parse_k, metavar="K", help="Deviations; by default 0, 1, 2, inf."
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="Number of deviations; by default 0, 1, 2, inf. May be repeated.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -32,12 +35,12 @@ def info(
         typer.Option(
             parser=parse_number,
             metavar="GAP",
-            help="Also show after how many iterations and episodes this gap is guaranteed.",
+            help="Also show how many iterations and episodes guarantee this gap.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a game: its size, and the rechistories and memory that each K takes.
+    """Describe a game: its size, and the rechistories and memory that each K needs.
 
     \b
     Example:
@@ -110,7 +113,7 @@ def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
 
 
 def _whole(value: float) -> int | None:
-    """A count as JSON has it; null if it is beyond every float."""
+    """A count for JSON, or null if it overflowed a float."""
     return int(value) if math.isfinite(value) else None
 
 
@@ -169,4 +172,4 @@ def _print(described: dict[str, Any]) -> None:
 
 
 def _counted(value: int | None) -> str:
-    return "beyond floats" if value is None else count(value)
+    return "over 1e308" if value is None else count(value)

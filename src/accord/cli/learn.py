@@ -58,7 +58,12 @@ def learn(
         ),
     ] = "balanced",
     seed: Annotated[
-        int, typer.Option(parser=parse_whole, metavar="S", help="Same seed, same result.")
+        int,
+        typer.Option(
+            parser=parse_whole,
+            metavar="S",
+            help="Random seed; the same seed gives the same result.",
+        ),
     ] = 0,
     components: Components = None,
     out: Out = None,
@@ -68,7 +73,7 @@ def learn(
     """Learn a K-EFCE by Balanced K-EFR, from episodes that the players play with each other.
 
     The learners only play: each sees its own infosets, actions and payoffs. The gap is exact,
-    computed from the game, which they do not see.
+    computed from the whole game, which the learners do not see.
 
     \b
     Examples:
@@ -77,12 +82,12 @@ def learn(
         accord learn --resume runs/learned --episodes 200000
     """
     if game is None and resume is None:
-        raise ArgumentError("give a GAME to learn, or --resume DIR to continue a run")
+        raise ArgumentError("give a GAME to learn, or --resume DIR to resume a run")
     if resume is not None:
         options = ("k", "method", "learning_rate_scale", "exploration", "seed", "components", "out")
         refuse_with_resume(context, *options)
     elif episodes is None:
-        raise ArgumentError("give --episodes: how many to play")
+        raise ArgumentError("give --episodes N, the number of episodes to play")
 
     from accord.interop.load import load_game
     from accord.runs.folder import RunFolder

@@ -1,7 +1,7 @@
 """The command ``accord``.
 
-Exit codes: 0, done; 1, ran but the target was not reached; 2, bad use or bad input, with one
-message on standard error; 130, interrupted. Names become objects here and nowhere deeper. Nothing
+Exit codes: 0 for success; 1 if the target was not reached; 2 for bad usage or bad input, with one
+message on standard error; 130 if interrupted. Names become objects here and nowhere deeper. Nothing
 heavy is imported before a command runs.
 """
 
@@ -29,7 +29,7 @@ BAD_INPUT = 2
 
 
 class Commands(TyperGroup):
-    """All commands; turns what they raise into one message and an exit code."""
+    """All commands; turns their errors into one message and an exit code."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         standalone = extra.get("standalone_mode", True)
@@ -48,7 +48,7 @@ class Commands(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            code = _refuse(error.format_message())  # how the command was used
+            code = _refuse(error.format_message())  # a usage error
         if code == INTERRUPTED:
             say("interrupted")
         if standalone:
@@ -93,14 +93,14 @@ def accord(
         accord solve kuhn_poker -k 1
 
     A game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker,
-    "kuhn_poker(players=3)") or the path of an .efg file; `accord games` lists what there is.
+    "kuhn_poker(players=3)") or the path of an .efg file; `accord games` lists the known games.
     """
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
 
-app.command(short_help="List the games there are.")(games)
-app.command(short_help="Describe a game and what solving it takes.")(info)
+app.command(short_help="List the known games.")(games)
+app.command(short_help="Describe a game and the cost of solving it.")(info)
 app.command(short_help="Compute a K-EFCE.")(solve)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)
@@ -111,10 +111,10 @@ app.command(short_help="Write a game or a policy in another format.")(convert)
 
 
 def main() -> None:
-    """Run the command line; what the console script calls."""
+    """Run the command line; the console script calls this."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a label in letters the terminal lacks
+            stream.reconfigure(errors="backslashreplace")  # for labels the terminal cannot show
     app(prog_name="accord")
 
 

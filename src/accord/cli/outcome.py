@@ -1,4 +1,4 @@
-"""How ``solve`` and ``learn`` end: what they print, and what they exit with."""
+"""The end of ``solve`` and ``learn``: the printed result and the exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def print_outcome(
     outcome: Solution | Learned, title: str, of_what: str, folder: Path | None
 ) -> None:
-    """A table of the players, the gap ``of_what``, the best deviation, and where the files are."""
+    """Print a table of the players, the gap ``of_what``, the best deviation and the files."""
     from accord.treeplex.form import sequence_form
 
     scale = sequence_form(outcome.game).leaves.loss_scale
@@ -38,9 +38,9 @@ def print_outcome(
 
 
 def exit_if_interrupted(outcome: Solution | Learned, command: str, folder: Path | None) -> None:
-    """Say how to go on, if Ctrl-C ended the run and there is a folder."""
+    """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:
         return
     if folder is not None:
-        say(f"saved; go on with: accord {command} --resume {shlex.quote(str(folder))}")
+        say(f"saved; resume with: accord {command} --resume {shlex.quote(str(folder))}")
     raise typer.Exit(INTERRUPTED)

@@ -39,7 +39,7 @@ def solve(
         typer.Option(
             parser=parse_number,
             metavar="ETA",
-            help="Of wrhedge, for losses in [0, 1]; by default the paper's.",
+            help="Learning rate of wrhedge, for losses in [0, 1]; by default the paper's.",
         ),
     ] = None,
     iterations: Annotated[
@@ -47,7 +47,7 @@ def solve(
         typer.Option(
             parser=parse_whole,
             metavar="N",
-            help="Stop after N iterations; 1000 if no other end is given.",
+            help="Stop after N iterations; 1000 if no other limit is given.",
         ),
     ] = None,
     target_gap: Annotated[
@@ -63,7 +63,7 @@ def solve(
     resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a K-EFCE by K-EFR, and say exactly how far it is from one.
+    """Compute a K-EFCE by K-EFR, with its exact gap.
 
     Exits with 1 if --target-gap was given and not reached.
 
@@ -74,7 +74,7 @@ def solve(
         accord solve --resume runs/leduc --target-gap 0.001
     """
     if game is None and resume is None:
-        raise ArgumentError("give a GAME to solve, or --resume DIR to continue a run")
+        raise ArgumentError("give a GAME to solve, or --resume DIR to resume a run")
     if resume is not None:
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 

@@ -39,7 +39,7 @@ def sweep(
     out: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="Where the runs are kept, one folder each.", show_default=False
+            metavar="DIR", help="Folder for the runs, with one folder each.", show_default=False
         ),
     ],
     ks: Annotated[
@@ -48,8 +48,8 @@ def sweep(
             "-k",
             parser=parse_k,
             metavar="K",
-            help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf; may be "
-            "given several times; by default 1.",
+            help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf; by "
+            "default 1. May be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -58,17 +58,17 @@ def sweep(
         typer.Option(
             "--method",
             metavar="M",
-            help="As in solve or learn; may be given several times; by default as there.",
+            help="Regret minimizer, with the default of solve or learn. May be repeated.",
             show_default=False,
         ),
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(parser=parse_whole, metavar="N", help="Solve, with N iterations each."),
+        typer.Option(parser=parse_whole, metavar="N", help="Solve with N iterations each."),
     ] = None,
     episodes: Annotated[
         int | None,
-        typer.Option(parser=parse_whole, metavar="N", help="Learn, from N episodes each."),
+        typer.Option(parser=parse_whole, metavar="N", help="Learn from N episodes each."),
     ] = None,
     seeds: Annotated[
         int | None,
@@ -80,16 +80,16 @@ def sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run on the Ray cluster whose head is at HOST:PORT, or `local`: on all cores of "
-            "this machine. Needs accord[ray].",
+            help="Run on the Ray cluster whose head is at HOST:PORT, or with `local` on all cores "
+            "of this machine. Needs accord[ray].",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve or learn every combination of games, K, methods and seeds.
 
-    Finished runs are skipped and unfinished ones resumed, so the same command goes on after it was
-    stopped or has failed; more combinations may be asked for in the same DIR.
+    Finished runs are skipped and unfinished ones resumed, so the same command continues a sweep
+    that was stopped or has failed. More combinations can be added to the same DIR.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def sweep(
         with announced_compilation():
             results = sweep_tasks(run_task, tasks, out, ray=ray, progress=show)
     except KeyboardInterrupt:
-        say("what is done is kept; the same command goes on")
+        say("finished runs are kept; repeat the command to continue")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         runs = [{"folder": str(out / name), **tasks[name], **results[name]} for name in tasks]
@@ -136,7 +136,7 @@ def sweep(
 
 
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
-    """Solve, or learn if ``limit`` is of episodes, in ``folder``; resume what is there."""
+    """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run."""
     from accord.interop.load import load_game
     from accord.runs.learn import learn, resume_learn
     from accord.runs.solve import resume_solve, solve

@@ -1,17 +1,17 @@
 """Balanced K-EFR, Algorithms 3 and 8 of Song, Mei, Bai 2022: a K-EFCE from bandit feedback.
 
-Each iteration the players take turns (the round-robin protocol of the appendix): while everybody
-else plays pi^t, player i plays the episodes of their sampling plan (``learning/estimators.py``) and
-feeds the losses to the minimizers at the infosets that the episodes were after.
+In each iteration the players take turns (the round-robin protocol of the appendix): while the
+others play pi^t, player i plays the episodes of their sampling plan (``learning/estimators.py``)
+and feeds the losses to the minimizers at the infosets that the episodes target.
 
-Only what an episode sees is computed. The policy pi^t(. | x) is computed when an episode first gets
-to x (``regret/sampled.py``). An estimate is zero except at the infoset and action that the episode
-played at its layer, and it concerns the rechistories that the episode informs. So an episode takes
-equally many steps in a game of a million infosets and in a game of ten, but more time in the larger
-one, which does not fit into the cache (``benchmarks/episode_cost.py``).
+Work is done only where an episode goes. The policy pi^t(. | x) is computed when an episode first
+reaches x (``regret/sampled.py``). An estimate is zero except at the infoset and action that the
+episode played at its target layer, and it concerns only the rechistories that the episode informs.
+So an episode takes equally many steps in a game of a million infosets and in a game of ten, but
+more time in the larger one, which does not fit into the cache (``benchmarks/episode_cost.py``).
 
-A minimizer changes only after its policy of this iteration was computed, so updating at once is
-updating at the end of the iteration.
+A minimizer changes only after its policy for the iteration has been computed, so updating it at
+once gives the same result as updating it at the end of the iteration.
 """
 
 from __future__ import annotations
@@ -40,31 +40,32 @@ from accord.regret.sampled import (
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 AS_IS, NO_EPISODE = -1, -2
-"""In place of the number of an episode: one that is played by pi^t, and none at all."""
+"""Special numbers of episodes: an episode played by pi^t, and no episode."""
 
 
 class BalancedKEFR:
     """One player's Balanced K-EFR learner.
 
-    It knows its treeplex; in each episode it is asked to :meth:`act` at the infosets it reaches
-    and is told in the end what it lost. It never sees anything else. Whoever runs the game calls,
-    for every learner,
+    The learner knows its own treeplex. In each episode it is asked to :meth:`act` at the infosets
+    it reaches, and is told its loss at the end; it never sees anything else. The code that runs the
+    game calls, for every learner,
 
-        begin_iteration()                   before each round of episodes,
-        begin_episode(e) or begin_episode() its own episodes in turn; no number while others sample,
-        act(x, rng)                         whenever it is to move, at the infoset it sees,
-        end_episode(loss)                   when the play is over.
+        begin_iteration()   before each round of episodes,
+        begin_episode(e)    for each of its own episodes e = 0, 1, ... in turn,
+        begin_episode()     for each episode that another learner samples,
+        act(x, rng)         whenever it is to move, at the infoset it sees,
+        end_episode(loss)   when the play is over.
 
     Args:
         plex: The player's treeplex.
         k: How many recommendations a deviator may disobey.
         method: A name as in :func:`accord.learn`, or a configured minimizer such as
             :class:`SWRHedge`.
-        iterations: The paper's T, for its learning rate; not needed if that is given.
+        iterations: The paper's T, for its learning rate; not needed if the rate is given.
         exploration: How episodes explore: ``"balanced"``, as in the paper, or ``"uniform"``.
-        budget: Bytes that the learner may take; by default the free memory.
-        schedule: The minimizer's numbers for all players; by default for this one alone.
-        player: Which of them this one is.
+        budget: Bytes that the learner may use; by default the free memory.
+        schedule: The minimizer's schedule for all players; by default for this player alone.
+        player: The index of this player in ``schedule``.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -99,19 +100,19 @@ class BalancedKEFR:
 
     @property
     def n_episodes(self) -> int:
-        """Episodes that this learner samples in each iteration."""
+        """The number of episodes that this learner samples in each iteration."""
         return self.plan.n_episodes
 
     def begin_iteration(self) -> None:
-        """Start iteration t + 1: policies may change from here on. An open episode is forgotten."""
+        """Start the next iteration, in which policies may change. An open episode is dropped."""
         self.iteration += 1
         self._episode = NO_EPISODE
 
     def begin_episode(self, episode: int | None = None) -> None:
-        """Start an episode: the given one of the sampling plan, or ``None`` to play pi^t."""
+        """Start an episode: number ``episode`` of the sampling plan, or ``None`` to play pi^t."""
         if episode is not None and not 0 <= episode < self.n_episodes:
             raise ArgumentError(
-                f"an episode of the sampling plan is one of 0, ..., {self.n_episodes - 1}; "
+                f"episode must be in the sampling plan, from 0 to {self.n_episodes - 1}; "
                 f"got {episode}"
             )
         self._episode = AS_IS if episode is None else int(episode)
@@ -123,8 +124,8 @@ class BalancedKEFR:
         self._must_be_playing()
         if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != self._seq:
             raise ArgumentError(
-                f"infoset {x} cannot come at decision {self._layer + 1} of this play: it does not "
-                "follow what the player did before"
+                f"infoset {x} cannot occur at decision {self._layer + 1} of this play: it does not "
+                "follow the player's earlier moves"
             )
         own = self.state
         refresh(
@@ -148,13 +149,13 @@ class BalancedKEFR:
         return int(action)
 
     def end_episode(self, loss: float) -> None:
-        """The episode is over and cost ``loss`` in [0, 1]."""
+        """End the episode, which cost ``loss`` in [0, 1]."""
         self._must_be_playing()
         if not 0.0 <= loss <= 1.0:
             raise ArgumentError(f"the loss of a play must be in [0, 1]; got {loss}")
         if self._episode != AS_IS:
             target = int(self.plan.layer[self._episode])
-            if self._layer > target:  # else the play ended before the player got to that layer
+            if self._layer > target:  # else the play ended before it reached that layer
                 observe_episode(
                     self.schedule, self._episode, target, self._layer, float(loss),
                     self._followed, self._path, *self.state,
@@ -162,7 +163,7 @@ class BalancedKEFR:
         self._episode = NO_EPISODE
 
     def policy(self) -> Floats:
-        """pi^t at every infoset, as a copy."""
+        """A copy of pi^t at every infoset."""
         plex = self.tree.plex
         own = self.state
         refresh_all(
@@ -173,7 +174,7 @@ class BalancedKEFR:
 
     def _must_be_playing(self) -> None:
         if self._episode == NO_EPISODE:
-            raise ArgumentError("no episode is being played; call begin_episode first")
+            raise ArgumentError("an episode must be open, but none is; call begin_episode first")
 
 
 @jit
@@ -187,9 +188,9 @@ def explore(
     infosets: Infosets,
     behavior: Floats,
 ) -> tuple[int, float]:
-    """An action at ``x`` of an episode after layer ``target`` that explores where ``explores``.
+    """Draw an action at ``x`` for an episode that explores at layers where ``explores``.
 
-    Also returns pi^t(a | x) if the action was pi^t's and lies before the target layer, else 1.
+    Also returns pi^t(a | x) if the action was drawn from pi^t before layer ``target``, else 1.
     """
     first, n = infosets[x].first_seq, infosets[x].n_actions
     if layer > target or not explores[layer]:

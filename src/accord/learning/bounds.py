@@ -1,34 +1,34 @@
-"""Bounds on the regret of K-EFR: the paper's two theorems with every constant written out.
+"""Regret bounds of the paper's two theorems, with every constant written out.
 
-Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. These
-are numbers, for any game, derived in ``docs/theory/constants.md``. Take one player whose plays lose
-between 0 and 1 in all, K clipped to the player's horizon, and H the number of layers in which the
-player has a choice. After T iterations at learning rate eta the K-EFCE regret is at most T, and at
-most
+Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. The
+bounds here are numbers, for any game; ``docs/theory/constants.md`` derives them. Take one player
+whose loss in a whole play is between 0 and 1. Clip K to the player's horizon, and let H be the
+number of layers in which the player has a choice. After T iterations at learning rate eta the
+player's K-EFCE regret is at most T, and at most
 
     eta H T + D / eta                                                (full feedback)
-    eta H T + D' / eta + 2 sqrt(T) sum_h ( sqrt(c_h) + sqrt(c'_h) )  (bandit, except with prob. p).
+    eta H T + D' / eta + 2 sqrt(T) sum_h ( sqrt(c_h) + sqrt(c'_h) )  (bandit, with prob. 1 - p).
 
-With N_x rechistories at an infoset x of A_x actions, each costs ``log N_x + A_x log A_x`` (SWAP) or
-``log N_x + log A_x`` (EXTERNAL; nothing where A_x = 1), and D is the largest sum of costs over the
-rechistories that one phi can meet. The cost below a rechistory depends only on its infoset and its
-number of deviations, so one sweep from the last layer to the first finds D.
+With N_x rechistories at an infoset x with A_x actions, a SWAP rechistory costs ``log N_x + A_x log
+A_x`` and an EXTERNAL one ``log N_x + log A_x`` (nothing where A_x = 1). D is the largest total cost
+of the rechistories that one phi can meet. The cost below a rechistory depends only on its infoset
+and its number of deviations, so one sweep from the last layer to the first finds D.
 
-The bandit's costs are divided by weights w_b. In layer h, of X_h infosets with at most a_h actions,
-the sum of 1 / w_b over the rechistories that one phi can meet is at most
+The costs of the bandit bound are divided by the weights w_b. In layer h, with X_h infosets of at
+most a_h actions, the sum of 1 / w_b over the rechistories that one phi can meet is at most
 
     B_h  = X_h a_h e_{min(K, h) - 1}(a_1, ..., a_{h-1})   (SWAP; none for K = 0)
     B'_h = X_h a_h e_K(a_1, ..., a_{h-1})                 (EXTERNAL)
 
-with elementary symmetric polynomials e_j: ``C(h-1, j) A^j`` when all a's are A. With
-iota_h = log(3 X / p) + log max N_x, X counting the infosets of all players,
+with elementary symmetric polynomials e_j: ``C(h-1, j) A^j`` if every a is A. With
+iota_h = log(3 X / p) + log max N_x, where X counts the infosets of all players,
 
     D'   = sum_h  B_h (iota_h + a_h log a_h) + B'_h (iota_h + log a_h)
     c_h  = (B_h + B'_h) iota_h
     c'_h = B_h a_h (iota_h + 2 log a_h) + B'_h (iota_h + log a_h).
 
-Deep trees and large K lead to numbers beyond any float, so sums are kept as logarithms and the rest
-is decimal.
+Deep trees and large K give numbers that overflow a float, so sums are kept in logarithms and the
+rest is decimal.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 MARGIN = Decimal("1e-9")
-"""Relative, on top of every number of iterations: what rounding in the sweep could have cost."""
+"""Relative margin on every number of iterations, to cover rounding in the sweep."""
 
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 DEFAULT_FAILURE_PROB = 0.05
-"""The probability with which a bandit guarantee may fail, unless another is asked for."""
+"""The default probability with which a bandit guarantee may fail."""
 
 
 def regret_bound(
     plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
 ) -> float:
-    """What K-EFR with WRHedge can regret at most after ``iterations``, against anybody.
+    """Upper bound on the regret of K-EFR with WRHedge after ``iterations``, against any opponents.
 
-    Holds for one player alone, at every number of iterations and every constant learning rate, for
-    the unweighted K-EFCE regret in losses that are in [0, 1] over a whole play.
+    It holds for one player alone, at every number of iterations and every constant learning rate,
+    for the unweighted K-EFCE regret with losses in [0, 1] over a whole play.
     """
     check_positive("learning_rate", learning_rate)
     checked_whole("iterations", iterations, 1)
@@ -80,18 +80,19 @@ def bandit_regret_bound(
     *,
     infosets: int | None = None,
 ) -> float:
-    """What the policies of Balanced K-EFR can regret at most, unless with ``failure_prob``.
+    """Upper bound on the regret of the policies of Balanced K-EFR, with a probability of failure.
 
-    Like :func:`regret_bound`, but at a number of iterations fixed beforehand.
+    Like :func:`regret_bound`, but for a number of iterations fixed in advance.
 
     Args:
         plex: The player's treeplex.
         k: How many recommendations a deviator may disobey.
         learning_rate: eta, with loss bound 1.
         iterations: T.
-        failure_prob: Shared by everybody whose infosets are counted.
-        infosets: How many infosets all players have together, if the bounds of all of them are to
-            hold at once; by default her own.
+        failure_prob: The probability with which the bound may fail, shared by all players whose
+            infosets are counted.
+        infosets: The number of infosets of all players together, if all their bounds are to hold at
+            once; by default only this player's.
     """
     check_positive("learning_rate", learning_rate)
     checked_whole("iterations", iterations, 1)
@@ -99,7 +100,7 @@ def bandit_regret_bound(
     count = plex.n_infosets if infosets is None else infosets
     if count < plex.n_infosets:
         raise ArgumentError(
-            f"infosets must count hers, {plex.n_infosets}, and those of others; got {infosets}"
+            f"infosets must include the player's own {plex.n_infosets}; got {infosets}"
         )
     with decimal.localcontext(CONTEXT):
         bound = bandit_bound(plex, clipped_k(plex, k), count, failure_prob)
@@ -107,7 +108,7 @@ def bandit_regret_bound(
 
 
 class RegretBound(NamedTuple):
-    """Regret is at most T, and ``eta * layers * T + cost / eta + noise * sqrt(T)``."""
+    """Regret is at most T, and at most ``eta * layers * T + cost / eta + noise * sqrt(T)``."""
 
     layers: int  # in which the player has a choice
     cost: Decimal
@@ -119,11 +120,11 @@ class RegretBound(NamedTuple):
         return float(min(time, bound))
 
     def constant(self, rate: Decimal) -> Decimal:
-        """The c with which eta = ``rate`` / sqrt(T) has an average regret of c / sqrt(T)."""
+        """The c for which eta = ``rate`` / sqrt(T) bounds the average regret by c / sqrt(T)."""
         return rate * self.layers + self.cost / rate + self.noise
 
     def iterations(self, rate: Decimal, accuracy: Decimal) -> int:
-        """The T from which on eta = ``rate`` / sqrt(T) has an average regret of ``accuracy``."""
+        """The T from which eta = ``rate`` / sqrt(T) keeps the average regret below ``accuracy``."""
         needed = (self.constant(rate) / accuracy) ** 2
         return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
 
@@ -135,9 +136,9 @@ def full_feedback_bound(plex: Treeplex, k: int) -> RegretBound:
 
 
 def bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> RegretBound:
-    """The bound of Balanced K-EFR that holds unless with ``failure_prob``.
+    """The bound of Balanced K-EFR, which fails with probability at most ``failure_prob``.
 
-    ``infosets`` counts those of all players whose bounds are to hold at once.
+    ``infosets`` is the number for all players whose bounds are to hold at once.
     """
     log_count = _log_rechistories(plex, k)
     layers, cost, noise = 0, Decimal(0), Decimal(0)
@@ -158,7 +159,7 @@ def bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> 
 
 
 def weight_sums(plex: Treeplex, k: int) -> list[tuple[int, int]]:
-    """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over what one phi can meet in layer h.
+    """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over rechistories that one phi can meet.
 
     Eqs. (swap-mu-over-pi-bound) and (ext-mu-over-pi-bound), for action sets of any sizes.
     """
@@ -179,7 +180,7 @@ def _widest(plex: Treeplex) -> Any:
 
 
 def _log_rechistories(plex: Treeplex, k: int) -> Floats:
-    """``[n_infosets]`` log N_x; where the count overflows, of all recommendations on the way."""
+    """``[n_infosets]`` log N_x; where the count overflows, a bound that ignores K."""
     with np.errstate(over="ignore", invalid="ignore"):
         swap, external = rechistories_per_infoset(plex, k)
         counted = np.log(swap + external)
@@ -191,7 +192,7 @@ def _log_rechistories(plex: Treeplex, k: int) -> Floats:
 
 
 def _log_cost(plex: Treeplex, k: int) -> float:
-    """log D: the most that the rechistories one phi can meet may cost."""
+    """log D, with D the largest total cost of the rechistories that one phi can meet."""
     actions = plex.n_actions
     count = _log_rechistories(plex, k)
     chooses = actions > 1
@@ -213,11 +214,12 @@ def _log_sum(one: float, other: float) -> float:
 
 @jit
 def _add_costs(plex: TreeplexArrays, swap: Floats, external: Floats, total: Floats) -> None:
-    """Sweep bottom-up: overwrite ``total``.
+    """Overwrite ``total`` in a bottom-up sweep.
 
-    ``total[seq, d]`` becomes the logarithm of the most that lies below ``seq`` after d deviations.
-    At a SWAP node phi answers each recommendation r by r itself, which is no deviation, or by the
-    other action below which d + 1 deviations cost most. After K there is one answer to all.
+    ``total[seq, d]`` becomes the logarithm of the largest cost below ``seq`` after d deviations. At
+    a SWAP node phi answers each recommendation r either by r itself, which leaves d unchanged, or
+    by the other action that costs most after d + 1 deviations. After K deviations phi gives the
+    same answer to all recommendations.
     """
     k = total.shape[1] - 1
     for x in range(len(plex.parent_seq) - 1, -1, -1):

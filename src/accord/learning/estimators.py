@@ -1,17 +1,17 @@
 """Loss estimators by balanced sampling, Algorithms 4 and 7 of Song, Mei, Bai 2022.
 
-To estimate L(x, .) at the infosets x of layer h for the rechistories that were disobeyed at the
-layers W, the player plays one episode that mixes two policies: the balanced exploration policy
-pi^{*,h} at the layers W and at h (after the K-th deviation also at all layers between), her own
-pi^t everywhere else,
+To estimate L(x, .) at the infosets x of layer h for the rechistories with deviations at the layers
+W, the player plays one episode that mixes two policies: the balanced exploration policy pi^{*,h} at
+the layers W and at h (after the K-th deviation also at all layers between), and the player's own
+pi^t everywhere else:
 
     Type I    h = 1..H, Wbar of min(K-1, h-1) layers before h:    explore at Wbar and h
     Type II   K <= h' < h <= H, W of K layers up to h', h' in W:  explore at W and h'+1, ..., h.
 
-A Type-I rechistory with fewer mismatches uses the episode of the smallest layers that fill up its
-set (``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss /
-q_{1:h}(x, a)``, for the loss of the whole play. Together that is ``C(H+1, K+1) + K - 1`` episodes
-(Lemma needed-episode); for K = 0, H.
+A Type-I rechistory with fewer deviations uses the episode whose set is filled up with the smallest
+layers (``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss /
+q_{1:h}(x, a)``, where the loss is that of the whole play. In total there are
+``C(H+1, K+1) + K - 1`` episodes (Lemma needed-episode), or H for K = 0.
 
 The minimizers need S_b = M_b w_b times the estimate, where M_b = prod_k pi^t(b_k | x_k) and w_b
 is the product of pi^{*,h} over the explored layers (eqs. wb-i, wb-ii). All exploration cancels:
@@ -20,8 +20,8 @@ is the product of pi^{*,h} over the explored layers (eqs. wb-i, wb-ii). All expl
 
 (for Type II, k <= h')
 
-because b and the play agree wherever pi^t was followed. It is never above the loss: nothing is
-divided by a small number.
+because b and the play agree wherever pi^t was followed. The product never exceeds the loss, since
+nothing is divided by a small number.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ MAX_EPISODES = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class SamplingPlan:
-    """The episodes of one player's iteration, and which rechistory each of them informs."""
+    """The episodes that one player samples in an iteration, and the rechistories they inform."""
 
     layer: Ints  # [n_episodes] the layer h - 1 (from 0) whose losses the episode estimates
     explores: NDArray[np.bool_]  # [n_episodes, horizon] whether it explores at each layer
-    descendants: Ints  # [n_sequences, horizon] of exploration_weights
+    descendants: Ints  # [n_sequences, horizon] from exploration_weights
     node_episode: Ints  # [n_nodes] the episode that informs each rechistory
     node_weight: Floats  # [n_nodes] w_b
 
@@ -61,7 +61,7 @@ class SamplingPlan:
 
     @property
     def arrays(self) -> PlanArrays:
-        """What kernels see of it."""
+        """The arrays that kernels need."""
         return PlanArrays(self.layer, self.explores, self.descendants)
 
 
@@ -74,7 +74,7 @@ class PlanArrays(NamedTuple):
 
 
 def join_plans(plans: Sequence[PlanArrays]) -> PlanArrays:
-    """The plans of several players in one set of arrays, as wide as the longest horizon."""
+    """The plans of several players in one set of arrays, padded to the longest horizon."""
     horizon = max(plan.explores.shape[1] for plan in plans)
 
     def padded(arrays: list[Any]) -> Any:
@@ -88,15 +88,15 @@ def join_plans(plans: Sequence[PlanArrays]) -> PlanArrays:
 
 
 def episodes_per_iteration(horizon: int, k: int) -> int:
-    """Lemma needed-episode, for ``k`` already clipped to the horizon."""
+    """The number of Lemma needed-episode, for ``k`` already clipped to the horizon."""
     return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
 
 
 def sampling_sets(horizon: int, k: int) -> list[tuple[int, tuple[int, ...]]]:
     """``(h, explored layers up to h)`` of every episode, layers from 1: Type I, then Type II.
 
-    The order is that in which the kernels below number them: by h, then h', then combinations in
-    colexicographic order.
+    The kernels below number them in this order: by h, then h', then combinations in colexicographic
+    order.
     """
     sets: list[tuple[int, tuple[int, ...]]] = []
     for h in range(1, horizon + 1) if k else ():
@@ -112,12 +112,12 @@ def sampling_sets(horizon: int, k: int) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def _colex(n: int, size: int) -> list[tuple[int, ...]]:
-    """Subsets of 1..n of one size in colexicographic order."""
+    """Subsets of 1..n with ``size`` elements, in colexicographic order."""
     return sorted(combinations(range(1, n + 1), size), key=lambda w: w[::-1])
 
 
 def sampling_plan(tree: RechistoryTree, exploration: str = "balanced") -> SamplingPlan:
-    """The episodes for the rechistories of ``tree``, which explore as ``exploration`` says.
+    """The episodes for the rechistories of ``tree``, with one of the ``EXPLORATIONS``.
 
     Raises:
         BudgetError: If an iteration would need more than ten million episodes.
@@ -183,7 +183,7 @@ def _assign_episodes(
             external = node >= tree.first_external[x]
             mismatches, last = 0, 0
             below, at = x, node
-            for layer in range(h - 2, -1, -1):  # what was recommended at each layer before
+            for layer in range(h - 2, -1, -1):  # the recommendation at each layer above
                 seq = tree.rec_seq[at]
                 disobeyed[layer] = seq != 0 and seq != plex.parent_seq[below]
                 if disobeyed[layer]:
@@ -202,7 +202,7 @@ def _assign_episodes(
                         disobeyed[layer] = True
                         mismatches += 1
             rank = 0
-            for layer in range(h - 1):  # of the set among those of its size, colexicographically
+            for layer in range(h - 1):  # colexicographic, among sets of this size
                 if disobeyed[layer]:
                     rank += 1
                     episode += choose[layer, rank]

@@ -1,19 +1,20 @@
 """Balanced exploration policies, Definition balanced-policy of Song, Mei, Bai 2022.
 
-For each layer h there is one policy of the player. Above layer h it takes an action in proportion
-to the infosets of layer h that lie below,
+For each layer h the player has one exploration policy. Above layer h it takes each action in
+proportion to the number of infosets of layer h below it,
 
     pi^{*,h}(a | x) = |C_h(x, a)| / |C_h(x)|,
 
-and from layer h on it is uniform. In an uneven tree some infosets have nothing of layer h below
-them; there it is uniform too. It reaches the infosets of layer h as evenly as one policy can: for
-every policy pi of the player (Lemma balancing)
+and from layer h on it is uniform. In an uneven tree some infosets have no infoset of layer h below
+them; there it is uniform too. It reaches the infosets of layer h as evenly as a single policy can:
+for every policy pi of the player (Lemma balancing)
 
     sum over the sequences (x, a) of layer h of pi_{1:h}(x, a) / pi^{*,h}_{1:h}(x, a)  <=  X_h A_h,
 
-with A_h the largest action set of the layer, and equality if every play gets to layer h and all
-action sets are equal there. Uniform exploration, which takes every action with the same probability
-at every layer, is there for comparison: it reaches deep infosets exponentially more rarely.
+with A_h the size of the largest action set in the layer. Equality holds if every play reaches layer
+h and all action sets there have the same size. Uniform exploration, which takes every action with
+the same probability at every layer, is included for comparison; it reaches deep infosets
+exponentially less often.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
 
 
 def exploration_weights(plex: Treeplex, exploration: str) -> Ints:
-    """``[n_sequences, horizon]`` the proportions in which episodes explore.
+    """``[n_sequences, horizon]`` weights in proportion to which episodes explore.
 
-    In column h - 1 those of layer h: the descendants in that layer for ``"balanced"``, 1 for
-    ``"uniform"``.
+    Column h - 1 is for episodes that target layer h: the number of descendants in that layer for
+    ``"balanced"``, 1 for ``"uniform"``.
 
     Raises:
-        ArgumentError: If ``exploration`` is neither.
+        ArgumentError: If ``exploration`` is neither of these.
     """
     if exploration == "balanced":
         return count_descendants(plex)

@@ -1,18 +1,19 @@
 """K-EFR with full feedback, Algorithm 2 of Song, Mei, Bai 2022.
 
-One learner per player. In every iteration it goes through its infosets, parents first, and at each
+There is one learner per player. In every iteration it visits its infosets, parents first, and at
+each
 
     computes the time selections S_b of the infoset's rechistories     (Lines 5-6)
     lets the infoset's regret minimizer recommend pi^t(. | x)          (Lines 7-8)
 
-then observes its counterfactual losses (Line 11), which the minimizers take up when they are next
-asked (``regret/state.py`` says why that is the same). The minimizer is any of
+Then it observes its counterfactual losses (Line 11). The minimizers process them when they next
+recommend; ``regret/state.py`` explains why this is equivalent. The minimizer can be any from
 ``regret/methods.py``: the paper's WRHedge, or regret matching. A learner knows its own treeplex and
 nothing else.
 
-The learner also adds up what the exact K-EFCE gap needs (``equilibrium/gap.py``), with weight
-``t ** averaging`` for iterate t, so the gap of the weighted average of all iterates is known at any
-time without storing one of them.
+The learner also keeps the sums that determine the exact K-EFCE gap (``equilibrium/gap.py``), with
+weight ``t ** averaging`` for iterate t, so the gap of the weighted average of all iterates is known
+at any time without storing any of them.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from accord.treeplex.values import compute_cf_loss, fold_single_actions
 class KEFR:
     """One player's uncoupled K-EFR learner.
 
-    Call :meth:`recommend` for the next policy, play it against anybody, and :meth:`observe` the
-    immediate counterfactual losses it met, in [0, 1] over a whole play. Repeat.
+    Call :meth:`recommend` for the next policy, play it against any opponents, and :meth:`observe`
+    the immediate counterfactual losses it incurred, in [0, 1] over a whole play. Repeat.
 
     Args:
         plex: The player's treeplex: all the learner ever sees of the game.
         k: How many recommendations a deviator may disobey.
         method: A name as in :func:`accord.solve`, or a configured minimizer such as
             :class:`WRHedge`.
-        iterations: The paper's T, for WRHedge's learning rate; not needed if that is given or
+        iterations: The paper's T, for WRHedge's learning rate; not needed if the rate is given or
             anytime.
-        averaging: Iterate t counts ``t ** averaging`` in the average whose regret is measured.
-        behavior: An array for the policies; by default a new one.
-        budget: Bytes that the learner may take; by default the free memory.
+        averaging: Iterate t has weight ``t ** averaging`` in the average whose regret is measured.
+        behavior: An array to write the policies to; by default a new one.
+        budget: Bytes that the learner may use; by default the free memory.
     """
 
     def __init__(
@@ -87,17 +88,17 @@ class KEFR:
         take_turn(
             self.schedule, self.plex.arrays, self.tree.arrays, self.state, weight, self.iteration
         )
-        self.state.loss[:] = 0.0  # until it is observed
+        self.state.loss[:] = 0.0  # until they are observed
         self.state.cf_loss[:] = 0.0
         return self.state.behavior
 
     def observe(self, loss: Floats) -> None:
-        """Take in the immediate counterfactual losses l^t that the last policy met.
+        """Observe the immediate counterfactual losses l^t that the last policy incurred.
 
-        Before the first policy there are none. Observed again, they replace the ones before.
+        Call :meth:`recommend` first. Observing again replaces the losses observed before.
         """
         if self.iteration == 0:
-            raise ArgumentError("recommend a policy before observing the losses that it met")
+            raise ArgumentError("there is no policy yet to observe losses of; call recommend first")
         met = np.asarray(loss, dtype=np.float64)
         if met.shape != (self.plex.n_sequences,) or not (np.isfinite(met) & (met >= 0.0)).all():
             raise ArgumentError(
@@ -118,7 +119,7 @@ class KEFR:
     def best_deviation(self) -> tuple[float, Modification]:
         """The (weighted) K-EFCE regret so far and the modification that attains it."""
         total = self.state.deviation_loss.copy()
-        add_deviation_loss(  # the last iteration, which the minimizers have not taken up yet
+        add_deviation_loss(  # the last iteration, which the minimizers have not processed yet
             self.plex.arrays, self.tree.arrays, self.state.behavior, self.state.loss,
             float(self.iteration**self.averaging), np.empty(self.tree.n_nodes), total,
         )  # fmt: skip
@@ -137,7 +138,7 @@ def take_turn(
 ) -> None:
     """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the policy of iteration t.
 
-    The last iteration is added to ``state.deviation_loss`` with ``weight``.
+    Also add the last iteration to ``state.deviation_loss`` with ``weight``.
     """
     state.deviation_loss[0] += weight * state.loss[0]
     recommend(schedule, plex, tree, state, weight, t)

@@ -1,12 +1,13 @@
-"""How long to run, by the paper's two theorems with every constant written out.
+"""How long to run, according to the paper's two theorems with every constant written out.
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
-the iterations that bring the gap below epsilon. :func:`plan` gives numbers that do, for any game,
-and :func:`gap_bound` the gap that is guaranteed after a given number of them.
+the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game,
+and :func:`gap_bound` the gap that is guaranteed after a given number of iterations.
+
 The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
-regret bound (``learning/bounds.py``) grows as sqrt(T) and the T that is needed is explicit. It
-covers the worst case. A run usually gets there much earlier, which is why ``runs/loop.py`` measures
-the gap and can stop by it.
+regret bound (``learning/bounds.py``) grows as sqrt(T), and the required T is explicit. It covers
+the worst case. A run usually gets there much earlier, so ``runs/loop.py`` measures the gap and can
+stop at a target.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from accord.treeplex.form import SequenceForm, sequence_form
 class Plan:
     """Iterations and episodes after which a gap of at most ``epsilon`` is guaranteed."""
 
-    k: float  # deviations, as asked
+    k: float  # deviations, as requested
     epsilon: float  # payoff units, maximum over players
-    failure_prob: float  # of the bandit's guarantee; full feedback has none
+    failure_prob: float  # of the guarantee for bandit feedback; for full feedback it is 0
     iterations: int  # full feedback: WRHedge at the paper's learning rate, uniform average
     bandit_iterations: int  # Balanced K-EFR at the paper's learning rate, uniform average
-    episodes_per_iteration: int  # played by all players together in one of them
+    episodes_per_iteration: int  # of all players together, with bandit feedback
 
     @property
     def episodes(self) -> int:
-        """Episodes of the bandit's whole run."""
+        """Episodes of the whole run with bandit feedback."""
         return self.bandit_iterations * self.episodes_per_iteration
 
 
@@ -57,10 +58,10 @@ class GapBound:
 
     constants: tuple[float, ...]  # one for each player who has a choice
     ranges: tuple[float, ...]  # the payoff ranges of the same players
-    failure_prob: float | None  # of the bandit's guarantee; None with full feedback
+    failure_prob: float | None  # of the guarantee for bandit feedback; None for full feedback
 
     def at(self, iterations: float) -> float:
-        """The bound after ``iterations``; 0 if nobody has a choice."""
+        """The bound after ``iterations``; 0 if no player has a choice."""
         both = zip(self.constants, self.ranges, strict=True)
         return max((min(span, c / math.sqrt(iterations)) for c, span in both), default=0.0)
 
@@ -68,7 +69,7 @@ class GapBound:
         """The number of iterations after which the bound is at most ``gap``, which is positive."""
         both = zip(self.constants, self.ranges, strict=True)
         root = max((c / gap for c, span in both if span > gap), default=0.0)
-        return root * root  # infinite where a power would raise
+        return root * root  # overflows to infinity, where ``**`` would raise
 
 
 def gap_bound(form: SequenceForm, k: SupportsIndex | float, failure_prob: float | None) -> GapBound:
@@ -110,7 +111,7 @@ def plan(
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         epsilon: The K-EFCE gap wanted, in payoff units, maximum over players.
-        failure_prob: The probability with which the bandit's run may miss it.
+        failure_prob: The probability with which a run with bandit feedback may miss it.
 
     Raises:
         ArgumentError: If an argument is out of range.

@@ -2,7 +2,7 @@
 
 :class:`SampledSelfPlay` plays a loaded game on a compiled simulator, :class:`EnvironmentSelfPlay`
 plays an environment one move at a time. The learners are the same (``learning/balanced_kefr.py``),
-and each sees its own infosets, actions and losses and nothing else.
+and each sees only its own infosets, actions and losses.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SampledSelfPlay:
     Attributes:
         form: The game.
         iteration: How many iterations have been run.
-        schedule: The minimizers' numbers for all players.
+        schedule: The minimizers' schedule for all players.
         joint: The state of all learners, one player after the other.
     """
 
@@ -78,12 +78,12 @@ class SampledSelfPlay:
 
     @property
     def n_sequences(self) -> int:
-        """Of all players together."""
+        """The number of sequences of all players together."""
         return self.form.n_sequences
 
     @property
     def episodes_per_iteration(self) -> int:
-        """Of all players together."""
+        """The number of episodes that all players together sample in an iteration."""
         return int(self._first_episode[-1])
 
     def state(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class SampledSelfPlay:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved :meth:`state`."""
+        """Restore a saved :meth:`state`."""
         self.iteration = int(state["iteration"])
         self.rng.bit_generator.state = json.loads(str(state["rng"]))
         for name, array in self._changing().items():
@@ -114,7 +114,7 @@ class SampledSelfPlay:
         }
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
-        """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
+        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
             stride = self.iteration + iterations + 1
@@ -131,7 +131,7 @@ class EnvironmentSelfPlay:
     """All players of an environment learning from episodes that they play with each other.
 
     Attributes:
-        table: Where they play.
+        table: The environment, in numbers instead of labels.
         learners: One per player.
         iteration: How many iterations have been run.
     """
@@ -160,11 +160,11 @@ class EnvironmentSelfPlay:
 
     @property
     def n_sequences(self) -> int:
-        """Of all players together."""
+        """The number of sequences of all players together."""
         return sum(plex.n_sequences for plex in self.table.plexes)
 
     def advance(self, iterations: int, kept: Floats, stride: int = 1) -> int:
-        """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
+        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
         learners, rng = self.learners, self.rng
         rows = 0
         for _ in range(iterations):
@@ -187,7 +187,7 @@ class EnvironmentSelfPlay:
 def planned_episodes(
     plexes: Sequence[Treeplex], k: SupportsIndex | float, episodes: int
 ) -> tuple[list[int], int]:
-    """Each player's episodes per iteration, and the iterations that ``episodes`` are enough for."""
+    """Each player's episodes per iteration, and the iterations that ``episodes`` allow."""
     counts = [episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in plexes]
     return counts, max(1, episodes // max(1, sum(counts)))
 
@@ -210,7 +210,7 @@ def _play_iterations(
     """The round-robin protocol; returns how many rows of ``kept`` it wrote.
 
     An episode does what :class:`BalancedKEFR`'s ``act`` and ``end_episode`` do, move by move. It is
-    written out because calls between kernels, each with many arrays, would take half of the time.
+    written out because calls between kernels, each with many arrays, would take half the time.
     """
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
     baseline, scratch, descendants = joint.baseline, joint.scratch, plan.descendants
@@ -249,7 +249,7 @@ def _play_iterations(
                         else:
                             a = sample(x, draw, infosets, behavior)
                     node = tree[node.first_child + a]
-                if length > target:  # else the play ended before the player got to that layer
+                if length > target:  # else the play ended before it reached that layer
                     observe_episode(
                         schedule, episode, target, length, losses[node.place, active], followed,
                         path, infosets, nodes, behavior, regret, baseline, scratch,

@@ -2,7 +2,7 @@
 
 The losses come from the leaf table: in every iteration all players recommend, all reaches are
 computed, then all losses. Small games run many iterations inside one compiled call; large ones run
-each player on a thread of its own. Nothing is summed in another order, so the bits are the same.
+each player on a thread of its own. The order of summation is the same, and so are the bits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accord.treeplex.values import compute_cf_loss, compute_loss, fold_single_ac
 
 
 class Player(NamedTuple):
-    """What the self-play kernel sees of one player."""
+    """One player, as the kernels see them."""
 
     plex: TreeplexArrays
     tree: RechistoryArrays
@@ -37,8 +37,8 @@ class Player(NamedTuple):
 
 
 LARGE = 1_000_000
-"""Leaves (once per player) plus cells from which a thread per player pays: on two cores, six-sided
-Liar's Dice (1.4 million) runs 1.5 times as fast, Sheriff (200,000) no faster."""
+"""Leaves (counted per player) plus cells from which a thread per player pays off: on two cores,
+six-sided Liar's Dice (1.4 million) runs 1.5 times as fast, Sheriff (200,000) no faster."""
 
 
 SAVED = ("behavior", "loss", "cf_loss", "rec_reach", "regret", "credit", "deviation_loss")
@@ -82,9 +82,9 @@ class SelfPlay:
         self._pool = ThreadPoolExecutor(wanted) if wanted > 1 else None
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
-        """Run iterations; keep iterate t, if ``stride`` divides t, in the next row of ``kept``.
+        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``.
 
-        Returns the number of rows written. There must be room for them.
+        Returns the number of rows written. ``kept`` must have room for them.
         """
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
@@ -123,7 +123,7 @@ class SelfPlay:
             self.total_loss[i] += float(t**self.averaging) * value.result()
 
     def state(self) -> dict[str, Any]:
-        """All that going on needs, by name; arrays are views."""
+        """Everything needed to continue, by name; arrays are views."""
         state: dict[str, Any] = {"iteration": np.array(self.iteration), "loss": self.total_loss}
         for i, learner in enumerate(self.learners):
             for name in SAVED:
@@ -131,7 +131,7 @@ class SelfPlay:
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved :meth:`state`."""
+        """Restore a saved :meth:`state`."""
         self.iteration = int(state["iteration"])
         self.total_loss[:] = state["loss"]
         for i, learner in enumerate(self.learners):
@@ -145,7 +145,7 @@ class SelfPlay:
         return regrets / self.learners[0].total_weight * self.form.leaves.payoff_range
 
     def values(self) -> Floats:
-        """``[n_players]`` expected payoffs of that average."""
+        """``[n_players]`` expected payoffs of the same average."""
         return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
 
 

@@ -1,15 +1,15 @@
 """Finding the treeplex of each player of an environment that can only be played.
 
-:func:`discover` finds them
+:func:`discover` works in one of two ways:
 
-* by going through every move of every player and of chance, if the environment can be cloned, its
-  chance is explicit, and it is not too large: then nothing is missed;
-* else by playing, in ways that explore, until many plays in a row have shown nothing new. Then what
-  is rare may be missed. Learning stops with an error that says so when it sees an infoset that is
-  not in the tree. A tree that grows too large is refused.
+* If the environment can be cloned, its chance is explicit, and it is not too large, it traverses
+  every move of every player and of chance. Then nothing is missed.
+* Otherwise it plays, with all players exploring, until many plays in a row have shown nothing new.
+  Then rare infosets may be missed; if learning reaches one later, it stops with an error that says
+  so. A tree that grows too large is refused.
 
-Infosets are numbered layer by layer, those that follow the same move in the order of their labels,
-so it does not matter in which order they were found.
+Infosets are numbered layer by layer, and after the same move in the order of their labels, so the
+order in which they were found does not matter.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from accord.play.environment import Environment, chance_law, draw_chance, whose_
 from accord.treeplex.treeplex import Treeplex
 
 MAX_NODES = 200_000
-"""Moves that :func:`discover` goes through before it plays instead."""
+"""Moves that :func:`discover` traverses before it plays instead."""
 
 MAX_INFOSETS = 100_000
-"""Infosets, of all players together, at which :func:`discover` stops playing and gives up."""
+"""Infosets of all players together beyond which :func:`discover` gives up."""
 
 PATIENCE = 10_000
-"""Plays in a row that must show nothing new before :func:`discover` believes to know the trees."""
+"""Plays in a row that must show nothing new before :func:`discover` stops."""
 
 
 @dataclass
 class OwnTree:
-    """What is known of one player's infosets: what leads to each, and what can be done there."""
+    """The known infosets of one player: the player's move before each, and the actions there."""
 
     player: str
     parent: dict[str, tuple[str, int] | None] = field(default_factory=dict)
     actions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def see(self, infoset: str, actions: Sequence[str], before: tuple[str, int] | None) -> bool:
-        """Note an infoset, the actions there and the own move before it; whether it is new.
+        """Note an infoset, its actions and the player's move before it; return whether it is new.
 
         Raises:
             GameError: If the infoset was seen with other actions, or has none.
@@ -69,12 +69,12 @@ class OwnTree:
         if self.actions[infoset] != here:
             raise GameError(
                 f"{player_name(self.player)}, infoset {infoset!r}: the actions must always be the "
-                f"same; got {here} after {self.actions[infoset]}"
+                f"same; got {here}, but {self.actions[infoset]} before"
             )
         return False
 
     def treeplex(self) -> Treeplex:
-        """The infosets layer by layer."""
+        """The treeplex of the known infosets."""
         return treeplex_from_parents(self.parent, self.actions)
 
     def _history(self, before: tuple[str, int] | None) -> tuple[tuple[str, str], ...]:
@@ -89,12 +89,14 @@ class OwnTree:
 def treeplex_from_parents(
     parent: Mapping[str, tuple[str, int] | None], actions: Mapping[str, Sequence[str]]
 ) -> Treeplex:
-    """A treeplex from labels: before each infoset the own infoset and action, or ``None``.
+    """Build a treeplex from labels.
 
-    Infosets are numbered layer by layer, within a layer by the move before them, then by label.
+    ``parent`` maps each infoset to the player's last move before it, as (infoset, action), or to
+    ``None``. Infosets are numbered layer by layer, within a layer by the move before them, then by
+    label.
 
     Raises:
-        GameError: If an infoset follows one that is not there, or follows itself.
+        GameError: If an infoset follows an unknown move, or follows itself.
     """
     below: dict[tuple[str, int] | None, list[str]] = {}
     for infoset, before in parent.items():
@@ -107,7 +109,9 @@ def treeplex_from_parents(
         layer = [infoset for move in moves for infoset in sorted(below.get(move, []))]
     if len(order) < len(parent):
         lost = min(set(parent) - set(order))
-        raise GameError(f"infoset {lost!r} must follow an own move, or none; got {parent[lost]}")
+        raise GameError(
+            f"infoset {lost!r} must follow a known move of its player, or None; got {parent[lost]}"
+        )
     number = {infoset: x for x, infoset in enumerate(order)}
     moves_before = [parent[infoset] for infoset in order]
     return Treeplex.from_parents(
@@ -130,16 +134,16 @@ def discover(
     """The treeplex of each player of ``env``.
 
     Args:
-        env: The environment; its present play is lost.
-        max_nodes: How many moves to go through, if it can be cloned, before giving up and playing.
-        max_infosets: How many infosets, of all players together, plays may show.
+        env: The environment; its current play is lost.
+        max_nodes: How many moves to traverse, if it can be cloned, before playing instead.
+        max_infosets: How many infosets of all players together plays may show.
         patience: How many plays in a row must show nothing new.
-        seed: Of those plays.
+        seed: The seed of those plays.
 
     Raises:
         ArgumentError: If an argument is out of range.
         BudgetError: If plays show more than ``max_infosets`` infosets.
-        GameError: If the environment is no game with perfect recall.
+        GameError: If the environment is not a game with perfect recall.
     """
     if max_nodes < 0 or max_infosets < 1 or patience < 1:
         raise ArgumentError(
@@ -154,7 +158,7 @@ def discover(
 
 
 def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTree] | None:
-    """All infosets, or None if there are more than ``max_nodes`` moves to go through."""
+    """All infosets, or None if there are more than ``max_nodes`` moves."""
     trees = [OwnTree(str(name)) for name in env.players]
     env.reset(rng)
     Moves = tuple[tuple[str, int] | None, ...]  # the last own move of each player
@@ -183,10 +187,11 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
 
 
 def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator) -> list[OwnTree]:
-    """What plays show in which every player explores.
+    """The infosets seen in plays in which every player explores.
 
-    At each infoset she takes an action in proportion to one more than the infosets known below it,
-    as the balanced exploration policies do: so long corridors are walked to their ends.
+    At each infoset the player takes an action in proportion to one plus the number of infosets
+    known below it, like the balanced exploration policies, so that plays reach the ends of long
+    corridors.
     """
     trees = [OwnTree(str(name)) for name in env.players]
     tried: list[dict[str, np.ndarray]] = [{} for _ in trees]
@@ -210,10 +215,10 @@ def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator
                 found += 1
                 if found > max_infosets:
                     raise BudgetError(
-                        f"{env.name} must have at most max_infosets = {max_infosets:,} infosets, "
-                        "of all players together, but plays show more and more; call "
-                        "discover(env, max_infosets=...) with more and give learn() its plexes, or "
-                        "choose a smaller environment",
+                        f"{env.name} must have at most max_infosets = {max_infosets:,} infosets "
+                        "of all players together, but plays keep showing more; call "
+                        "discover(env, max_infosets=...) with a larger limit and give its result "
+                        "to learn_env() as plexes, or choose a smaller environment",
                         found,
                         max_infosets,
                     )

@@ -1,9 +1,9 @@
-"""Games that can only be played: what an environment must offer.
+"""The interface of environments: games that can only be played.
 
-Learning from bandit feedback needs no rules. It needs somebody to play with, and each player's own
-treeplex (``play/discovery.py``). An :class:`Environment` is played one move at a time. What a
-player is told when it is their turn must hold everything that they have seen and done before
-(perfect recall); this is checked.
+Learning from bandit feedback does not need the rules of a game. It needs a way to play, and each
+player's own treeplex (``play/discovery.py``). An :class:`Environment` is played one move at a time.
+The label shown to a player on their turn must contain everything that they have seen and done
+before (perfect recall); this is checked.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.errors import (
-    GameError,
-)
+from accord.errors import GameError
 
 
 @runtime_checkable
 class Environment(Protocol):
-    """A game that can only be played. Anything with these attributes and methods is one.
+    """A game that can only be played: any object with these attributes and methods.
 
     Two methods are optional. An environment whose :meth:`turn` may be ``CHANCE`` needs
-    ``probabilities() -> Sequence[float]``, those of its ``actions()`` there, and is told by
-    :meth:`step` what was drawn; others draw what they need from the generator given to
-    :meth:`reset`. One that has ``clone() -> Environment``, an independent copy of the present
-    state, and leaves all chance to its caller in this way, can be traversed by :func:`discover`.
+    ``probabilities() -> Sequence[float]``, the probabilities of its ``actions()`` there; the caller
+    draws one and passes it to :meth:`step`. Other environments draw from the generator given to
+    :meth:`reset`. If an environment leaves all chance to its caller in this way, and has
+    ``clone() -> Environment`` for an independent copy of the current state, :func:`discover` can
+    traverse it.
 
     Attributes:
-        name: How the game is called in files and reports.
-        players: Their names, in the order of payoffs.
-        payoff_bounds: ``(worst, best)`` of each player: no play may pay less, or more.
+        name: The name of the game in files and reports.
+        players: The names of the players, in the order of payoffs.
+        payoff_bounds: ``(worst, best)`` payoffs of each player, which every play must respect.
     """
 
     name: str
@@ -40,29 +39,29 @@ class Environment(Protocol):
     payoff_bounds: Sequence[tuple[float, float]]
 
     def reset(self, rng: np.random.Generator) -> None:
-        """Begin a new play. Whatever is random must be drawn from ``rng``."""
+        """Begin a new play. All randomness must be drawn from ``rng``."""
 
     def turn(self) -> int:
         """The number of the player to move, from 0; ``TERMINAL`` (-2) when the play is over."""
 
     def infoset(self) -> str:
-        """All that the player to move has seen and done, as a label."""
+        """A label for everything that the player to move has seen and done."""
 
     def actions(self) -> Sequence[str]:
-        """Labels of her actions; the same whenever the infoset is the same."""
+        """Labels of that player's actions; the same whenever the infoset is the same."""
 
     def step(self, action: int) -> None:
         """Take the action with this number, from 0."""
 
     def payoffs(self) -> Sequence[float]:
-        """What the play has paid each player, when it is over."""
+        """The payoff of each player, when the play is over."""
 
 
 def whose_turn(env: Any) -> int:
-    """``env.turn()``, refused if it is nobody's.
+    """``env.turn()``, checked.
 
     Raises:
-        GameError: If it is no player, nor ``CHANCE``, nor ``TERMINAL``.
+        GameError: If it is neither a player nor ``CHANCE`` nor ``TERMINAL``.
     """
     i = env.turn()
     if i not in range(TERMINAL, len(env.players)):
@@ -77,7 +76,7 @@ def chance_law(env: Any) -> Sequence[float]:
     """The probabilities of chance's moves.
 
     Raises:
-        GameError: If the environment does not tell.
+        GameError: If the environment does not have them.
     """
     if not hasattr(env, "probabilities"):
         raise GameError(
@@ -89,7 +88,7 @@ def chance_law(env: Any) -> Sequence[float]:
 
 
 def draw_chance(env: Any, rng: np.random.Generator) -> int:
-    """What chance does where ``env`` leaves it to its caller."""
+    """Draw a move of chance, where ``env`` leaves this to its caller."""
     law = np.cumsum(chance_law(env))
     if not abs(law[-1] - 1.0) < 1e-6:
         raise GameError(
@@ -110,7 +109,7 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
         bounds = np.empty(0)
     if bounds.shape != (len(env.players), 2) or not np.isfinite(bounds).all():
         raise GameError(
-            f"{env.name}: payoff_bounds must be finite (worst, best), one pair per player; "
+            f"{env.name}: payoff_bounds must be finite pairs (worst, best), one per player; "
             f"got {env.payoff_bounds!r}"
         )
     worst, best = bounds.T
@@ -122,12 +121,12 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
 
 
 def is_environment(thing: object) -> bool:
-    """Whether ``thing`` has all that an environment must have."""
+    """Whether ``thing`` is an object, not a class, with everything an environment needs."""
     return not isinstance(thing, type) and not missing_attributes(thing)
 
 
 def missing_attributes(thing: object) -> tuple[str, ...]:
-    """Those attributes and methods of an environment that ``thing`` does not have."""
+    """The attributes and methods of an environment that ``thing`` lacks."""
     methods = (name for name in vars(Environment) if not name.startswith("_"))
     needed = (*Environment.__annotations__, *methods)
     return tuple(name for name in needed if getattr(thing, name, None) is None)

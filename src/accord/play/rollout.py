@@ -1,9 +1,9 @@
-"""Plays in which everybody obeys, many at a time.
+"""Simulation of many plays in which everybody obeys.
 
-Each play draws a component of the correlated policy and goes down the tree, every player drawing
-her action from her part of it: the mediator of ``mediator/mediator.py`` with everybody's moves
-delegated, compiled. Only how often each terminal was reached is kept, so memory does not grow with
-the number of plays, and the mean and its standard error come from those counts.
+Each play draws a component of the correlated policy and walks down the tree, drawing each action
+from that component. This is the mediator of ``mediator/mediator.py`` with all moves delegated,
+compiled. Only the number of visits to each terminal is kept, so memory does not grow with the
+number of plays, and the mean and its standard error come from these counts.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from accord.play.table import Table
 from accord.treeplex.form import sequence_form
 
 CHUNK = 1 << 16
-"""Plays between two looks at the keyboard."""
+"""Plays per compiled call; Ctrl-C takes effect between calls."""
 
 CONFIDENCE = 0.95
 
 QUANTILE = 1.959963984540054
-"""Of the normal distribution, for 95% confidence intervals."""
+"""The quantile of the normal distribution for 95% confidence intervals."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What many plays paid."""
+    """Payoffs of many plays."""
 
     plays: int
     counts: NDArray[np.int64]  # [n_terminals] how often each was reached
@@ -52,9 +52,9 @@ def obedient_plays(
     """Play ``plays`` times with everybody following the mediator.
 
     Args:
-        policy: What is recommended.
-        plays: How often, at least once.
-        seed: Of all that is drawn.
+        policy: The policy that the mediator recommends from.
+        plays: The number of plays, at least 1.
+        seed: The seed of all randomness.
 
     Raises:
         ArgumentError: If ``plays`` or ``seed`` is out of range.
@@ -97,7 +97,7 @@ def estimated_values(
             return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
 
         payoffs = table.play(rng, act)
-        table.losses(payoffs)  # refuses what is out of bounds
+        table.losses(payoffs)  # refuses payoffs out of bounds
         paid[n] = payoffs
     spread = paid.std(axis=0, ddof=1) if plays > 1 else np.full(len(first), math.nan)
     margins = QUANTILE * spread / math.sqrt(plays)
@@ -105,7 +105,7 @@ def estimated_values(
 
 
 def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """The mean payoffs and the half-widths of their Student intervals."""
+    """Mean payoffs, and half the widths of their 95% Student intervals."""
     from scipy.special import stdtrit
 
     plays = int(counts.sum())
@@ -129,7 +129,7 @@ def _play(
     plays: int,
     counts: NDArray[np.int64],
 ) -> None:
-    """Add to ``counts`` the terminals that ``plays`` plays ended at."""
+    """Play ``plays`` times, and add to ``counts`` the terminals reached."""
     for _ in range(plays):
         drawn = int(np.searchsorted(weights, rng.random(), side="right"))
         component = min(drawn, len(weights) - 1)
@@ -141,7 +141,7 @@ def _play(
                 a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
             else:
                 first = first_seq[first_infoset[i] + node.place]
-                a = 0  # the last action of positive probability, should rounding matter
+                a = 0  # the last action of positive probability, if rounding leaves a rest
                 for other in range(node.n_children):
                     if behavior[component, first + other] > 0.0:
                         a = other

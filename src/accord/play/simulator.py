@@ -1,9 +1,9 @@
-"""A loaded game as something that can only be played.
+"""A compiled simulator of a loaded game.
 
-The tree as a compiled simulator walks it: from a node an action, or a chance draw, leads on, and
-the play ends with a payoff for everybody. A large game is walked at the speed of the memory, so
-what a move needs lies together: a node is a quarter of a cache line, its children stand side by
-side, and what follows a child soon after it.
+From each node of the tree an action or a chance draw leads to a child, and a play ends with a
+payoff for each player. Memory access limits the speed in large games, so the data for a move lie
+together: a node takes a quarter of a cache line, its children are adjacent, and the descendants of
+a child follow soon after it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ NODE = np.dtype(
         ("n_children", np.int32),
     ]
 )
-"""What a simulator knows of a node."""
+"""The simulator's record of a node."""
 
 OUTCOME = np.dtype(
     [
         ("cumulative", np.float64),  # probability of this outcome and those before it
-        ("guess", np.int64),  # of the n here, where to start with a draw of j / n; in the j-th
+        ("guess", np.int64),  # in the j-th of n: where to start searching from j / n on
     ]
 )
-"""What a simulator knows of an outcome of chance."""
+"""The simulator's record of an outcome of chance."""
 
 
 class SimulatorArrays(NamedTuple):
-    """What kernels see of the game being played."""
+    """The game, as kernels see it."""
 
     nodes: NDArray[np.void]  # [n_nodes] of NODE, the root first
     outcomes: NDArray[np.void]  # [all outcomes of all chance nodes] of OUTCOME
@@ -70,7 +70,7 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
 def _number_nodes(
     parent: Ints, action: Ints, n_children: Ints, number: Ints, first_child: Ints
 ) -> None:
-    """Number the children of a node, then all below the one, all below the next, and so on."""
+    """Number the children of a node, then all nodes below the first child, below the second, ..."""
     below = n_children.copy()  # how many nodes are below each
     for node in range(len(parent) - 1, 0, -1):
         below[parent[node]] += below[node]
@@ -86,7 +86,7 @@ def _number_nodes(
 
 @jit
 def prepare_draws(nodes: NDArray[np.void], outcomes: NDArray[np.void]) -> None:
-    """Make running sums of the probabilities at each chance node, the last exactly 1; guess."""
+    """Turn probabilities at each chance node into running sums, the last exactly 1; set guesses."""
     for node in range(len(nodes)):
         if nodes[node].player != CHANCE:
             continue
@@ -104,11 +104,11 @@ def prepare_draws(nodes: NDArray[np.void], outcomes: NDArray[np.void]) -> None:
 
 @jit
 def draw_outcome(draw: float, first: int, n: int, outcomes: NDArray[np.void]) -> int:
-    """The first of the ``n`` outcomes from ``first`` on with ``draw`` below its running sum.
+    """The first of the ``n`` outcomes from ``first`` on whose running sum exceeds ``draw``.
 
-    The guess for a draw is the first outcome whose running sum has at least its ``int(draw * n)``.
-    That grows with the draw, also when rounded, so the guess is never behind what is looked for;
-    on average it is at most one outcome before it, however many there are.
+    The search starts at a guess: the first outcome whose running sum s has ``int(s * n)`` of at
+    least ``int(draw * n)``. Both are monotone, even with rounding, so the guess never lies after
+    the answer. On average it lies at most one outcome before it, however many outcomes there are.
     """
     outcome = outcomes[first + int(draw * n)].guess
     while draw >= outcomes[first + outcome].cumulative:

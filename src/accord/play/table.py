@@ -1,4 +1,4 @@
-"""Where plays of an environment are played: labels become numbers, payoffs become losses."""
+"""Playing an environment with known treeplexes, in numbers instead of labels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 
 class Table:
-    """One environment whose players' treeplexes are known; where plays are played.
+    """An environment with the treeplexes of its players.
 
-    It translates labels to numbers and payoffs to losses, and refuses what cannot be.
+    It translates labels to numbers and payoffs to losses, and refuses plays that do not fit.
     """
 
     def __init__(self, env: Environment, plexes: Sequence[Treeplex]) -> None:
@@ -37,7 +37,7 @@ class Table:
         self._parent_seq = [plex.parent_seq.tolist() for plex in self.plexes]
 
     def play(self, rng: np.random.Generator, act: Any) -> Sequence[float]:
-        """One play in which player i at infoset x does ``act(i, x)``; its payoffs."""
+        """The payoffs of one play, in which player i takes action ``act(i, x)`` at infoset x."""
         env = self.env
         env.reset(rng)
         last = [EMPTY_SEQUENCE] * len(self.plexes)
@@ -82,12 +82,12 @@ class Table:
         return losses
 
     def _check(self, i: int, x: int, label: str, last: int) -> None:
-        """Raise what is wrong with an infoset, or note that nothing is."""
+        """Refuse an infoset that does not fit the treeplex; remember one that does."""
         plex, player = self.plexes[i], self.players[i]
         if x == NO_INFOSET:
             raise MismatchError(
-                f"{self.env.name}: {player_name(player)} was shown {label!r}, which is no infoset "
-                "of her treeplex; discover(env, patience=...) with more patience, or give the "
+                f"{self.env.name}: {player_name(player)} was shown {label!r}, which is not in "
+                "their treeplex; call discover(env, patience=...) with more patience, or give the "
                 "whole treeplex yourself"
             )
         if int(plex.parent_seq[x]) != last:
@@ -96,8 +96,8 @@ class Table:
         actions = tuple(self.env.actions())
         if actions != tuple(plex.action_labels[x]):
             raise MismatchError(
-                f"{self.env.name}: {player_name(player)}, infoset {label!r}: her treeplex has the "
-                f"actions {tuple(plex.action_labels[x])}; the environment has {actions}"
+                f"{self.env.name}: {player_name(player)}, infoset {label!r}: the treeplex has "
+                f"the actions {tuple(plex.action_labels[x])}; the environment has {actions}"
             )
         self._checked[i][x] = True
 

@@ -1,15 +1,15 @@
 """Discounted regret matching, DCFR of Brown and Sandholm 2019 (Section 4).
 
-Regret matching (``regret/regret_matching.py``) whose sums forget. Before the regrets r^s of
-iteration s are added, the sums so far are multiplied, cell by cell,
+Regret matching (``regret/regret_matching.py``) with discounted sums. Before the regrets r^s of
+iteration s are added, each sum so far is multiplied by a discount d:
 
     R^s = R^{s-1} d + r^s,   d = (s-1)^alpha / ((s-1)^alpha + 1)  where R^{s-1} > 0,
                              d = (s-1)^beta  / ((s-1)^beta  + 1)  elsewhere,
 
 and iterates are averaged with weights ``t ** gamma``. The paper's choice is alpha = 3/2, beta = 0
-and gamma = 2, the quadratic averaging of ``regret/methods.py``. Its proof only needs the positive
-sums to be orthogonal to the next regrets. The stationary distribution gives this for all pairs of a
-rechistory and a modification at once.
+and gamma = 2, the quadratic averaging of ``regret/methods.py``. The proof only needs the positive
+sums to be orthogonal to the next regrets, and the stationary distribution ensures this for all
+(rechistory, modification) pairs at once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class DiscountedRegretMatching:
     """Configuration of discounted regret matching.
 
     Attributes:
-        alpha: Positive sums of iteration t are multiplied by ``t**alpha / (t**alpha + 1)``.
-        beta: The same for the others.
+        alpha: After iteration t, positive sums are multiplied by ``t**alpha / (t**alpha + 1)``.
+        beta: The same power for all other sums.
     """
 
     alpha: float = 1.5
@@ -49,12 +49,12 @@ class DiscountedRegretMatching:
                 )
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> Discounts:
-        """The two powers."""
+        """The powers alpha and beta."""
         return Discounts(float(self.alpha), float(self.beta))
 
 
 class Discounts(NamedTuple):
-    """What the kernel needs."""
+    """The parameters of the kernel."""
 
     alpha: float
     beta: float
@@ -69,8 +69,8 @@ def match_discounted(
     weight: float,
     t: int,
 ) -> None:
-    """Discount the sums, then do what regret matching does."""
-    if t > 2:  # the sums hold iterations 1 .. t-2; that of t-1 is added below
+    """Discount the sums, then take a step of regret matching."""
+    if t > 2:  # the sums hold iterations 1 .. t-2; iteration t-1 is added below
         age = float(t - 2)
         discount(state.regret, age**discounts.alpha, age**discounts.beta)
     match_regrets(Matching(False, False, 0.0), plex, tree, state, weight, t)

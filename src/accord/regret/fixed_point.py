@@ -1,15 +1,16 @@
 """Stationary distributions without subtractions.
 
-Every minimizer of this package ends in the same equation (Line 5 of Algorithm 5 of Song, Mei, Bai
-2022): find p in the simplex with ``p^T = p^T Q`` for a stochastic matrix Q. Only Q's off-diagonal
-rates matter, up to a common factor:
+Every minimizer in this package ends by solving the same equation (Line 5 of Algorithm 5 of Song,
+Mei, Bai 2022): find p in the simplex with ``p^T = p^T Q`` for a stochastic matrix Q. Only Q's
+off-diagonal rates matter, up to a common factor:
 
     sum_{r != a} p(r) rate[r, a] = p(a) sum_{r != a} rate[a, r]    for every a.
 
 Grassmann, Taksar and Heyman's elimination (Operations Research 33, 1985) removes one state after
-the other, redirecting its rates to those left, and uses no subtraction: each probability has full
-relative accuracy, however small. A reducible chain has several stationary distributions; any one
-will do, and the elimination finds one: a state with no rate to those left absorbs all.
+another and redirects its rates to the remaining states. It never subtracts, so each probability has
+full relative accuracy, however small. A reducible chain has several stationary distributions. Any
+of them will do, and the elimination finds one: a state without a rate to the remaining states takes
+all of their mass.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from accord._arrays import Floats
 from accord._jit import jit
 
 NO_RATE = 1e-290
-"""Below this fraction of the largest rate a rate is none: the residual is as small."""
+"""Rates below this fraction of the largest count as zero; the residual is just as small."""
 
 
 @jit
 def find_stationary(rates: Floats, n: int, p: Floats, first: int) -> None:
     """Overwrite ``p[first : first + n]`` with a stationary distribution of ``rates[: n * n]``.
 
-    ``rates`` is destroyed. Without any rate, ``p`` is uniform.
+    ``rates`` is destroyed. If all rates are zero, ``p`` is uniform.
     """
     if n == 2:
         largest = max(rates[1], rates[2])
@@ -72,7 +73,7 @@ def find_stationary(rates: Floats, n: int, p: Floats, first: int) -> None:
             mass += p[first + r] * rates[r * n + state]
         p[first + state] = mass
         total += mass
-        if total > 1e10:  # the next mass may be larger by 1 / NO_RATE; keep it from overflow
+        if total > 1e10:  # the next mass may be 1 / NO_RATE times larger; avoid overflow
             for r in range(base, state + 1):
                 p[first + r] /= total
             total = 1.0

@@ -1,10 +1,11 @@
-"""The one list of regret minimizers.
+"""The registry of regret minimizers.
 
-``solve`` and ``learn``, the command line, sweeps, the documentation and the benchmarks take names,
+``solve``, ``learn``, the command line, sweeps, the documentation and the benchmarks take names,
 configurations, default averaging and descriptions from here. To add a method, write its file in
-``regret/`` (a frozen configuration, its schedule, its kernels) and one entry here.
+``regret/`` (a frozen configuration, its schedule, its kernels) and add one entry here.
 
-Nothing is imported before a method is used, so the command line can list the methods at once.
+A method's module is imported when the method is first used, so the command line can list the
+methods without delay.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from typing import Any
 from accord.errors import ArgumentError
 
 AVERAGING = {"uniform": 0, "linear": 1, "quadratic": 2}
-"""Ways to weigh iterates, and the power of t that does it."""
+"""Ways to weight iterates: iterate t has weight t to this power."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A regret minimizer that has a name."""
+    """A named regret minimizer."""
 
-    name: str  # as solve, learn, files and the command line call it
+    name: str  # in solve, learn, files and on the command line
     module: str  # in this package
     kind: str  # its configuration, a frozen dataclass in that module
-    purpose: str  # what it is for, in a few words
-    averaging: str = "uniform"  # how iterates are weighed by default
-    options: Mapping[str, Any] = field(default_factory=dict)  # that differ from the kind's defaults
+    purpose: str  # a short description
+    averaging: str = "uniform"  # how iterates are weighted by default
+    options: Mapping[str, Any] = field(default_factory=dict)  # overrides of the kind's defaults
 
     @cached_property
     def config(self) -> Any:
-        """The configuration that the name stands for."""
+        """The configuration, with the method's options."""
         return getattr(import_module(f"accord.regret.{self.module}"), self.kind)(**self.options)
 
     def takes(self, option: str) -> bool:
@@ -42,7 +43,7 @@ class Method:
         return any(known.name == option for known in fields(self.config))
 
     def configured(self, **options: Any) -> Any:
-        """The configuration with all ``options`` replaced that are not None.
+        """The configuration, with every option replaced that is not None.
 
         Raises:
             ArgumentError: If the method has no such option.
@@ -63,7 +64,7 @@ def _by_name(*methods: Method) -> Methods:
 
 METHODS: Methods = _by_name(
     Method("prm+", "regret_matching", "RegretMatching",
-           "predictive regret matching plus, usually the quickest",
+           "predictive regret matching plus, usually the fastest",
            averaging="quadratic", options={"decay": 0.2}),
     Method("rm+", "regret_matching", "RegretMatching", "regret matching plus",
            averaging="linear", options={"predictive": False}),
@@ -71,18 +72,18 @@ METHODS: Methods = _by_name(
            options={"plus": False, "predictive": False}),
     Method("dcfr", "discounted", "DiscountedRegretMatching", "discounted regret matching",
            averaging="quadratic"),
-    Method("wrhedge", "wrhedge", "WRHedge", "the paper's, with its guarantee"),
+    Method("wrhedge", "wrhedge", "WRHedge", "the paper's method, with its guarantee"),
 )  # fmt: skip
 """Minimizers for full feedback, the default first.
 
-The decay of ``prm+`` was measured against 0 at equal iterations and K = 1: gaps fell by a factor of
-3 on Leduc and over 100 on Sheriff; three-player Kuhn is better at 0.
+Compared with decay 0 at equal iterations and K = 1, the decay of ``prm+`` reduced the gap by a
+factor of 3 on Leduc and of over 100 on Sheriff; three-player Kuhn does better with decay 0.
 """
 
 SAMPLED_METHODS: Methods = _by_name(
-    Method("swrhedge", "swrhedge", "SWRHedge", "the paper's, with its guarantee"),
+    Method("swrhedge", "swrhedge", "SWRHedge", "the paper's method, with its guarantee"),
     Method("rm", "sampled_matching", "SampledRegretMatching",
-           "regret matching around baselines, no guarantee, usually much better"),
+           "regret matching around baselines, without a guarantee but usually much better"),
 )  # fmt: skip
 """Minimizers for sampled losses, the default first."""
 
@@ -93,7 +94,7 @@ def find_method(methods: Methods, name: str) -> Method:
     """The method called ``name``.
 
     Raises:
-        ArgumentError: If there is none.
+        ArgumentError: If there is no such method.
     """
     if not isinstance(name, str) or name not in methods:
         raise ArgumentError(f"method must be one of {', '.join(methods)}; got {name!r}")
@@ -101,10 +102,10 @@ def find_method(methods: Methods, name: str) -> Method:
 
 
 def configured(methods: Methods, method: Any) -> Any:
-    """A configuration: that of the method called ``method``, or ``method`` itself.
+    """The configuration of the method called ``method``, or ``method`` itself if it is one.
 
     Raises:
-        ArgumentError: If it is neither.
+        ArgumentError: If ``method`` is neither a name nor a configuration.
     """
     if isinstance(method, str):
         return find_method(methods, method).config
@@ -118,5 +119,5 @@ def configured(methods: Methods, method: Any) -> Any:
 
 
 def described(methods: Methods) -> str:
-    """Every name and its purpose, for help texts."""
-    return "; ".join(f"{method.name}, {method.purpose}" for method in methods.values())
+    """All names with their purposes, for help texts."""
+    return ", ".join(f"{method.name} ({method.purpose})" for method in methods.values())

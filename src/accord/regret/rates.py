@@ -1,12 +1,12 @@
 """The paper's learning rates, for losses in [0, 1] (Song, Mei, Bai 2022).
 
-The paper lets the losses of a play reach H; here a whole play loses at most 1
-(``treeplex/leaves.py``), which turns its rates into
+In the paper the loss of a whole play may reach H; here it is at most 1 (``treeplex/leaves.py``), so
+the paper's rates become
 
     full feedback   eta = sqrt( C(H, K) X A^K log A / T )
     bandit          eta = sqrt( C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T) )
 
-with K already clipped to H. The counts may exceed any float, so each formula adds logarithms.
+with K already clipped to H. The counts may overflow a float, so the code adds logarithms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def bandit_learning_rate(
 def log_paper_rate(plex: Treeplex, k: int) -> float:
     """The logarithm of ``eta * sqrt(T)``, eq. (learning-rate-full-feedback).
 
-    0 for a player without a choice, who plays the same at any rate.
+    0 for a player who never has a choice and so plays the same at any rate.
     """
     if plex.max_actions == 1:
         return 0.0
@@ -46,7 +46,7 @@ def log_paper_rate(plex: Treeplex, k: int) -> float:
 def log_bandit_rate(
     plexes: tuple[Treeplex, ...], player: int, k: int, failure_prob: float, iterations: int = 1
 ) -> float:
-    """The logarithm of ``eta``, eq. (learningrate-bandit); 0 for a player without a decision."""
+    """The logarithm of ``eta``, eq. (learningrate-bandit); 0 for a player without decisions."""
     plex = plexes[player]
     if plex.horizon == 0:
         return 0.0

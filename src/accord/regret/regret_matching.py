@@ -1,21 +1,21 @@
 """Regret matching over (rechistory, modification) pairs.
 
-The pairs are those of WRHedge, the weights are regrets instead of exponentials. With the time
-selection S_b, policy p and losses L of one iteration, a pair regrets
+The pairs are those of WRHedge, weighted by regrets instead of exponentials. With the time
+selection S_b, policy p and losses L of one iteration, the regret of a pair is
 
-    SWAP      S_b p(r) (L(r) - L(a))       not to have played a when r was recommended,
-    EXTERNAL  S_b (<p, L> - L(a))          not to have played a.
+    SWAP      S_b p(r) (L(r) - L(a))       for not playing a when r was recommended,
+    EXTERNAL  S_b (<p, L> - L(a))          for not playing a.
 
 The next policy is the stationary distribution of the rates ``sum_b S_b max(regret_b, 0)``, so
 that the summed positive regrets are orthogonal to the next gain (Blackwell's condition; Hart and
-Mas-Colell 2000; with time selections Morrill et al. 2021). Three ways to add up:
+Mas-Colell 2000; with time selections Morrill et al. 2021). There are three ways to sum regrets:
 
 * ``RM``: R <- R + regret;
 * ``RM+``: R <- max(R + regret, 0)   (Tammelin 2014);
-* ``predictive RM+``: as RM+, and the policy uses max(R + last regret, 0): the next regret is
-  predicted to be the last (Farina, Kroer, Sandholm 2021).
+* ``predictive RM+``: as RM+, but the policy uses max(R + last regret, 0), which predicts that the
+  next regret will equal the last (Farina, Kroer, Sandholm 2021).
 
-No learning rate, and nothing changes when losses are scaled.
+There is no learning rate, and scaling the losses changes nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class RegretMatching:
     """Configuration of regret matching.
 
     Attributes:
-        plus: Forget negative regrets (RM+).
-        predictive: Predict the next regret by the last; only with ``plus``.
-        decay: The regret of iteration t is added with weight ``t ** -decay``. Every infoset's
-            weights are the same, so nothing but the pace changes: later predictions move the
-            policy less. :func:`accord.solve` uses 0.2 for ``"prm+"``.
+        plus: Clip negative sums of regrets to zero (RM+).
+        predictive: Predict that the next regret equals the last; ignored without ``plus``.
+        decay: The regret of iteration t is added with weight ``t ** -decay``. All infosets use the
+            same weights, so only the pace changes: later predictions move the policy less.
+            :func:`accord.solve` uses 0.2 for ``"prm+"``.
     """
 
     plus: bool = True
@@ -60,12 +60,12 @@ class RegretMatching:
         return "prm+" if self.predictive else "rm+"
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> Matching:
-        """Which of the three, and how regrets decay."""
+        """The variant, and the decay of the regrets."""
         return Matching(bool(self.plus), bool(self.plus and self.predictive), float(self.decay))
 
 
 class Matching(NamedTuple):
-    """What the kernel needs."""
+    """The parameters of the kernel."""
 
     plus: bool
     predictive: bool

@@ -1,13 +1,13 @@
-"""The state of the regret minimizers of one player, fed with sampled losses.
+"""The state of one player's regret minimizers, for sampled losses.
 
-Learning a large game is limited by memory access, so what a move needs lies together: one record
-per infoset, one per rechistory. The policy pi^t(. | x) depends on the minimizer at x and on pi^t at
-the ancestors of x, which an episode has passed before. It is computed when an episode first reaches
-x and kept for the rest of the iteration; the infoset's ``stamp`` is the iteration it belongs to.
+Memory access limits the speed of learning in large games, so the data for a move lie together: one
+record per infoset, one per rechistory. The policy pi^t(. | x) depends on the minimizer at x and on
+pi^t at the ancestors of x, which an episode visits first. It is computed when an episode first
+reaches x and kept for the rest of the iteration; the infoset's ``stamp`` holds that iteration.
 
-A minimizer is a frozen configuration (:class:`SampledMinimizer`) and two kernels, one per type of
-its schedule: :func:`recommend_at` writes the policy at an infoset, :func:`observe_episode` takes in
-what an episode cost. ``regret/methods.py`` lists the minimizers there are.
+A minimizer consists of a frozen configuration (:class:`SampledMinimizer`) and two kernels, selected
+by the type of its schedule: :func:`recommend_at` writes the policy at an infoset, and
+:func:`observe_episode` processes the loss of an episode. ``regret/methods.py`` lists all of them.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ INFOSET = np.dtype(
     [
         ("first_seq", np.int32),
         ("n_actions", np.int32),
-        ("first_node", np.int32),  # SWAP rechistories from here,
-        ("first_external", np.int32),  # EXTERNAL ones from here,
-        ("end_node", np.int32),  # to before here
-        ("first_cell", np.int32),  # of its first rechistory, to be loaded at the same time as that
-        ("stamp", np.int64),  # the iteration that policy and rec_reach are of
+        ("first_node", np.int32),  # of the SWAP rechistories
+        ("first_external", np.int32),  # of the EXTERNAL ones
+        ("end_node", np.int32),  # one past the last of both
+        ("first_cell", np.int32),  # of first_node; a copy, so that both can load at once
+        ("stamp", np.int64),  # the iteration of its policy and rec_reach
     ],
     align=True,
 )
-"""What a learner knows of an infoset, in half a cache line."""
+"""A learner's record of an infoset, half a cache line."""
 
 NODE = np.dtype(
     [
-        ("rec_reach", np.float64),  # M_b, where the infoset's stamp is this iteration's
+        ("rec_reach", np.float64),  # M_b, valid if the infoset's stamp is this iteration
         ("weight", np.float64),  # w_b
         ("credit", np.float64),  # SWRHedge's sum of S_b <p, estimate>
         ("parent", np.int32),
@@ -50,10 +50,10 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""What a learner knows of a rechistory."""
+"""A learner's record of a rechistory."""
 
 FOOTPRINT = Footprint(per_node=NODE.itemsize, per_cell=8)
-"""Of :class:`SampledArrays`: a record per rechistory, a regret per cell."""
+"""Memory of :class:`SampledArrays`: a record per rechistory, a regret per cell."""
 
 
 Infosets = NDArray[np.void]
@@ -63,8 +63,8 @@ Nodes = NDArray[np.void]
 class SampledArrays(NamedTuple):
     """The state of all minimizers of one player, or of several players one after the other.
 
-    Kernels take the arrays one by one: taking them out of a tuple at every move costs as much as
-    the move.
+    Kernels take the arrays one by one, because unpacking a tuple at every move costs as much as the
+    move itself.
     """
 
     infosets: Infosets  # [n_infosets] of INFOSET
@@ -85,12 +85,12 @@ class SampledMinimizer(Protocol):
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
     ) -> Any:
-        """The numbers that its kernels need for these players, as a NamedTuple.
+        """The parameters of its kernels for these players, as a NamedTuple.
 
         Args:
             plexes: The treeplexes of all players.
             k: How many recommendations a deviator may disobey.
-            iterations: The paper's T, if it is known.
+            iterations: The paper's T, if known.
         """
 
 
@@ -99,7 +99,7 @@ def new_sampled(tree: RechistoryTree, node_episode: Ints, node_weight: Floats) -
 
     Args:
         tree: The rechistories of the player.
-        node_episode: ``[n_nodes]`` the episode that informs each.
+        node_episode: ``[n_nodes]`` the episode that informs each rechistory.
         node_weight: ``[n_nodes]`` w_b.
     """
     plex = tree.plex
@@ -130,10 +130,10 @@ def new_sampled(tree: RechistoryTree, node_episode: Ints, node_weight: Floats) -
 
 
 def join(parts: Sequence[SampledArrays], episodes: Sequence[int]) -> SampledArrays:
-    """Several players in one set of arrays, so that a kernel need not choose between them.
+    """The arrays of several players, joined so that a kernel need not choose between them.
 
-    Indices are shifted and nothing is shared: from an infoset a kernel reaches only what belongs to
-    its player. ``episodes`` says how many each player samples in an iteration.
+    Indices are shifted and nothing is shared: starting from an infoset, a kernel reaches only the
+    data of that infoset's player. ``episodes`` is how many each player samples per iteration.
     """
     infosets, nodes = [], []
     seq = node = cell = episode = 0
@@ -192,18 +192,19 @@ def observe_episode(
     baseline: Floats,
     scratch: Floats,
 ) -> None:
-    """Feed the loss of an episode to the minimizer at the infoset that the episode was after.
+    """Feed the loss of an episode to the minimizer at the infoset that it reached at its target.
 
     Args:
-        schedule: Of the minimizer.
+        schedule: The minimizer's parameters.
         episode: Its number in the sampling plan.
-        target: The layer whose losses it estimates; the play reached it.
+        target: The layer whose losses it estimates; the play must have reached it.
         length: The number of the player's decisions.
-        loss: Of the play, in [0, 1].
+        loss: The loss of the play, in [0, 1].
         followed: The probability with which pi^t took the actions before the target layer at which
             the episode did not explore.
         path: ``[2, horizon]`` infoset and action at each layer.
-        infosets: And the rest: the fields of :class:`SampledArrays`, to be updated.
+        infosets: This and all arguments below are the fields of :class:`SampledArrays`, which are
+            updated in place.
     """
 
 
@@ -219,7 +220,7 @@ def refresh(
     regret: Floats,
     scratch: Floats,
 ) -> None:
-    """Compute pi^t and M_b at ``x`` unless this iteration has; ancestors must be fresh."""
+    """Compute pi^t and M_b at ``x`` once per iteration; its ancestors must be up to date."""
     if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
         recommend_at(schedule, player, x, infosets, nodes, behavior, regret, scratch)
 
@@ -237,16 +238,16 @@ def refresh_all(
     regret: Floats,
     scratch: Floats,
 ) -> None:
-    """:func:`refresh` at the infosets ``first .. end - 1``, which are all that ``player`` has."""
+    """:func:`refresh` all infosets of ``player``, which are ``first .. end - 1``."""
     for x in range(first, end):
         refresh(schedule, player, x, t, infosets, nodes, behavior, regret, scratch)
 
 
 @jit
 def update_reach(x: int, t: int, infosets: Infosets, nodes: Nodes, behavior: Floats) -> bool:
-    """Compute M_b at ``x`` for iteration t; return whether there is a policy to compute too.
+    """Compute M_b at ``x`` for iteration t; return whether the policy must be computed too.
 
-    A single action needs none: its probability is set to 1.
+    A single action needs no computation: its probability is set to 1.
     """
     at = infosets[x]
     at.stamp = t
@@ -260,13 +261,13 @@ def update_reach(x: int, t: int, infosets: Infosets, nodes: Nodes, behavior: Flo
 
 @jit
 def sample(x: int, draw: float, infosets: Infosets, behavior: Floats) -> int:
-    """An action of pi^t at ``x`` by inverse CDF."""
+    """Draw an action from pi^t at ``x`` by inverse CDF."""
     first = infosets[x].first_seq
     last = first + infosets[x].n_actions - 1
     for seq in range(first, last):
         draw -= behavior[seq]
         if draw < 0.0:
             return seq - first  # type: ignore[no-any-return]
-    while behavior[last] == 0.0:  # rounding must not draw what has probability 0
+    while behavior[last] == 0.0:  # rounding must not select an action of probability 0
         last -= 1
     return last - first  # type: ignore[no-any-return]

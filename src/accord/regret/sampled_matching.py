@@ -1,13 +1,13 @@
-"""Regret matching around baselines, fed with sampled losses.
+"""Regret matching around baselines, for sampled losses.
 
 The regrets are those of ``regret/regret_matching.py`` with estimated losses. An episode that visits
-x and plays a there gives an estimate of L(x, .) around a baseline that predicts the loss after each
-action,
+x and plays a there estimates L(x, .) around a baseline, which predicts the loss after each action,
+by
 
     [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A,
 
-over the probability of the visit. Whatever the baseline, its mean is L(x, a'); the better the
-baseline predicts, the less the estimate varies. Baselines are running means of observed losses.
+divided by the probability of the visit. For any baseline the estimate has mean L(x, a'); the better
+the baseline predicts, the smaller the variance. Baselines are running means of observed losses.
 
 There is no learning rate, and no published bound.
 """
@@ -29,7 +29,7 @@ class SampledRegretMatching:
     """Configuration of regret matching around baselines.
 
     Attributes:
-        baseline_rate: How fast baselines follow the losses that are seen.
+        baseline_rate: How fast the baselines follow the observed losses.
     """
 
     baseline_rate: float = 0.02
@@ -46,12 +46,12 @@ class SampledRegretMatching:
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
     ) -> Baselines:
-        """The rate of the baselines, the same for everybody."""
+        """The rate of the baselines, the same for all players."""
         return Baselines(float(self.baseline_rate))
 
 
 class Baselines(NamedTuple):
-    """What the kernels need."""
+    """The parameters of the kernels."""
 
     rate: float
 
@@ -70,12 +70,12 @@ def match_sampled(
     """Write the next policy at ``x`` from sampled regrets."""
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    external = n * n  # where it starts in scratch; rates come first
+    external = n * n  # its offset in scratch, after the rates
     for i in range(n * n + n):
         scratch[i] = 0.0
     cell = at.first_cell
     for node in range(at.first_node, at.first_external):
-        now = nodes[node].rec_reach / nodes[node].weight  # regrets were sampled as w_b times theirs
+        now = nodes[node].rec_reach / nodes[node].weight  # the sums contain a factor w_b
         for i in range(n * n):
             scratch[i] += now * max(regret[cell], 0.0)
             cell += 1
@@ -109,8 +109,8 @@ def observe_matched(
     """Add the regrets that ``episode`` estimates at its target, and move the baselines.
 
     ``followed`` is the probability with which pi^t took the actions before the target where the
-    episode did not explore. From the target on the play was pi^t's, so the baselines there follow
-    its loss.
+    episode did not explore. After the target action the play followed pi^t, so its loss moves the
+    baselines from there on.
     """
     x, a = path[0, target], path[1, target]
     at = infosets[x]

@@ -1,17 +1,18 @@
-"""The state of the regret minimizers of one player, with full feedback.
+"""The state of one player's regret minimizers, for full feedback.
 
 At each infoset a minimizer holds one number per cell: per (rechistory, recommendation, action)
-while the recommendation is seen, per (rechistory, action) afterwards. Its next policy is the
-stationary distribution of a rate matrix that weighs these numbers with the time selections S_b.
+while recommendations are seen, per (rechistory, action) after the K-th deviation. Its next policy
+is the stationary distribution of a rate matrix built from these numbers, weighted by the time
+selections S_b.
 
-Observing and recommending are one pass. When the minimizer at x is asked for its next policy it
+Observing and recommending are one pass. When the minimizer at x is asked for its next policy, it
 first adds the losses of the last iteration (S_b, p and the losses are still those of the last
-iteration), and then weighs the sums with the new S_b, which only depend on the new policies at
+iteration), and then weights the sums by the new S_b, which depend only on the new policies at the
 ancestors of x. So each cell is read and written once per iteration.
 
-A minimizer is a frozen configuration (:class:`Minimizer`) and a kernel. The configuration knows its
-``schedule``: a NamedTuple of plain numbers for one player, and :func:`recommend` has one kernel per
-type of schedule. ``regret/methods.py`` lists the minimizers there are.
+A minimizer consists of a frozen configuration (:class:`Minimizer`) and a kernel. The configuration
+makes a ``schedule``, a NamedTuple of plain numbers for one player, and :func:`recommend` calls the
+kernel for that type of schedule. ``regret/methods.py`` lists all minimizers.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Minimizer(Protocol):
 
     @property
     def keeps_credit(self) -> bool:
-        """Whether the state needs one more number per rechistory."""
+        """Whether the state needs ``credit``, one more number per rechistory."""
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> Any:
-        """The numbers that its kernel needs for one player, as a NamedTuple.
+        """The parameters of its kernel for one player, as a NamedTuple.
 
         Args:
             tree: The rechistories of the player.
-            iterations: The paper's T, if it is known.
+            iterations: The paper's T, if known.
         """
 
 
@@ -63,13 +64,13 @@ class MinimizerArrays(NamedTuple):
 
 
 FOOTPRINT = Footprint(per_node=16, per_cell=16)
-"""Of :class:`MinimizerArrays`: ``rec_reach`` and ``credit``, ``regret`` and ``deviation_loss``."""
+"""Memory of ``rec_reach`` and ``credit`` per node, ``regret`` and ``deviation_loss`` per cell."""
 
 
 def new_arrays(tree: RechistoryTree, behavior: Floats, *, credit: bool) -> MinimizerArrays:
     """Arrays before the first iteration; policies are written to ``behavior``."""
     plex = tree.plex
-    behavior[:] = 1.0  # whatever was there must not meet the first losses
+    behavior[:] = 1.0  # the first pass reads it, times losses of zero: it must be finite
     rec_reach = np.zeros(tree.n_nodes)
     rec_reach[0] = 1.0
     n = plex.max_actions
@@ -107,7 +108,7 @@ def recommend(
 def pass_on(
     x: int, plex: TreeplexArrays, tree: RechistoryArrays, behavior: Floats, rec_reach: Floats
 ) -> None:
-    """Take a single action, which needs no decision; update only the time selections after it."""
+    """Play the only action at ``x``; update its time selections if infosets below need them."""
     seq = plex.first_seq[x]
     behavior[seq] = 1.0
     if plex.first_child[seq] < plex.first_child[seq + 1]:

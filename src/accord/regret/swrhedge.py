@@ -1,7 +1,7 @@
-"""SWRHedge, Algorithm 6 of Song, Mei, Bai 2022: WRHedge fed with sampled losses.
+"""SWRHedge, Algorithm 6 of Song, Mei, Bai 2022: WRHedge with sampled losses.
 
 The weights are those of ``regret/wrhedge.py`` with the time selections S_b = M_b w_b, and estimates
-from episodes (``learning/estimators.py``) in the place of the losses. An estimate is zero except at
+from episodes (``learning/estimators.py``) in place of the losses. An estimate is zero except at
 one infoset and one action, so an episode changes few cells. The policy at an infoset is computed
 when an episode reaches it.
 """
@@ -32,7 +32,8 @@ class SWRHedge:
     Attributes:
         learning_rate: eta in units of normalised losses; by default the paper's.
         scale: Multiplier on the paper's learning rate.
-        failure_prob: The probability with which the paper's guarantee may fail; enters its rate.
+        failure_prob: The probability with which the paper's guarantee may fail; enters the paper's
+            learning rate.
     """
 
     learning_rate: float | None = None
@@ -69,7 +70,7 @@ class SWRHedge:
 
 
 class LearningRates(NamedTuple):
-    """What the kernels need."""
+    """The parameters of the kernels."""
 
     rates: Floats  # [n_players] eta
 
@@ -85,14 +86,14 @@ def hedge_sampled(
     regret: Floats,
     scratch: Floats,
 ) -> None:
-    """Write the next policy at ``x``; rechistories weigh M_b w_b."""
+    """Write the next policy at ``x``; rechistories have weight M_b w_b."""
     learning_rate = schedule.rates[player]
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    rows, external = n * n, 2 * n * n  # where they start in scratch; rates come first
+    rows, external = n * n, 2 * n * n  # offsets in scratch, after the rates
     for i in range(2 * n * n + n):
         scratch[i] = 0.0
-    discount = math.exp(-learning_rate)  # exp(-eta Lbar), the loss bound being 1
+    discount = math.exp(-learning_rate)  # exp(-eta Lbar), with loss bound 1
 
     top = -math.inf
     cell = at.first_cell

@@ -1,10 +1,10 @@
 """WRHedge, Algorithm 5 of Song, Mei, Bai 2022, without its A^A experts.
 
-Hedge over pairs (b, psi) of a rechistory and a modification, weighed by
+Hedge over pairs (b, psi) of a rechistory and a modification, with weights
 
     q(b, psi) ~ exp( eta sum_t S_b^t ( exp(-eta |l^t|) <p^t, l^t> - <psi o p^t, l^t> ) ),
 
-started so that every rechistory has the same mass (eq. wrhedge-initial-weight). A swap psi loses
+initially with the same mass on every rechistory (eq. wrhedge-initial-weight). A swap psi loses
 ``<psi o p, l> = sum_r p(r) l(psi(r))``, a sum over recommendations, so its weight is a product
 over them. With
 
@@ -19,10 +19,10 @@ recommendations. Hence
 
 and the fixed point of Line 5 needs A^2 numbers per rechistory instead of A^A.
 
-All masses are handled in logarithms relative to the largest so far: no learning rate, horizon or
-payoff makes them overflow, and rates that vanish do so harmlessly (``regret/fixed_point.py``). The
-learning rate may change between iterations (``R`` and ``c`` do not contain it): that is the anytime
-schedule; held constant it is the paper's algorithm.
+All masses are kept as logarithms relative to the largest so far, so no learning rate, horizon or
+payoff makes them overflow, and rates that underflow do no harm (``regret/fixed_point.py``). A
+constant learning rate gives the paper's algorithm. It may also change between iterations, which
+gives the anytime schedule; each term of ``c`` keeps the rate with which it was added.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class WRHedge:
     Attributes:
         learning_rate: eta in units of normalised losses; by default the paper's.
         scale: Multiplier on the paper's learning rate.
-        anytime: Use the paper's rate for T = t at iteration t, for when T is not known.
+        anytime: At iteration t use the paper's rate for T = t; for runs of unknown length.
     """
 
     learning_rate: float | None = None
@@ -86,10 +86,10 @@ class LearningRate(NamedTuple):
 
 
 SLACK = 100.0
-"""How far logarithms of masses may rise above the reference before it is moved."""
+"""How far the logarithm of a mass may rise above the reference before the reference is moved."""
 
 TINY = 1e-100
-"""Factors below this go into the logarithm."""
+"""Factors below this are moved into the logarithm."""
 
 
 @recommend.kernel_for(LearningRate)
@@ -132,7 +132,7 @@ def hedge(
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
             credit[node] += before * earned
-            mass = learning_rate * credit[node]  # logarithm, but for the factors in product
+            mass = learning_rate * credit[node]  # a logarithm, without the factors in product
             product = 1.0
             for r in range(n):
                 seen = before * behavior[first + r]

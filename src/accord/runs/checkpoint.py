@@ -1,4 +1,4 @@
-"""What was known at one moment of a run: a line of ``progress.jsonl``, an entry of its history."""
+"""The gap and values at one moment of a run, an entry of its history and ``progress.jsonl``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was known after some iterations."""
+    """The gap and values after some iterations."""
 
     iteration: int
-    gap: float  # payoff units, maximum over players; NaN if it cannot be known
-    player_gaps: tuple[float, ...]  # per player; empty if they cannot be known
+    gap: float  # payoff units, maximum over players; NaN if unknown
+    player_gaps: tuple[float, ...]  # per player; empty if unknown
     values: tuple[float, ...]  # expected payoffs when everybody obeys
     seconds: float  # since the start
-    episodes: int | None = None  # that were played; None if the run plays none
+    episodes: int | None = None  # played so far; None if the run plays none
 
     def to_json(self) -> dict[str, Any]:
         """A line of ``progress.jsonl``."""
@@ -31,10 +31,10 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, line: Any) -> Checkpoint:
-        """What :meth:`to_json` wrote.
+        """Read what :meth:`to_json` wrote.
 
         Raises:
-            ValueError: If it is something else.
+            ValueError: If ``line`` is something else.
         """
         try:
             player_gaps, values = (tuple(map(float, line[key])) for key in ("players", "values"))

@@ -1,14 +1,14 @@
-"""A run as a folder of files that others can open, and that survives being killed.
+"""The folder of a run: files that other programs can open, and that survive a killed run.
 
-* ``run.json``: the request, the game's digest, the versions of packages; at the end the result
+* ``run.json``: the request, the game's digest, the versions of packages; when finished, the result
 * ``progress.jsonl``: one line per checkpoint
 * ``checkpoint.npz``: everything needed to continue
 * ``policy.npz``: the saved mixture, when finished
 * ``certificate.json``: its certificate, when finished
 
-Every file is written under a temporary name and renamed, so none is ever seen half-written. What
-follows a checkpoint depends on nothing but the checkpoint: a run killed at any moment continues
-from its last one and ends with the same numbers as one that was never killed.
+Every file is written under a temporary name and renamed, so none is ever seen half-written. A run
+depends only on its last checkpoint: killed at any moment, it continues from there and ends with the
+same numbers as a run that was never killed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SavedRun:
     folder: Path
     game: Game
     request: SolveRequest | LearnRequest
-    result: dict[str, Any]  # what ``--json`` printed
+    result: dict[str, Any]  # as printed by ``--json``
     versions: dict[str, str]
     policy: CorrelatedPolicy
     history: tuple[Checkpoint, ...]  # may be empty
@@ -65,7 +65,7 @@ class SavedRun:
 
 
 class RunFolder:
-    """One run's folder. Make it with :meth:`create` or :meth:`open`."""
+    """The folder of one run, made by :meth:`create` or :meth:`open`."""
 
     def __init__(
         self, path: Path, request: SolveRequest | LearnRequest, content: dict[str, Any]
@@ -77,19 +77,17 @@ class RunFolder:
     def create(
         cls, path: str | os.PathLike[str], request: SolveRequest | LearnRequest, game: Game
     ) -> RunFolder:
-        """Start a run in a new or empty folder; nothing that exists is overwritten."""
+        """Start a run in a new or empty folder; existing files are never overwritten."""
         folder = Path(path)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             taken = next((file for file in folder.iterdir() if file.suffix != ".tmp"), None)
         except OSError as error:
-            raise ArgumentError(
-                f"{folder} must be a folder to write to: {error.strerror}"
-            ) from None
+            raise ArgumentError(f"{folder} must be a writable folder: {error.strerror}") from None
         if taken is not None:
             raise ArgumentError(
-                f"{folder} must be a new or empty folder, but contains {taken.name!r}, and nothing "
-                "is overwritten; choose another folder, or resume the run in this one"
+                f"{folder} must be a new or empty folder, but contains {taken.name!r}; choose "
+                "another folder, or resume the run in this one"
             )
         content = {
             "format": FORMAT,
@@ -110,7 +108,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], command: str | None = None) -> RunFolder:
-        """The run in a folder; of ``command``, if one is given.
+        """Open the run in a folder, which must be a run of ``command`` if one is given.
 
         Raises:
             ParseError: If there is no readable ``run.json``.
@@ -137,10 +135,10 @@ class RunFolder:
         try:
             request = kind.from_json(asked)
         except (ArgumentError, TypeError) as error:
-            raise ParseError(str(file), 0, 0, f'"asked" is not a request: {error}') from None
+            raise ParseError(str(file), 0, 0, f'"asked" is not a valid request: {error}') from None
         if command is not None and command != request.command:
             raise MismatchError(
-                f"{path} holds a run of {request.command!r}, not of {command!r}; continue it with "
+                f"{path} holds a run of {request.command!r}, not of {command!r}; resume it with "
                 f"accord {request.command} --resume {path}"
             )
         return cls(folder, request, content)
@@ -151,7 +149,7 @@ class RunFolder:
             raise MismatchError(
                 f"{self.path} holds a run of {self._content['game']!r} with digest "
                 f"{self._content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
-                "give the game that the run was made for (for a report, with --game)"
+                "give the game of the run (for a report, with --game)"
             )
 
     @property
@@ -164,7 +162,7 @@ class RunFolder:
 
         Raises:
             ArgumentError: If it has not finished.
-            ParseError: If one of its files is broken.
+            ParseError: If one of its files cannot be read.
             MismatchError: If it was made for another game.
         """
         self.check(game)
@@ -205,7 +203,7 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes from writing here meanwhile, where the system can lock folders."""
+        """Lock the folder against other processes, on systems that can lock folders."""
         try:
             import fcntl
         except ImportError:  # not on Windows
@@ -227,7 +225,7 @@ class RunFolder:
     def save(
         self, arrays: dict[str, Any], history: Iterable[Checkpoint], *, now: bool = False
     ) -> None:
-        """Write a checkpoint if one is due or ``now``; it takes at most a twentieth of all time."""
+        """Write a checkpoint if one is due or ``now``; saving takes at most 5% of the time."""
         start = time.monotonic()
         if start < self._next_save and not now:
             return
@@ -241,7 +239,7 @@ class RunFolder:
         self._write_lines("progress.jsonl", (checkpoint.to_json() for checkpoint in history))
 
     def load(self) -> dict[str, Any] | None:
-        """The last checkpoint, or ``None`` if the run did not reach one."""
+        """The last checkpoint, or ``None`` if there is none yet."""
         file = self.path / "checkpoint.npz"
         if not file.exists():
             return None
@@ -254,7 +252,7 @@ class RunFolder:
     def finish(
         self, result: dict[str, Any], policy: CorrelatedPolicy, certificate: Certificate
     ) -> None:
-        """Write the outcome."""
+        """Write the result, the policy and its certificate."""
         save_policy(policy, self.path / "policy.npz")
         self._write_lines("certificate.json", [certificate.to_json()])
         self._content["result"] = result

@@ -1,4 +1,4 @@
-"""Ctrl-C between steps, not within them."""
+"""Handling of Ctrl-C between steps instead of within them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ class Interruption:
     """Whether the user has asked to stop."""
 
     requested = False
-    noted = 0  # of all interruptions in this process
+    noted = 0  # how many, in the whole process
 
 
 def noted_interrupts() -> int:
-    """How many Ctrl-C were noted so far: if more after a call than before, it stopped early."""
+    """How often Ctrl-C has been noted. If this grows during a call, the call stopped early."""
     return Interruption.noted
 
 
 @contextmanager
 def heeding_interrupts() -> Iterator[Interruption]:
-    """While this is open the first Ctrl-C is only noted; a second one interrupts as usual.
+    """In this context the first Ctrl-C is only noted; a second one interrupts as usual.
 
-    Outside the main thread, where signals do not arrive, nothing is changed.
+    Outside the main thread, where signals do not arrive, the context has no effect.
     """
     interruption = Interruption()
     if threading.current_thread() is not threading.main_thread():

@@ -1,9 +1,9 @@
-"""Which iterates of a long run are kept as the mixture that is saved.
+"""The iterates of a long run that are kept for the saved mixture.
 
-A run of unknown length is thinned as it goes: every ``stride``-th iterate is kept, and whenever
-there are twice as many as wanted every other one is dropped and the stride doubles. What is kept
-depends only on how many iterations were run, not on how they were split into calls. At the end
-the kept ones are thinned evenly to the number wanted, counted back from the last.
+A run of unknown length is thinned on the way: every ``stride``-th iterate is kept, and whenever
+twice as many as wanted are kept, every other one is dropped and the stride doubles. The choice
+depends only on the number of iterations, not on how they were split into calls. At the end the kept
+iterates are thinned evenly to the number wanted, counting back from the last.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Iterates:
     """Evenly spaced iterates of a run.
 
     Attributes:
-        components: How many are wanted in the end.
+        components: How many to save at the end.
         stride: Iterate t is kept if this divides t.
         count: How many are kept now.
-        kept: ``[2 * components, n_sequences]`` the kept ones, in the first ``count`` rows.
+        kept: ``[2 * components, n_sequences]`` the kept iterates, in the first ``count`` rows.
     """
 
     def __init__(self, n_sequences: int, components: int | None = None) -> None:
@@ -39,7 +39,7 @@ class Iterates:
         self.components = components
         self.stride = 1
         self.count = 0
-        self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are touched when used
+        self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are allocated when used
 
     def make_room(self) -> Floats:
         """The rows to write next, at least one; thins the kept iterates if all rows are full."""
@@ -50,16 +50,16 @@ class Iterates:
         return self.kept[self.count :]
 
     def until_full(self, iteration: int) -> int:
-        """How many iterations after ``iteration`` can run before rows run out."""
+        """How many iterations can run after ``iteration`` before the rows are full."""
         rows = len(self.make_room())  # this may double the stride
         return (iteration // self.stride + rows) * self.stride - iteration
 
     def state(self) -> dict[str, Any]:
-        """What :meth:`restore` needs."""
+        """Everything that :meth:`restore` needs."""
         return {"kept": self.kept[: self.count], "stride": np.array(self.stride)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved :meth:`state`."""
+        """Restore a saved :meth:`state`."""
         self.count, self.stride = len(state["kept"]), int(state["stride"])
         self.kept[: self.count] = state["kept"]
 

@@ -1,15 +1,15 @@
 """Learning: Balanced K-EFR in self-play, from episodes only.
 
 :func:`learn` plays a loaded game on a compiled simulator, :func:`learn_env` an environment move by
-move. The output is the mixture of evenly spaced iterates. Where the game is known, the exact gap of
-the iterates kept so far is computed on the way, which no learner sees. Where it is not, the payoffs
-of the mixture are estimated from fresh plays at the end, and no gap is claimed.
+move. The output is the mixture of evenly spaced iterates. If the game is known, the exact gap of
+the iterates kept so far is computed on the way; the learners do not see it. If not, the payoffs of
+the mixture are estimated from fresh plays at the end, and no gap is claimed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, SupportsIndex, overload
@@ -30,16 +30,13 @@ from accord.play.environment import Environment, is_environment, missing_attribu
 from accord.play.rollout import estimated_values
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
-from accord.runs.loop import Loop
+from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
-
-Progress = Callable[[Checkpoint], object]
 
 
 def learn(
@@ -59,26 +56,26 @@ def learn(
     """Learn a K-EFCE of ``game`` from played episodes, by Balanced K-EFR in self-play.
 
     The learners only play: each sees its own infosets, actions and payoffs. The same arguments give
-    the same bits. Ctrl-C ends the run after the current step; the result then says how far it came.
+    the same bits. Ctrl-C ends the run after the current step; the result then says how far it got.
     To learn from a simulator, use :func:`learn_env`.
 
     Args:
         game: The game, which is played on a compiled simulator.
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
-        seed: Of all randomness.
+        seed: The seed of all randomness.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
             over 1 GiB.
         method: ``"swrhedge"``, the paper's, or ``"rm"``, regret matching around baselines, which
-            has no guarantee and usually gets much further; or a configured :class:`SWRHedge` or
-            :class:`SampledRegretMatching`.
+            has no guarantee but usually reaches a much smaller gap; or a configured
+            :class:`SWRHedge` or :class:`SampledRegretMatching`.
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         failure_prob: The probability with which the paper's guarantee may fail; enters its
             learning rate.
         exploration: How episodes explore: ``"balanced"``, as in the paper, or ``"uniform"``.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_learn`.
-        progress: Called with every checkpoint, and now and then in between.
+        progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -98,7 +95,7 @@ def learn(
         exploration=exploration,
         **split_method(SAMPLED_METHODS, method),
     )
-    learning = _on_simulator(game, request)  # refuses before there is a folder
+    learning = _on_simulator(game, request)  # refuses bad arguments before making a folder
     files = None if folder is None else RunFolder.create(folder, request, game)
     with nullcontext() if files is None else files.held():
         return learning.run(request.episodes, files, progress)
@@ -119,12 +116,12 @@ def resume_learn(
     Args:
         game: The game of the run.
         folder: The folder of the run.
-        episodes: How many to play in all, if not as asked before. The paper's learning rate stays
-            that of the number asked for first.
-        progress: Called with every checkpoint, and now and then in between.
+        episodes: How many to play in total; by default as requested at first. The paper's learning
+            rate stays the one for the first request.
+        progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
-        ParseError: If the folder holds no readable run.
+        ParseError: If the folder does not hold a readable run.
         MismatchError: If it holds a run of another command or of another game.
     """
     files = RunFolder.open(folder, LearnRequest.command)
@@ -189,23 +186,23 @@ def learn_env(
 ) -> Learned | LearnedByPlay:
     """Learn a K-EFCE of a game that can only be played, by Balanced K-EFR in self-play.
 
-    As :func:`learn`, on an environment.
+    Like :func:`learn`, but in an environment.
 
     Args:
         env: The :class:`Environment`.
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
-        seed: Of all randomness.
+        seed: The seed of all randomness.
         components: Number of evenly spaced iterates to save, as in :func:`learn`.
         method: As in :func:`learn`.
         learning_rate_scale: As in :func:`learn`.
         failure_prob: As in :func:`learn`.
         exploration: As in :func:`learn`.
-        progress: Called with every checkpoint, and now and then in between.
+        progress: Called with every checkpoint, and from time to time in between.
         game: The game that the environment plays, if it is known. Infosets and actions must have
             the same labels. No learner sees it; it gives the treeplexes and the exact gap.
         plexes: The players' treeplexes; by default they are discovered.
-        value_plays: Fresh plays from which values are estimated where the game is not known.
+        value_plays: Number of fresh plays to estimate the values from, if the game is not known.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -215,13 +212,14 @@ def learn_env(
         GameError: If the environment is not a game, or pays outside its bounds.
     """
     if not is_environment(env):
-        missing = ", ".join(missing_attributes(env)) or "an instance, not a class"
+        missing = missing_attributes(env)
+        flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
         raise ArgumentError(
-            f"learn_env() needs an environment; got {env!r}, which lacks {missing}; for a loaded "
-            "game call learn()"
+            f"learn_env() needs an environment; got {env!r}, which {flaw}; for a loaded game call "
+            "learn()"
         )
     if game is not None and plexes is not None:
-        raise ArgumentError("give game or plexes, not both: the game has its own treeplexes")
+        raise ArgumentError("give game or plexes, not both: the treeplexes follow from the game")
     request = LearnRequest(
         game=env.name,
         k=k,  # type: ignore[arg-type]
@@ -279,10 +277,10 @@ class _Learning:
         each, episodes = play.episodes_per_iteration, request.episodes
         if not 1 <= each <= episodes:
             raise ArgumentError(
-                f"one iteration takes {each} episodes; got {episodes}; play more, or try a smaller "
-                "k"
+                f"episodes must be at least {each}, enough for one iteration; got {episodes}; play "
+                "more, or try a smaller k"
                 if each
-                else "the game must have a decision to learn; nobody has one"
+                else "the game must have a decision to learn, but no player has one"
             )
         self.request, self.each = request, each
         self.iterates = Iterates(play.n_sequences, request.components)
@@ -290,13 +288,13 @@ class _Learning:
         self.loop = Loop(play, self.iterates, self._measure, each)
 
     def _measure(self) -> tuple[Floats, Floats] | None:
-        """Gaps and values of all players, where they are known."""
+        """Gaps and values of all players, if they are known."""
         return None
 
     def play(
         self, episodes: int, files: RunFolder | None, progress: Progress | None
     ) -> tuple[Floats, Floats]:
-        """Play until another iteration would exceed ``episodes``: the saved weights, behaviors."""
+        """Play until another iteration would exceed ``episodes``; return weights and behaviors."""
         loop, iterates = self.loop, self.iterates
         loop.run(episodes // self.each, files=files, progress=progress)
         if iterates.count == 0:  # interrupted before the first was kept: take the next
@@ -305,7 +303,7 @@ class _Learning:
         return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
 
     def facts(self) -> dict[str, Any]:
-        """What every result says of its run."""
+        """The fields that all results share."""
         return {
             "k": self.request.k,
             "method": self.request.method,
@@ -374,7 +372,7 @@ class _KeptMeter:
         return (self.meter.gaps(), self.meter.values()) if self.measured else None
 
     def measure_selected(self) -> tuple[Floats, Floats]:
-        """The same of those that are saved."""
+        """The same for the iterates that are saved."""
         _, behaviors = self.iterates.selected()
         if len(behaviors) < self.iterates.count:
             self.meter = MixtureMeter(self.form, self.k)

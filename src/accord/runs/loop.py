@@ -1,9 +1,9 @@
-"""The one loop around every learner.
+"""The loop that runs every learner.
 
-Iterations run in compiled blocks. Between blocks the loop looks at the clock, the keyboard and, at
-checkpoints a tenth apart, the exact K-EFCE gap. It keeps the iterates to save and writes everything
-needed to continue into the run's folder. How the work is split into blocks, or into calls that were
-killed and resumed, changes no bit of the result.
+Iterations run in compiled blocks. Between blocks the loop checks the clock and Ctrl-C and, at
+checkpoints about 10% apart, the exact K-EFCE gap. It keeps the iterates to save and writes
+everything needed to continue to the run's folder. The result is the same to the bit, however the
+work is split into blocks, or into calls that were killed and resumed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
 
 BLOCK_SECONDS = 0.25
-"""How long a block of iterations should take, so that a clock or a keyboard is heard."""
+"""How long a block of iterations should take, so that limits and Ctrl-C are noticed soon."""
 
 SHOW_SECONDS = 2.0
-"""How long progress is silent between checkpoints."""
+"""The shortest time between calls of ``progress`` outside checkpoints."""
+
+
+Progress = Callable[[Checkpoint], object]
 
 
 class Play(Protocol):
@@ -36,30 +39,30 @@ class Play(Protocol):
     iteration: int  # how many have been run
 
     def advance(self, iterations: int, kept: Floats, stride: int) -> int:
-        """Run iterations; keep pi^t, if ``stride`` divides t, in the next row of ``kept``."""
+        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
 
 
 @runtime_checkable
 class ResumablePlay(Play, Protocol):
-    """Learners whose state can be written down."""
+    """Learners whose state can be saved."""
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a saved state."""
+        """Restore a saved state."""
 
 
 class Loop:
-    """Learners, the iterates to save, and the gap on the way.
+    """Learners, the iterates to save, and the gaps measured on the way.
 
     Attributes:
         play: The learners.
         iterates: The iterates to save.
-        measure: Gives ``(gaps, values)`` of all players now, or ``None`` if they are not known.
+        measure: Returns ``(gaps, values)`` of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
-        history: The checkpoints at which there was a gap.
-        elapsed: Seconds that the run has taken in all.
+        history: The checkpoints at which the gap was known.
+        elapsed: Seconds that the run has taken in total.
         interrupted: Whether Ctrl-C ended it.
     """
 
@@ -83,20 +86,19 @@ class Loop:
         target_gap: float | None = None,
         seconds: float | None = None,
         files: RunFolder | None = None,
-        progress: Callable[[Checkpoint], object] | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        """Run until a limit is reached or the user interrupts, from a checkpoint if there is one.
+        """Run until a limit is reached or the user interrupts, from the saved checkpoint if any.
 
         Args:
             limit: The largest number of iterations.
             target_gap: Stop at a checkpoint whose gap is at most this.
             seconds: Stop after this much wall-clock time.
-            files: Where the run is kept.
-            progress: Called with every checkpoint, and now and then in between.
+            files: The folder of the run, if it has one.
+            progress: Called with every checkpoint, and from time to time in between.
         """
-        self.play.advance(
-            0, self.iterates.make_room(), self.iterates.stride
-        )  # compiling is not running
+        # Compile before the clock starts.
+        self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
             try:
@@ -112,7 +114,7 @@ class Loop:
         play, iterates, block = self.play, self.iterates, 1
         show_at = math.inf if progress is None else begun + SHOW_SECONDS
         with heeding_interrupts() as interruption:
-            while play.iteration < limit and not self.reached(target_gap):
+            while play.iteration < limit and not self._reached(target_gap):
                 checkpoint = min(next_checkpoint(play.iteration), limit)
                 free = iterates.until_full(play.iteration)
                 size = int(min(block, checkpoint - play.iteration, free))
@@ -140,12 +142,12 @@ class Loop:
         if files is not None:
             self._save(files, self.elapsed, now=True)
 
-    def reached(self, target_gap: float | None) -> bool:
+    def _reached(self, target_gap: float | None) -> bool:
         """Whether the last known gap is at most ``target_gap``."""
         return bool(target_gap is not None and self.history and self.history[-1].gap <= target_gap)
 
     def _look(self, seconds: float) -> Checkpoint:
-        """How far the run has come."""
+        """The checkpoint for this moment."""
         measured = self.measure()
         gaps, values = ((), ()) if measured is None else (part.tolist() for part in measured)
         iteration, each = self.play.iteration, self.episodes_per_iteration
@@ -162,7 +164,7 @@ class Loop:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
         assert isinstance(self.play, ResumablePlay)
         lines = json.dumps([point.to_json() for point in self.history])
-        state = {"elapsed": np.array(elapsed), "record": np.array(lines)}
+        state = {"elapsed": np.array(elapsed), "record": np.array(lines)}  # the history
         state |= {f"play_{name}": value for name, value in self.play.state().items()}
         state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
         files.save(state, self.history, now=now)
@@ -175,7 +177,7 @@ class Loop:
 
 
 def next_checkpoint(iteration: int) -> int:
-    """When the gap is next computed after ``iteration``: at 1, 2, ..., then a tenth apart."""
+    """The next iteration to compute the gap at: 1, 2, ..., then about 10% apart."""
     checkpoint = 1
     while checkpoint <= iteration:
         checkpoint += max(1, checkpoint // 10)

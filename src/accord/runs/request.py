@@ -1,8 +1,8 @@
-"""What a run was asked to do.
+"""The requests that runs are made from.
 
-A request is checked when it is made and never changes. It is written into ``run.json`` as ``asked``
-and read back from there: the loop, the run's folder, sweeps and reports all see the same object.
-When a run is resumed only its :class:`Limits` may be new.
+A request is checked when it is made and never changes. It is written to ``run.json`` as ``asked``
+and read back from there: ``solve``, ``learn``, the run's folder and reports all see the same
+object. When a run is resumed, only its limits may change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from accord.regret.rates import LARGEST_RATE
 DEFAULT_ITERATIONS = 1000
 
 LIMITS = ("iterations", "episodes", "target_gap", "seconds")
-"""The entries of a request that a resumed run may be given anew; a request has the first ones."""
+"""The entries of a request that may change when a run is resumed; the request keeps the first."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run of ``solve`` ends: at the first of these; by default after 1,000 iterations."""
+    """Limits of ``solve``, which ends at the first one reached; by default 1,000 iterations."""
 
     iterations: int | None = None
     target_gap: float | None = None
@@ -51,7 +51,7 @@ class Limits:
 
     @property
     def given(self) -> bool:
-        """Whether there is any."""
+        """Whether there is any limit."""
         return (self.iterations, self.target_gap, self.seconds) != (None, None, None)
 
     @property
@@ -63,7 +63,7 @@ class Limits:
 
 
 class _Request:
-    """What all requests share: how they are written and read."""
+    """Reading and writing, which all requests share."""
 
     command: ClassVar[str]
 
@@ -71,16 +71,16 @@ class _Request:
     k: float
 
     def to_json(self) -> dict[str, Any]:
-        """As ``asked`` in ``run.json``."""
+        """The entry ``asked`` of ``run.json``."""
         content = asdict(self)  # type: ignore[call-overload]
         return {**content, "k": written_k(self.k)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """What :meth:`to_json` wrote; what is missing has its default.
+        """Read what :meth:`to_json` wrote; missing entries have their defaults.
 
         Raises:
-            ArgumentError: If it is something else.
+            ArgumentError: If ``content`` is something else.
         """
         known = {field.name: field for field in fields(cls)}  # type: ignore[arg-type]
         if unknown := sorted(content.keys() - known.keys()):
@@ -97,7 +97,7 @@ class SolveRequest(_Request):
 
     command = "solve"
 
-    game: str  # what loads the game again
+    game: str  # the name or path that loads the game
     k: float
     method: str = DEFAULT
     iterations: int | None = None
@@ -107,7 +107,7 @@ class SolveRequest(_Request):
     learning_rate: float | None = None
     averaging: str | None = None
     threads: int | None = None
-    options: Mapping[str, Any] | None = None  # of a minimizer that was configured by hand
+    options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -122,12 +122,12 @@ class SolveRequest(_Request):
 
     @property
     def limits(self) -> Limits:
-        """The limits that were asked for first."""
+        """The limits of the first call."""
         return Limits(self.iterations, self.target_gap, self.seconds)
 
     @property
     def minimizer(self) -> Any:  # a Minimizer
-        """The method, configured; a run of unknown length needs rates that fit any length."""
+        """The method, configured; a run of unknown length gets a learning rate for any length."""
         method = find_method(METHODS, self.method)
         if self.options is not None:
             if self.learning_rate is not None:
@@ -141,7 +141,7 @@ class SolveRequest(_Request):
 
     @property
     def power(self) -> int:
-        """The power of t that weighs iterates."""
+        """Iterate t has weight t to this power."""
         return AVERAGING[self.averaging or METHODS[self.method].averaging]
 
 
@@ -151,7 +151,7 @@ class LearnRequest(_Request):
 
     command = "learn"
 
-    game: str  # what loads the game again
+    game: str  # the name or path that loads the game
     k: float
     episodes: int
     seed: int = 0
@@ -160,7 +160,7 @@ class LearnRequest(_Request):
     method: str = SAMPLED_DEFAULT
     learning_rate_scale: float = 1.0
     exploration: str = EXPLORATIONS[0]
-    options: Mapping[str, Any] | None = None  # of a minimizer that was configured by hand
+    options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -185,7 +185,7 @@ class LearnRequest(_Request):
         method = find_method(SAMPLED_METHODS, self.method)
         if self.learning_rate_scale != 1.0 and (self.options or not method.takes("scale")):
             raise ArgumentError(
-                f"learning_rate_scale is for a named method with a learning rate; got "
+                f"learning_rate_scale needs a named method with a learning rate; got "
                 f"{self.learning_rate_scale} for {self.method}"
             )
         if self.options is None and method.takes("scale"):

@@ -17,7 +17,7 @@ from accord.runs.checkpoint import Checkpoint
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """A K-EFCE as far as it was computed, with its exact gap."""
+    """An approximate K-EFCE with its exact gap, computed by ``solve``."""
 
     game: Game
     k: float
@@ -34,7 +34,7 @@ class Solution:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """Of the saved mixture, computed when first asked for."""
+        """The certificate of the saved mixture, computed on first access."""
         return certify(self.game, self.policy, self.k)
 
     @property
@@ -66,12 +66,12 @@ class Solution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learned:
-    """A K-EFCE as far as it was learned from episodes, with its exact gap."""
+    """An approximate K-EFCE with its exact gap, learned from episodes."""
 
     game: Game
     k: float
     method: str
-    episodes: int  # that were played
+    episodes: int  # played in total
     iterations: int
     episodes_per_iteration: int
     gap: float  # K-EFCE gap of the saved mixture, payoff units
@@ -84,7 +84,7 @@ class Learned:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """Of the saved mixture, computed when first asked for."""
+        """The certificate of the saved mixture, computed on first access."""
         return certify(self.game, self.policy, self.k)
 
     def to_json(self) -> dict[str, Any]:
@@ -112,17 +112,17 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedByPlay:
-    """What was learned in an environment whose game is not known: no gap can be claimed."""
+    """A policy learned in an environment whose game is not known, so no gap is claimed."""
 
     name: str
     k: float
     method: str
-    episodes: int  # that were played
+    episodes: int  # played in total
     iterations: int
     episodes_per_iteration: int
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
-    value_plays: int  # how many fresh plays
+    value_plays: int  # the number of fresh plays
     policy: Mixture  # the saved mixture: evenly spaced iterates
     seconds: float
     interrupted: bool = False  # by Ctrl-C

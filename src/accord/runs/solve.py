@@ -1,13 +1,12 @@
 """Solving: K-EFR in self-play until the K-EFCE gap is small.
 
-The gap is that of the weighted average of all iterates. It is exact and free: the learners' sums
-contain it (``learning/kefr.py``).
+The gap is that of the weighted average of all iterates. It is exact and comes for free from the
+learners' sums (``learning/kefr.py``).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import SupportsIndex
 
@@ -17,15 +16,12 @@ from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
-from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
-from accord.runs.loop import Loop
+from accord.runs.loop import Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
 from accord.runs.result import Solution
 from accord.treeplex.form import sequence_form
-
-Progress = Callable[[Checkpoint], object]
 
 
 def solve(
@@ -47,7 +43,7 @@ def solve(
 
     Runs until the first of ``iterations``, ``target_gap`` and ``seconds`` is reached; by default
     1,000 iterations. The same arguments give the same bits, unless ``seconds`` ends the run. Ctrl-C
-    ends it too, after the current step; the solution then says how far it came.
+    ends it too, after the current step; the solution then says how far it got.
 
     Args:
         game: The game.
@@ -60,15 +56,16 @@ def solve(
         seconds: Stop after this much wall-clock time.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
             over 1 GiB.
-        learning_rate: Of ``"wrhedge"``, for losses in [0, 1]; by default the paper's. When the
-            number of iterations is not given, the paper's rate follows the iteration.
-        averaging: How iterates are weighed: ``"uniform"``, ``"linear"`` or ``"quadratic"`` in
+        learning_rate: The learning rate of ``"wrhedge"``, for losses in [0, 1]; by default the
+            paper's. Without ``iterations``, iteration t uses the paper's rate for T = t.
+        averaging: How iterates are weighted: ``"uniform"``, ``"linear"`` or ``"quadratic"`` in
             their number. By default quadratic for ``"prm+"`` and ``"dcfr"``, linear for ``"rm+"``,
             else uniform.
-        threads: 1, or more for one thread per player; by default as the size of the game suggests.
+        threads: The number of threads, of which at most one per player is used; by default chosen
+            by the size of the game.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_solve`.
-        progress: Called with every checkpoint, and now and then in between.
+        progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -87,7 +84,7 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
-    solving = _Solving(game, request)  # refuses before there is a folder
+    solving = _Solving(game, request)  # refuses bad arguments before making a folder
     files = None if folder is None else RunFolder.create(folder, request, game)
     with nullcontext() if files is None else files.held():
         return solving.run(request.limits, files, progress)
@@ -110,14 +107,14 @@ def resume_solve(
     Args:
         game: The game of the run.
         folder: The folder of the run.
-        iterations: The largest number of iterations. The paper's learning rate stays that of the
-            number asked for first.
+        iterations: The largest number of iterations. The paper's learning rate stays the one for
+            the first request.
         target_gap: The gap to stop at.
-        seconds: How long to continue.
-        progress: Called with every checkpoint, and now and then in between.
+        seconds: How many seconds to continue.
+        progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
-        ParseError: If the folder holds no readable run.
+        ParseError: If the folder does not hold a readable run.
         MismatchError: If it holds a run of another command or of another game.
     """
     files = RunFolder.open(folder, SolveRequest.command)
@@ -147,7 +144,7 @@ class _Solving:
         return self.play.gaps(), self.play.values()
 
     def run(self, limits: Limits, files: RunFolder | None, progress: Progress | None) -> Solution:
-        """Run to the end."""
+        """Run until a limit is reached, and certify the saved mixture."""
         loop = Loop(self.play, self.iterates, self._measure)
         loop.run(
             limits.last_iteration,

@@ -1,13 +1,13 @@
-"""Many runs at once, restartable: one after the other, or on a Ray cluster.
+"""Restartable sweeps over many runs, one after another or on a Ray cluster.
 
 A *task* is a name and keyword arguments; the *job* is the function that is called with them and
-with a folder of the task's own. In the sweep's folder there are
+with a folder of the task's own. The sweep's folder contains
 
-* ``NAME/``: what the job keeps for this task; it may hold a run that can be resumed
-* ``NAME/result.json``: the task and its result, written last: a task is done when it is there
+* ``NAME/``: the job's files for this task, such as a run that can be resumed
+* ``NAME/result.json``: the task and its result, written last: the task is done if this file exists
 * ``.NAME.json``: the task, written first
 
-so a sweep killed at any moment goes on where it was, and never takes one task's files for
+so a sweep killed at any moment continues where it was, and never mistakes one task's files for
 another's.
 """
 
@@ -58,28 +58,28 @@ def sweep(
     ray: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Call ``job`` for every task that is not done yet; return the results of all by name.
+    """Call ``job`` for every task that is not done yet; return all results by name.
 
-    A task that fails does not stop the others. Ctrl-C does; what is done is kept, and the same call
-    goes on from there.
+    A failed task does not stop the others. Ctrl-C does; finished tasks are kept, and the same call
+    continues from there.
 
     Args:
-        job: Called as ``job(folder, **task)`` with the task's own folder, a ``Path``. It returns
-            what can be written as JSON, and finds in the folder what it had left there if it was
-            killed before.
-        tasks: Names, fit for folders, and keyword arguments that can be written as JSON.
-        folder: Where tasks and results are kept.
+        job: Called as ``job(folder, **task)`` with the task's own folder, a ``Path``. Its result
+            must be writable as JSON. If it was killed before, its files are still in the folder.
+        tasks: Names, which must be valid names of folders, and keyword arguments, which must be
+            writable as JSON.
+        folder: The folder for tasks and results.
         ray: ``None`` to run one task after the other in this process; ``"local"`` to run them with
             Ray on all cores of this machine; ``"HOST:PORT"`` on the cluster whose head is there.
-            A connection to Ray that is open already is used. Workers need no common disk, but
-            Accord and whatever else the job imports.
-        progress: Called with name and result of every task as it is done, or found to be.
+            An open connection to Ray is used if there is one. Workers need no shared disk, but they
+            need Accord and everything else that the job imports.
+        progress: Called with the name and result of every task when it is done, or found done.
 
     Raises:
         SweepError: If tasks failed, after all others are done.
         MismatchError: If the folder has another task of the same name.
-        ArgumentError: If a name or a task cannot be kept, or no cluster answers.
-        MissingDependencyError: If Ray is asked for and not installed.
+        ArgumentError: If a name or a task is not valid, or no cluster answers.
+        MissingDependencyError: If Ray is needed and not installed.
     """
     home = Path(folder)
     places = [_Place(home, name, task) for name, task in tasks.items()]
@@ -104,20 +104,20 @@ def sweep(
 
 
 class _Place:
-    """Where one task is kept."""
+    """One task and its files in the sweep's folder."""
 
     def __init__(self, home: Path, name: str, task: Mapping[str, Any]) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][\w.,=+-]*", name, re.ASCII):
             raise ArgumentError(
-                "a task's name must be fit for a folder: letters, digits and _ . , = + -, first a "
-                f"letter or a digit; got {name!r}"
+                "a task's name must be a valid name of a folder: letters, digits and _ . , = + -, "
+                f"starting with a letter or a digit; got {name!r}"
             )
         self.name, self.folder = name, home / name
         self.note = home / f".{name}.json"
         try:
             self.task = json.loads(json.dumps(dict(task), allow_nan=False))
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"task {name!r} must be JSON: {error}") from None
+            raise ArgumentError(f"task {name!r} must be writable as JSON: {error}") from None
         self._check()
 
     def _check(self) -> None:
@@ -143,22 +143,22 @@ class _Place:
         return _read(self.folder / RESULT)["result"]
 
     def begin(self) -> None:
-        """Make the folder and note whose it is."""
+        """Make the folder and note its task."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ArgumentError(
-                f"{self.folder} must be a folder to write to: {error.strerror}"
+                f"{self.folder} must be a writable folder: {error.strerror}"
             ) from None
         _write(self.note, {"task": self.task})
 
     def finish(self, result: Any) -> Any:
-        """Write the result, and return it as it will be read."""
+        """Write the result, and return it as it reads back."""
         _write(self.folder / RESULT, {"task": self.task, "result": result})
         return self.result()
 
     def replace(self, files: dict[str, bytes], result: Any) -> Any:
-        """Put what a worker made in the place of what was there."""
+        """Replace the task's files by those that a worker made."""
         self.begin()
         with _temporary_folder(self.folder.parent, f".{self.name}.") as made:
             _unpack(files, made)
@@ -169,7 +169,7 @@ class _Place:
 
 
 Outcomes = Iterator[tuple[_Place, Any]]
-"""Each task's place with its result, or with the exception that it ended with."""
+"""Each task's place with its result, or with the exception that it raised."""
 
 
 def _in_process(job: Job, places: list[_Place]) -> Outcomes:
@@ -180,7 +180,7 @@ def _in_process(job: Job, places: list[_Place]) -> Outcomes:
             outcome = job(place.folder, **place.task)
         except Exception as error:
             outcome = error
-        if noted_interrupts() > before:  # the job stopped early: that is no result
+        if noted_interrupts() > before:  # the job stopped early and has no result
             raise KeyboardInterrupt
         if not isinstance(outcome, Exception):
             outcome = _tried(lambda: place.finish(outcome))  # noqa: B023
@@ -217,8 +217,8 @@ def _run_on_worker(job: Job, task: dict[str, Any], files: dict[str, bytes]) -> A
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected for as long as this is open."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    """Ray, connected within this context."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no statistics
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
@@ -243,7 +243,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _check_reachable(address: str) -> None:
-    """Refuse an address where nobody answers, on which Ray itself would wait for long."""
+    """Refuse an address at which nothing answers; Ray itself would wait for a long time."""
     host, _, port = address.rpartition(":")
     if not host or not re.fullmatch("[0-9]{1,5}", port):
         raise ArgumentError(
@@ -254,17 +254,17 @@ def _check_reachable(address: str) -> None:
             peer.settimeout(CONNECT_SECONDS)
             peer.sendall(HELLO)
             if peer.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
-                raise OSError("something else is there")
+                raise OSError("another service answers there")
     except (OSError, OverflowError) as error:
         raise ArgumentError(
-            f"no Ray cluster answers at {address!r}: {error}; `ray status` on its head tells the "
-            "address"
+            f"no Ray cluster answers at {address!r}: {error}; `ray status` on its head shows "
+            "the address"
         ) from None
 
 
 @contextmanager
 def _carried(job: Job, ray: Any) -> Iterator[None]:
-    """Let the job's own module travel with it, unless it is Accord's, which workers have."""
+    """Send the job's own module along with it, unless it is part of Accord, which workers have."""
     name = getattr(job, "__module__", None) or "__main__"
     module = sys.modules.get(name)
     if module is None or name == "__main__" or name.startswith("accord."):
@@ -278,7 +278,7 @@ def _carried(job: Job, ray: Any) -> Iterator[None]:
 
 
 def _pack(folder: Path) -> dict[str, bytes]:
-    """All files in ``folder`` by their path in it."""
+    """All files in ``folder`` by their relative paths."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -291,7 +291,7 @@ def _unpack(files: dict[str, bytes], folder: Path) -> None:
 
 @contextmanager
 def _temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """A folder in ``parent`` that is removed in the end, if it is still there."""
+    """A folder in ``parent`` that is removed at the end, if it still exists."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     try:
         folder.chmod(0o755)
@@ -301,7 +301,7 @@ def _temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def _tried(call: Callable[[], Any]) -> Any:
-    """What ``call`` returns, or the exception that it ends with."""
+    """The result of ``call``, or the exception that it raises."""
     try:
         return call()
     except Exception as error:
@@ -314,7 +314,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise ParseError(str(path), 0, 0, f"is no JSON: {error}") from None
+        raise ParseError(str(path), 0, 0, f"not readable JSON: {error}") from None
     if not isinstance(content, dict) or "task" not in content:
         raise ParseError(str(path), 0, 0, 'must be a JSON object with a "task"')
     return content
@@ -324,7 +324,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     try:
         text = json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"a result must be JSON: {error}") from None
+        raise ArgumentError(f"a result must be writable as JSON: {error}") from None
     write_whole(path, lambda file: file.write(text.encode()))
 
 
