@@ -41,6 +41,9 @@ class Generic(Protocol):
     def kernel_for(self, kind: type) -> Callable[[Function], Function]:
         """Decorate the kernel for first arguments of type ``kind``, a NamedTuple."""
 
+    def check(self, schedule: Any) -> None:
+        """Raise a TypeError if there is no kernel for this argument, before Numba does."""
+
 
 def generic(declaration: Callable[..., Any]) -> Generic:
     """Declare a function that has one kernel per type of its first argument.
@@ -66,7 +69,14 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
         return register
 
-    choose.kernel_for, choose.kernels = kernel_for, kernels  # type: ignore[attr-defined]
+    def check(schedule: Any) -> None:
+        if type(schedule) not in kernels:
+            name, kind = declaration.__name__, type(schedule).__name__
+            raise TypeError(
+                f"{name} has no kernel for {kind}; decorate one with @{name}.kernel_for({kind})"
+            )
+
+    choose.kernel_for, choose.check, choose.kernels = kernel_for, check, kernels  # type: ignore[attr-defined]
     return choose  # type: ignore[return-value]
 
 

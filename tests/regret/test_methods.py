@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from accord.regret.methods import (
     described,
     find_method,
 )
+from accord.regret.state import recommend
 from accord.treeplex.form import sequence_form
 
 SOURCES = Path(accord.__file__).parent
@@ -40,7 +41,7 @@ def test_a_name_stands_for_one_frozen_configuration(methods: Methods, name: str)
     with pytest.raises(dataclasses.FrozenInstanceError):
         method.config.extra = 1
     assert getattr(accord, method.kind) is type(method.config)  # users can configure it
-    assert f"{name}, {method.purpose}" in described(methods)
+    assert f"{name} ({method.purpose})" in described(methods)
 
 
 @pytest.mark.parametrize(("methods", "name"), BOTH)
@@ -57,7 +58,7 @@ def test_a_schedule_is_plain_numbers(methods: Methods, name: str) -> None:
 
 
 def test_unknown_methods_and_options_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"one of prm\+, rm\+, rm, dcfr, wrhedge; got 'cfr'"):
+    with pytest.raises(ArgumentError, match=re.escape(f"{', '.join(METHODS)}; got 'cfr'")):
         find_method(METHODS, "cfr")
     with pytest.raises(ArgumentError, match=r"or a configured .*WRHedge; got 3"):
         configured(METHODS, 3)
@@ -102,3 +103,27 @@ def test_a_configured_minimizer_is_kept_with_its_run(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="learning_rate_scale needs a named method"):
         accord.learn(game, 1, episodes=2000, method=scaled, learning_rate_scale=2.0)
     assert played.method == "swrhedge"
+
+
+def test_what_the_names_stand_for() -> None:
+    """Written out once more, so that a default cannot change unnoticed."""
+    assert METHODS["prm+"].config == accord.RegretMatching(plus=True, predictive=True, decay=0.2)
+    assert METHODS["rm+"].config == accord.RegretMatching(plus=True, predictive=False, decay=0.0)
+    assert METHODS["rm"].config == accord.RegretMatching(plus=False, predictive=False, decay=0.0)
+    assert METHODS["dcfr"].config == accord.DiscountedRegretMatching(alpha=1.5, beta=0.0)
+    assert METHODS["wrhedge"].config == accord.WRHedge(learning_rate=None, scale=1.0)
+    averaging = {name: method.averaging for name, method in METHODS.items()}
+    assert averaging["prm+"] == averaging["dcfr"] == "quadratic"
+    assert (averaging["rm+"], averaging["rm"], averaging["wrhedge"]) == (
+        "linear", "uniform", "uniform",
+    )  # fmt: skip
+    assert SAMPLED_METHODS["swrhedge"].config == accord.SWRHedge(None, 1.0, 0.05)
+    assert SAMPLED_METHODS["rm"].config == accord.SampledRegretMatching(baseline_rate=0.02)
+
+
+def test_a_missing_kernel_is_named_before_compiling() -> None:
+    class Schedule(NamedTuple):
+        rate: float
+
+    with pytest.raises(TypeError, match=r"decorate one with @recommend.kernel_for\(Schedule\)"):
+        recommend.check(Schedule(1.0))

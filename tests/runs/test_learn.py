@@ -294,7 +294,7 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"learning_rate_scale": math.nan}, "learning_rate_scale must be positive"),
         (
             {"learning_rate_scale": 2.0, "method": "rm"},
-            "for a named method with a learning rate",
+            "needs a named method with a learning rate",
         ),
     ],
 )

@@ -18,16 +18,13 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import balanced, chicken, kuhn, shapley, signalling
 from accord.learning.self_play import SelfPlay
-from accord.regret.discounted import DiscountedRegretMatching
-from accord.regret.methods import METHODS
+from accord.regret.methods import AVERAGING, METHODS
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.wrhedge import WRHedge
 from accord.runs.loop import next_checkpoint
 from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from tests.support.runs import run
-
-AVERAGING = {"wrhedge": 0, "rm": 0, "rm+": 1, "prm+": 2, "dcfr": 2}
 
 
 def test_it_is_public():
@@ -43,14 +40,9 @@ def test_it_is_public():
 def test_the_solution_is_that_of_self_play(method, k):
     game = kuhn()
     solution = solve(game, k, method=method, iterations=137)
-    minimizer = {
-        "wrhedge": WRHedge(),
-        "dcfr": DiscountedRegretMatching(alpha=1.5, beta=0.0),
-        "rm": RegretMatching(plus=False, predictive=False),
-        "rm+": RegretMatching(plus=True, predictive=False),
-        "prm+": RegretMatching(plus=True, predictive=True, decay=0.2),
-    }[method]
-    play, kept = run(game, k, minimizer, 137, averaging=AVERAGING[method])
+    play, kept = run(
+        game, k, METHODS[method].config, 137, averaging=AVERAGING[METHODS[method].averaging]
+    )
     assert solution.game is game
     assert (solution.k, solution.method, solution.iterations) == (k, method, 137)
     assert solution.player_gaps == tuple(play.gaps())
@@ -60,7 +52,7 @@ def test_the_solution_is_that_of_self_play(method, k):
     assert solution.seconds > 0
     # All iterates fit, so the saved mixture is the whole average.
     np.testing.assert_allclose(solution.policy.behavior, kept, rtol=1e-15)
-    weights = np.arange(1.0, 138) ** AVERAGING[method]
+    weights = np.arange(1.0, 138) ** AVERAGING[METHODS[method].averaging]
     np.testing.assert_allclose(solution.policy.weights, weights / weights.sum(), rtol=1e-13)
     assert solution.saved_gap == pytest.approx(solution.gap, rel=0, abs=1e-12)
     np.testing.assert_allclose(solution.policy.values(), solution.values, rtol=0, atol=1e-12)
@@ -255,7 +247,7 @@ def test_averaging(method, averaging):
     solution = solve(shapley(), 1, method=method, iterations=9, averaging=averaging)
     weights = np.arange(1.0, 10) ** power
     np.testing.assert_allclose(solution.policy.weights, weights / weights.sum(), rtol=1e-14)
-    same = AVERAGING[method] == power
+    same = AVERAGING[METHODS[method].averaging] == power
     default = solve(shapley(), 1, method=method, iterations=9)
     assert (default.policy.weights == solution.policy.weights).all() == same
 
@@ -266,27 +258,27 @@ def test_averaging(method, averaging):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"iterations": 0}, "iterations must be a whole number, at least 1; got 0"),
-        ({"iterations": -5}, "iterations must be a whole number, at least 1; got -5"),
-        ({"iterations": 2.5}, "iterations must be a whole number, at least 1; got 2.5"),
-        ({"iterations": math.inf}, "iterations must be a whole number, at least 1; got inf"),
-        ({"iterations": "10"}, "iterations must be a whole number, at least 1; got '10'"),
-        ({"components": 0}, "components must be a whole number, at least 1; got 0"),
-        ({"components": 1.5}, "components must be a whole number, at least 1; got 1.5"),
-        ({"threads": 0}, "threads must be a whole number, at least 1; got 0"),
-        ({"threads": -2}, "threads must be a whole number, at least 1; got -2"),
+        ({"iterations": 0}, "iterations must be a whole number, 1 or more; got 0"),
+        ({"iterations": -5}, "iterations must be a whole number, 1 or more; got -5"),
+        ({"iterations": 2.5}, "iterations must be a whole number, 1 or more; got 2.5"),
+        ({"iterations": math.inf}, "iterations must be a whole number, 1 or more; got inf"),
+        ({"iterations": "10"}, "iterations must be a whole number, 1 or more; got '10'"),
+        ({"components": 0}, "components must be a whole number, 1 or more; got 0"),
+        ({"components": 1.5}, "components must be a whole number, 1 or more; got 1.5"),
+        ({"threads": 0}, "threads must be a whole number, 1 or more; got 0"),
+        ({"threads": -2}, "threads must be a whole number, 1 or more; got -2"),
         ({"target_gap": -0.1}, "target_gap must be non-negative; got -0.1"),
         ({"target_gap": math.nan}, "target_gap must be non-negative; got nan"),
         ({"seconds": -1}, "seconds must be non-negative; got -1"),
         ({"seconds": math.nan}, "seconds must be non-negative; got nan"),
-        ({"method": "foo"}, "method must be one of wrhedge, rm, rm+, prm+; got 'foo'"),
-        ({"method": None}, "method must be one of wrhedge, rm, rm+, prm+; got None"),
+        ({"method": "foo"}, f"method must be one of {', '.join(METHODS)}; got 'foo'"),
+        ({"method": None}, f"method must be one of {', '.join(METHODS)}, or a configured"),
         ({"averaging": "foo"}, "averaging must be one of uniform, linear, quadratic; got 'foo'"),
-        ({"learning_rate": 0.1}, "prm\\+ has no learning rate"),
+        ({"learning_rate": 0.1}, "prm+ has no learning rate"),
         ({"learning_rate": 0.1, "method": "rm"}, "rm has no learning rate"),
         (
             {"learning_rate": 0.1, "method": RegretMatching(predictive=False)},
-            "only wrhedge has a learning rate; rm+ has none",
+            "rm+ has no learning rate",
         ),
         ({"learning_rate": 0.1, "method": WRHedge(0.2)}, "give the learning rate once"),
         (

@@ -22,6 +22,7 @@ from accord.errors import (
     SweepError,
 )
 from accord.game.library import library_game
+from accord.regret.methods import METHODS
 from accord.runs.solve import resume_solve, solve
 from accord.runs.sweep import sweep
 from tests.support.command import process, refused, run, run_json
@@ -303,7 +304,7 @@ def test_learning_with_seeds(tmp_path: Path) -> None:
         (("--iterations", 5, "--episodes", 5), "give either"),
         (("--iterations", 5, "--seeds", 2), "--seeds needs --episodes"),
         (("--iterations", 0), "--iterations must be at least 1; got 0"),
-        (("--iterations", 5, "--method", "swrhedge"), "one of prm+, rm+, rm, dcfr, wrhedge; got"),
+        (("--iterations", 5, "--method", "swrhedge"), f"one of {', '.join(METHODS)}; got"),
         (("--episodes", 500, "--method", "prm+"), "one of swrhedge, rm; got 'prm+'"),
         (("kuhn()", "--iterations", 5), "'kuhn' and 'kuhn()' would both be kept in"),
         (("nosuchgame", "--iterations", 5), "1 of 2 tasks failed, the others are done: nosuchgame"),

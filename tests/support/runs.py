@@ -11,7 +11,7 @@ from accord.deviations.rechistory import RechistoryArrays
 from accord.game.tree import Game
 from accord.learning.kefr import take_turn
 from accord.learning.self_play import SelfPlay
-from accord.regret.methods import DEFAULT
+from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.state import MinimizerArrays
 from accord.regret.wrhedge import WRHedge
@@ -19,13 +19,12 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import TreeplexArrays
 
 MINIMIZERS = {
-    "wrhedge": WRHedge(),
+    **{name: method.config for name, method in METHODS.items()},
     "anytime": WRHedge(anytime=True),
-    "rm": RegretMatching(plus=False, predictive=False),
-    "rm+": RegretMatching(plus=True, predictive=False),
-    "prm+": RegretMatching(),
+    "undecayed": RegretMatching(),
     "decaying": RegretMatching(decay=0.3),
 }
+"""Every method of the registry, and some that are configured otherwise."""
 
 
 def run(

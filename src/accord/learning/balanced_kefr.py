@@ -33,6 +33,7 @@ from accord.regret.sampled import (
     SampledMinimizer,
     new_sampled,
     observe_episode,
+    recommend_at,
     refresh,
     refresh_all,
     sample,
@@ -90,6 +91,8 @@ class BalancedKEFR:
         if schedule is None:
             schedule = minimizer.schedule((plex,), self.tree.k, iterations)
         self.schedule, self.player = schedule, player
+        for kernel in (recommend_at, observe_episode):
+            kernel.check(schedule)
         self.plan = sampling_plan(self.tree, exploration)
         self.iteration = 0
         self.state = new_sampled(self.tree, self.plan.node_episode, self.plan.node_weight)

@@ -70,6 +70,7 @@ class KEFR:
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t
         self.tree = RechistoryTree.build(plex, k, budget, FOOTPRINT)
         self.schedule = self.minimizer.schedule(self.tree, iterations)
+        recommend.check(self.schedule)
         self.state = new_arrays(
             self.tree,
             np.ones(plex.n_sequences) if behavior is None else behavior,

@@ -130,11 +130,12 @@ class SolveRequest(_Request):
         """The method, configured; a run of unknown length gets a learning rate for any length."""
         method = find_method(METHODS, self.method)
         if self.options is not None:
-            if self.learning_rate is not None:
+            given = {"learning_rate": self.learning_rate, **self.options}
+            if self.learning_rate is not None and method.takes("learning_rate"):
                 raise ArgumentError(
                     "give the learning rate once: as learning_rate, or in the configured minimizer"
                 )
-            return method.configured(**self.options)
+            return method.configured(**given)
         if self.learning_rate is None and self.iterations is None and method.takes("anytime"):
             return method.configured(anytime=True)
         return method.configured(learning_rate=self.learning_rate)

@@ -265,4 +265,6 @@ def _parse(text: str) -> tuple[LibraryGame, dict[str, Any]]:
 def _suggestion(word: str, known: Mapping[str, object]) -> str:
     if close := get_close_matches(word, known):
         return f"did you mean {' or '.join(close)}?"
+    if len(known) == 1:
+        return f"the only one is {next(iter(known))}"
     return f"there are {', '.join(known)}" if known else "there are none"
