@@ -20,7 +20,6 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.reference.modifications import _sample
 from tests.support.policies import (
     all_games,
     all_k,
@@ -147,7 +146,7 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
         chances = [
             reference.prob(game, i, behaviors[i], x, c) for c in reference.actions(game, i, x)
         ]
-        told.append(_sample(chances, rng))
+        told.append(reference.sample(chances, rng))
         return told[-1]
 
     moves = phi.execute(infosets(), recommend)
@@ -163,9 +162,9 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
             chances = [
                 reference.prob(game, j, behaviors[j], x, c) for c in reference.actions(game, j, x)
             ]
-            a = _sample(chances, rng)
+            a = reference.sample(chances, rng)
         else:
-            a = _sample([float(game.chance_prob[child]) for child in below], rng)
+            a = reference.sample([float(game.chance_prob[child]) for child in below], rng)
         node = below[a]
     return node, tuple(told)
 
