@@ -30,7 +30,7 @@ from tests.reference.game import (
     terminals,
 )
 from tests.reference.kefr import all_minimizers
-from tests.reference.policies import others_reach, prob, reach, sample, uniform_behavior
+from tests.reference.policies import plays_against, prob, reach, sample, uniform_behavior
 from tests.reference.rechistories import (
     mismatches,
     rechistories,
@@ -167,7 +167,7 @@ def loss_estimates(
 
 def play_law(game: Any, behaviors: Behaviors) -> list[tuple[float, Terminal]]:
     """Every terminal history with its probability."""
-    return [(z.chance * others_reach(game, -1, behaviors, z.seqs), z) for z in terminals(game)]
+    return plays_against(game, -1, behaviors)
 
 
 def sample_play(game: Any, behaviors: Behaviors, rng: np.random.Generator) -> int:

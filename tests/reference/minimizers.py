@@ -85,10 +85,11 @@ class WRHedge:
         return self.p
 
     def observe_loss(self, loss: list[float]) -> None:
-        sup = max(loss)
+        sup, expected = max(loss), dot(self.p, loss)
+        swapped = {psi: swapped_loss(psi, self.p, loss) for psi in {psi for _, psi in self.log_q}}
+        kept = {b: math.exp(-self.eta * sup) * S * expected for b, S in self.S.items()}
         for (b, psi), v in self.log_q.items():
-            kept = math.exp(-self.eta * sup) * self.S[b] * dot(self.p, loss)
-            self.log_q[b, psi] = v + self.eta * (kept - self.S[b] * swapped_loss(psi, self.p, loss))
+            self.log_q[b, psi] = v + self.eta * (kept[b] - self.S[b] * swapped[psi])
         self._normalize()
 
 

@@ -18,8 +18,9 @@ from tests.reference.game import (
     pair,
     path,
     sequence,
+    terminals,
 )
-from tests.reference.types import Behavior, Behaviors
+from tests.reference.types import Behavior, Behaviors, Terminal
 
 
 def prob(game: Any, i: int, behavior: Behavior, x: int, a: int) -> float:
@@ -53,6 +54,18 @@ def others_reach(game: Any, i: int, behaviors: Behaviors, seqs: tuple[int, ...])
         if j != i:
             total *= reach(game, j, behaviors[j], seq)
     return total
+
+
+def plays_against(game: Any, i: int, behaviors: Behaviors) -> list[tuple[float, Terminal]]:
+    """Every terminal history with its probability if player i plays to get there.
+
+    With ``i = -1`` everybody follows ``behaviors``.
+    """
+    forms = [sequence_form(game, j, behavior) for j, behavior in enumerate(behaviors)]
+    return [
+        (z.chance * math.prod(forms[j][seq] for j, seq in enumerate(z.seqs) if j != i), z)
+        for z in terminals(game)
+    ]
 
 
 def opponent_reach(game: Any, i: int, behaviors: Behaviors, x: int) -> float:

@@ -17,9 +17,8 @@ from tests.reference.game import (
     normalized_loss,
     path,
     sequence,
-    terminals,
 )
-from tests.reference.policies import others_reach, prob, sequence_form
+from tests.reference.policies import plays_against, prob, sequence_form
 from tests.reference.types import CHANCE, Behaviors, CorrelatedPolicy
 
 
@@ -52,17 +51,16 @@ def correlated_values(game: Any, policy: CorrelatedPolicy) -> list[float]:
 def immediate_payoffs(game: Any, i: int, behaviors: Behaviors) -> list[float]:
     """Over sequences: expected payoff of the plays that end there, if i plays to end there."""
     total = [0.0] * n_sequences(game, i)
-    for z in terminals(game):
-        total[z.seqs[i]] += z.chance * others_reach(game, i, behaviors, z.seqs) * z.payoffs[i]
+    for p, z in plays_against(game, i, behaviors):
+        total[z.seqs[i]] += p * z.payoffs[i]
     return total
 
 
 def immediate_losses(game: Any, i: int, behaviors: Behaviors) -> list[float]:
     """l over sequences, eq. (equation:l-definition): a play's whole loss falls at its end."""
     total = [0.0] * n_sequences(game, i)
-    for z in terminals(game):
-        loss = normalized_loss(game, i, z.payoffs[i])
-        total[z.seqs[i]] += z.chance * others_reach(game, i, behaviors, z.seqs) * loss
+    for p, z in plays_against(game, i, behaviors):
+        total[z.seqs[i]] += p * normalized_loss(game, i, z.payoffs[i])
     return total
 
 
