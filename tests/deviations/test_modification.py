@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import TERMINAL
@@ -28,10 +28,11 @@ from tests.support.policies import (
     random_behaviors,
     random_phi,
 )
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=50)
+checked = examples(50)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -113,7 +114,7 @@ def follows(phi: Modification, x: int, a: int, told: dict[int, int]) -> bool:
     return True
 
 
-@settings(checked, max_examples=25)
+@examples(25)
 @given(grown_games(most=40), seeds)
 def test_the_sequence_form_is_the_law_of_the_execution(game, seed):
     """Summed over all recommendations, not sampled."""

@@ -402,6 +402,7 @@ def test_the_identity_gains_nothing(game):
 # --- gaps -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("game", TINY, ids=lambda g: g.name)
 def test_brute_force_is_the_recursion_and_the_witness_attains_it(game, pure):
@@ -682,6 +683,7 @@ def matching(kind):
     return lambda i, A, swap, external: reference.RegretMatching(A, swap, external, kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [0, 1, 2])
 @pytest.mark.parametrize("make", [hedge(0.5), matching("rm"), matching("rm+"), matching("prm+")])
 def test_kefr_bounds_its_regret_by_local_regrets(K, make):

@@ -6,15 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accord.regret.fixed_point import find_stationary
 from tests import reference
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=300)
+checked = examples(300)
 
 
 def solved(rates) -> np.ndarray:

@@ -97,6 +97,7 @@ def test_a_policy_in_json_loads(game: Game, tmp_path: Path) -> None:
     assert gaps[0]["gap"] == pytest.approx(accord.certify(game, policy, 1)[1].gap, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FINISHED)
 def test_a_finished_run_has_a_report(name: str, copy_of: Callable[[str], Path]) -> None:
     folder = copy_of(name)
@@ -104,6 +105,7 @@ def test_a_finished_run_has_a_report(name: str, copy_of: Callable[[str], Path]) 
     assert "<svg" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_finished_runs_are_compared(tmp_path: Path, copy_of: Callable[[str], Path]) -> None:
     page = tmp_path / "comparison.html"
     run("report", *(copy_of(name) for name in FINISHED), "--out", page)
