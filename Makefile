@@ -1,12 +1,17 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs.
+# `make quick` is for the loop while working: lint, and all tests that are not slow.
 # `make bench` measures Accord against its peers, in about 25 minutes, and writes docs/benchmarks.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint docs bench paper paper-full clean
+# pytest keeps the tests, with their asserts rewritten, as bytecode
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test quick lint docs bench paper paper-full clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -15,8 +20,11 @@ demo: $(READY)
 	$(BIN)/accord report runs/demo
 
 test: $(READY) lint docs
-	$(BIN)/python -m pytest -n 2 --dist loadfile
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck-cache $(BIN)/python -m pytest -n 2 --dist loadfile -m kernels
+	$(PYTEST) -m "not kernels"
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m kernels
+
+quick: $(READY) lint
+	$(PYTEST) -q -m "not slow" --hypothesis-profile quick
 
 lint: $(READY)
 	$(BIN)/ruff check src tests tools benchmarks paper

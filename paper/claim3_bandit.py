@@ -160,10 +160,10 @@ TASKS: dict[str, dict[str, Any]] = {
     **_weights_tasks((2, 4, 6, 8, 10, 12, 14, 16, 18, 20)),
 }
 SMALL: dict[str, dict[str, Any]] = {
-    **_gap_tasks("kuhn", (0, 1), 1e5, 2),
-    **_infosets_tasks((20, 40), 2),
-    **_horizon_tasks(0, dict.fromkeys(EXPLORATIONS, (3, 4)), 2),
-    **_horizon_tasks(1, dict.fromkeys(EXPLORATIONS, (3, 4)), 2),
+    **_gap_tasks("kuhn", (0, 1), 1e4, 2),
+    **_infosets_tasks((10, 20), 2),
+    **_horizon_tasks(0, dict.fromkeys(EXPLORATIONS, (2, 3)), 2),
+    **_horizon_tasks(1, dict.fromkeys(EXPLORATIONS, (2, 3)), 2),
     **_weights_tasks((2, 4)),
 }
 

@@ -97,6 +97,7 @@ def run_console(block: Block) -> list[tuple[str, str, str]]:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_everything_printed_runs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

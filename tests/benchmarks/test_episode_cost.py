@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,20 +10,12 @@ import pytest
 from accord.game.library import balanced
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.treeplex.form import SequenceForm, sequence_form
+from benchmarks import episode_cost
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "episode_cost.py"
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = 100, 4_000
 METHODS = ("swrhedge", "rm")
-
-
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(SCRIPT.stem, SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSelfPlay:
@@ -35,8 +24,8 @@ def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSel
     return play
 
 
-def test_the_result_is_json_and_adds_up(bench: ModuleType) -> None:
-    cost = bench.episode_cost((SMALL, LARGE), episodes=60, repeats=1, traced=60)
+def test_the_result_is_json_and_adds_up() -> None:
+    cost = episode_cost.episode_cost((SMALL, LARGE), episodes=60, repeats=1, traced=60)
     assert json.loads(json.dumps(cost)) == cost
     assert cost["sizes"] == [SMALL, LARGE]
     assert list(cost["methods"]) == ["swrhedge", "rm"]
@@ -49,15 +38,15 @@ def test_the_result_is_json_and_adds_up(bench: ModuleType) -> None:
         assert result["growth"] == large["nanoseconds"] - small["nanoseconds"]
         ratio = confined["nanoseconds"] / small["nanoseconds"]
         assert result["ratio_beyond_memory"] == ratio
-    assert len(bench.table(cost).splitlines()) == 1 + 2 * 3 + 2 * 4
+    assert len(episode_cost.table(cost).splitlines()) == 1 + 2 * 3 + 2 * 4
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_lines_touched_do_not_grow_with_the_game(bench: ModuleType, method: str) -> None:
+def test_lines_touched_do_not_grow_with_the_game(method: str) -> None:
     lines = []
     for size in (SMALL, LARGE):
         play = started(sequence_form(balanced(infosets=size)), method)
-        trace = bench.trace_episodes(play, 300)
+        trace = episode_cost.trace_episodes(play, 300)
         assert trace.episodes == 300
         assert trace.moves == 5 * 300
         assert (trace.line >= 0).all()
@@ -72,11 +61,11 @@ def test_lines_touched_do_not_grow_with_the_game(bench: ModuleType, method: str)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_traced_is_what_the_kernel_does(bench: ModuleType, method: str) -> None:
+def test_what_is_traced_is_what_the_kernel_does(method: str) -> None:
     form = sequence_form(balanced(infosets=SMALL))
     traced, compiled = started(form, method), started(form, method)
     before = compiled.joint.regret.copy()
-    bench.trace_episodes(traced, 120)
+    episode_cost.trace_episodes(traced, 120)
     compiled.advance(120 // compiled.episodes_per_iteration)
     assert traced.iteration == compiled.iteration
     assert traced.rng.bit_generator.state == compiled.rng.bit_generator.state
@@ -84,9 +73,9 @@ def test_what_is_traced_is_what_the_kernel_does(bench: ModuleType, method: str) 
     np.testing.assert_allclose(traced.joint.regret, compiled.joint.regret, rtol=1e-9, atol=1e-12)
 
 
-def test_confined_play_visits_few_infosets_of_many(bench: ModuleType) -> None:
+def test_confined_play_visits_few_infosets_of_many() -> None:
     game = balanced(infosets=LARGE)
-    confined = bench.with_few_deals(game, 20)
+    confined = episode_cost.with_few_deals(game, 20)
     assert confined.n_nodes == game.n_nodes
     visited = {
         name: np.count_nonzero(
@@ -98,10 +87,10 @@ def test_confined_play_visits_few_infosets_of_many(bench: ModuleType) -> None:
     assert visited["all"] > 1_000
 
 
-def test_a_replay_loads_all_lines_in_either_order(bench: ModuleType) -> None:
+def test_a_replay_loads_all_lines_in_either_order() -> None:
     memory = 10 ** np.arange(6)[:, None] * np.array([[0] * 1 + [1] * 7])
     lines = np.array([5, 0, 3, 3, 1])
     for groups in ([0, 5], [0, 2, 5], [0, 1, 2, 3, 4, 5]):
-        assert bench._load(memory, lines, np.array(groups)) == 0
+        assert episode_cost._load(memory, lines, np.array(groups)) == 0
     memory[0, 0] = 7  # not a leader of groups that start elsewhere, so it only adds
-    assert bench._load(memory, lines, np.array([0, 5])) == 7
+    assert episode_cost._load(memory, lines, np.array([0, 5])) == 7

@@ -64,6 +64,7 @@ def test_help_shows_an_example(command: str) -> None:
     assert re.search(rf"Examples?:\n +accord {command}", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted({*COMMANDS} - {"report"}))  # that is in test_report.py
 def test_examples_in_help_are_good_use(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,6 +97,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert "solve" in done.stdout
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_games() -> None:
     def complete(words: str) -> str:
         number = words.count(" ")
@@ -369,6 +371,7 @@ def test_convert_games(tmp_path: Path) -> None:
     assert accord.load_game(second).digest == accord.load_game(first).digest
 
 
+@pytest.mark.slow
 def test_a_run_of_a_game_is_a_run_of_its_file(tmp_path: Path) -> None:
     """Of a library game by the file it was converted to, of a built one by the file written."""
     file, folder = tmp_path / "signalling.efg", tmp_path / "signalling"
@@ -543,6 +546,7 @@ def test_time_left(iterations: int | None, seconds: float | None, left: float) -
     assert pace.seconds_left(checkpoint(100, 11.0)) == pytest.approx(left)
 
 
+@pytest.mark.slow
 def test_progress_on_a_terminal() -> None:
     pty = pytest.importorskip("pty")
     mine, theirs = pty.openpty()
@@ -566,6 +570,7 @@ def test_progress_on_a_terminal() -> None:
     assert b"1-EFCE" in output
 
 
+@pytest.mark.slow
 def test_compiling_is_announced_once(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     said = []
@@ -577,9 +582,16 @@ def test_compiling_is_announced_once(tmp_path: Path) -> None:
     assert said == ["compiling kernels (first time only) ...\n", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
 def test_interruption() -> None:
-    started = process("solve", "kuhn", "--seconds", "60")
+    code = "from accord.cli import main, progress\nprogress.SECONDS_PER_LINE = 0.1\nmain.main()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code, "solve", "kuhn", "--seconds", "60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert started.stderr is not None
     while "iterations" not in started.stderr.readline():
         pass
@@ -592,6 +604,7 @@ def test_interruption() -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
 def test_interruption_while_compiling(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -603,6 +616,7 @@ def test_interruption_while_compiling(tmp_path: Path) -> None:
     assert (started.returncode, errors) == (130, "interrupted\n")
 
 
+@pytest.mark.slow
 def test_labels_beyond_the_terminals_letters(tmp_path: Path) -> None:
     b = accord.GameBuilder("Ω", players=["naïve", "rusé"])
     b.move(player="naïve", actions="↑ ↓")

@@ -139,6 +139,7 @@ def test_mistakes(arguments: tuple[object, ...], message: str) -> None:
     assert message in refused("learn", *arguments)
 
 
+@pytest.mark.slow
 def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = run("learn", "--help").stdout

@@ -176,6 +176,7 @@ def test_end_of_input() -> None:
     assert result.stderr.splitlines()[-1] == "the input ended before the play did"
 
 
+@pytest.mark.slow
 def test_through_a_pipe() -> None:
     with process(
         *SEPARATION, "--seed", 3, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -186,6 +187,7 @@ def test_through_a_pipe() -> None:
     assert "\x1b" not in output
 
 
+@pytest.mark.slow
 def test_in_a_terminal() -> None:
     pty = pytest.importorskip("pty")
     mine, theirs = pty.openpty()
@@ -203,6 +205,7 @@ def test_in_a_terminal() -> None:
     assert len(told(seen.replace("\r", ""))) == 2
 
 
+@pytest.mark.slow
 def test_ctrl_c() -> None:
     pty = pytest.importorskip("pty")
     mine, theirs = pty.openpty()

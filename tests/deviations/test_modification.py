@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import TERMINAL
@@ -20,7 +20,6 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.reference.modifications import _sample
 from tests.support.policies import (
     all_games,
     all_k,
@@ -29,10 +28,11 @@ from tests.support.policies import (
     random_behaviors,
     random_phi,
 )
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=50)
+checked = examples(50)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -114,7 +114,7 @@ def follows(phi: Modification, x: int, a: int, told: dict[int, int]) -> bool:
     return True
 
 
-@settings(checked, max_examples=25)
+@examples(25)
 @given(grown_games(most=40), seeds)
 def test_the_sequence_form_is_the_law_of_the_execution(game, seed):
     """Summed over all recommendations, not sampled."""
@@ -147,7 +147,7 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
         chances = [
             reference.prob(game, i, behaviors[i], x, c) for c in reference.actions(game, i, x)
         ]
-        told.append(_sample(chances, rng))
+        told.append(reference.sample(chances, rng))
         return told[-1]
 
     moves = phi.execute(infosets(), recommend)
@@ -163,9 +163,9 @@ def play(game, i: int, phi: Modification, behaviors, rng) -> tuple[int, tuple[in
             chances = [
                 reference.prob(game, j, behaviors[j], x, c) for c in reference.actions(game, j, x)
             ]
-            a = _sample(chances, rng)
+            a = reference.sample(chances, rng)
         else:
-            a = _sample([float(game.chance_prob[child]) for child in below], rng)
+            a = reference.sample([float(game.chance_prob[child]) for child in below], rng)
         node = below[a]
     return node, tuple(told)
 

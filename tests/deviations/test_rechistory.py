@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.deviations.counting import (
@@ -29,10 +29,11 @@ from accord.treeplex.strategy import random_behavior
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
 from tests.support.policies import all_games, all_k
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=60)
+checked = examples(60)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -202,6 +203,7 @@ def test_counts_of_uneven_action_sets():
 def test_the_memory_estimate_covers_the_tree_and_a_meter():
     plex = chain(*[3] * 9)
     count = count_rechistories(plex, 4)
+    RegretMeter(plex, 1)  # loads the kernels, which take memory too
     tracemalloc.start()
     try:
         meter = RegretMeter(plex, 4)

@@ -13,7 +13,7 @@ from itertools import pairwise, product
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -53,10 +53,11 @@ from tests.support.policies import (
     random_behaviors,
     random_policy,
 )
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=50)
+checked = examples(50)
 seeds = st.integers(0, 2**32 - 1)
 SEVERAL = (0, 1, 2, 3, math.inf)
 
@@ -852,6 +853,7 @@ def test_the_equilibria_of_the_signalling_game():
     assert certificate.values == pytest.approx((0, 6), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_optimal_equilibria_by_linear_programming(k):
     """Over every profile and every modification; their gap is 0, and not because all gaps are."""
@@ -961,6 +963,7 @@ def test_the_limit_of_the_normal_form_gap_is_exact():
         nfce_gaps(policy, limit=63)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)
     plexes = sequence_form(game).plexes

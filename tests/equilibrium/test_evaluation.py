@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
@@ -20,11 +20,12 @@ from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.policies import all_games, all_k, as_reference, grown_games, random_policy
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=30)
-slow = settings(checked, max_examples=12)  # plain Python over all rechistories
+checked = examples(30)
+slow = examples(12)  # plain Python over all rechistories
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.equilibrium import files
@@ -26,8 +26,9 @@ from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.policies import all_games, as_reference, random_behaviors, random_policy
+from tests.support.strategies import examples
 
-checked = settings(derandomize=True, deadline=None, max_examples=40)
+checked = examples(40)
 seeds = st.integers(0, 2**32 - 1)
 SUFFIXES = (".json", ".npz")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import accord
@@ -20,10 +20,11 @@ from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.policies import all_games, random_policy
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=30)
+checked = examples(30)
 seeds = st.integers(0, 2**32 - 1)
 SEVERAL = (0, 1, 2, math.inf)
 

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import linprog
 
 from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
@@ -405,6 +405,7 @@ def test_invalid_payoff_tensors_are_refused(payoffs, message):
 # --- random games ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_random_games_have_unusual_shapes():
     seen = set()
     for seed in range(300):
@@ -472,7 +473,6 @@ def test_random_games_refuse_values_out_of_range(arguments, message):
         random_game(**arguments)
 
 
-@settings(derandomize=True, deadline=None)
 @given(games(players=2, max_depth=3, max_actions=2, rewards=False))
 def test_the_strategy_keeps_its_promises(game):
     assert game.n_players == 2

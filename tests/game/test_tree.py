@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
@@ -219,7 +219,6 @@ def test_a_player_remembers_past_observations():
         )
 
 
-@settings(derandomize=True, deadline=None)
 @given(games())
 def test_infosets_are_numbered_layer_by_layer(game):
     for i in range(game.n_players):
@@ -233,7 +232,6 @@ def test_infosets_are_numbered_layer_by_layer(game):
         assert all(one <= other for one, other in pairwise(moves))
 
 
-@settings(derandomize=True, deadline=None)
 @given(games())
 def test_the_numbers_of_infosets_come_from_the_tree(game):
     """The player's previous move at every node, found by walking up, is that of its infoset."""
@@ -249,7 +247,6 @@ def test_the_numbers_of_infosets_come_from_the_tree(game):
         assert game.n_actions[i][x] == np.count_nonzero(game.parent == node)
 
 
-@settings(derandomize=True, deadline=None)
 @given(games())
 def test_nodes_are_in_prefix_order(game):
     """A depth-first walk visits the nodes in the order of their numbers."""
@@ -263,7 +260,6 @@ def test_nodes_are_in_prefix_order(game):
     assert met == list(range(game.n_nodes))
 
 
-@settings(derandomize=True, deadline=None)
 @given(games(), st.integers(0, 2**32 - 1))
 def test_the_caller_s_numbering_does_not_matter(game, seed):
     """Any allowed order of nodes, infosets and rows of labels gives the same game."""
@@ -300,7 +296,6 @@ def test_the_caller_s_numbering_does_not_matter(game, seed):
         assert getattr(again, field) == getattr(game, field)
 
 
-@settings(derandomize=True, deadline=None)
 @given(games())
 def test_replacing_a_field_by_itself_changes_nothing(game):
     again = game.replace(reward=game.reward)
@@ -402,7 +397,6 @@ def test_equal_rows_of_chance_labels_are_merged_and_unused_ones_dropped():
     assert game.infoset[game.player == CHANCE].tolist() == [0, 1, 0]
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6), st.floats(-4e-10, 4e-10))
 @example([1.0, 3.0, 9.0, 4.0], 0.0)
 def test_probabilities_sum_to_one_up_to_their_own_rounding(weights, off):

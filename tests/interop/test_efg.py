@@ -36,12 +36,12 @@ from accord.game.tree import Game
 from accord.interop import efg_reader
 from accord.interop.efg import format_efg, parse_efg, read_efg, write_efg
 from tests.support.policies import all_games, random_policy
-from tests.support.strategies import random_pomg
+from tests.support.strategies import examples, random_pomg
 
 CORPUS = Path(__file__).parents[3] / "shared" / "efg"
 FILES = sorted(CORPUS.rglob("*.efg"))
 in_corpus = pytest.mark.skipif(not FILES, reason="Gambit's own files are not here")
-fixed = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+fixed = settings(suppress_health_check=list(HealthCheck))
 
 FORGETFUL = {  # the player who forgets, and the infoset
     "catalog/books/shohamleytonbrown2008/fig5_12.efg": ("1", "1"),  # "absent-mindedness"
@@ -560,7 +560,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(damaged())
-@settings(fixed, max_examples=300)
+@examples(300, fixed)
 def test_damaged_files_give_a_game_or_an_error(text: str) -> None:
     game = parse_or_refuse(text)
     if game is not None:
@@ -568,7 +568,7 @@ def test_damaged_files_give_a_game_or_an_error(text: str) -> None:
 
 
 @given(damaged())
-@settings(fixed, max_examples=300)
+@examples(300, fixed)
 @example(SMALL)
 @example(HEAD + P + 't "" 0 t "" 0\n{')
 def test_the_shortcut_for_repeated_descriptions_changes_nothing(text: str) -> None:
@@ -585,7 +585,7 @@ def test_the_shortcut_for_repeated_descriptions_changes_nothing(text: str) -> No
 
 
 @given(st.binary(max_size=200) | st.binary(max_size=60).map(lambda b: HEAD.encode() + b))
-@settings(fixed, max_examples=200)
+@examples(200, fixed)
 @example(b"\xff\xfeE\0F\0G\0")
 def test_any_bytes_end_in_a_game_or_an_error(tmp_path_factory: Any, data: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "bytes.efg"
@@ -597,6 +597,7 @@ def test_any_bytes_end_in_a_game_or_an_error(tmp_path_factory: Any, data: bytes)
 PRIMES = [n for n in range(2, 50_000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -634,6 +635,7 @@ def test_probabilities_without_a_common_denominator() -> None:
     assert game.chance_prob.min() == pytest.approx(1 / PRIMES[-1] ** 2)
 
 
+@pytest.mark.slow
 def test_a_tree_may_be_a_hundred_thousand_deep() -> None:
     coins = 'c "" 1 "" { "on" 1/2 "off" 1/2 } 0 ' + 'c "" 1 0 ' * 99_999
     moves = "".join(f'p "" {i % 2 + 1} {i} "" {{ "on" "off" }} 0 ' for i in range(10_000))
@@ -658,6 +660,7 @@ def large_file(width: int) -> str:
     return HEAD + f'p "" 1 1 "" {{ {many} }} 0\n' + "".join(middle)
 
 
+@pytest.mark.slow
 def test_time_grows_no_faster_than_the_file() -> None:
     """CPU time per byte: nine megabytes with 290,000 nodes compared with a tenth of that."""
     small, large = large_file(50), large_file(150)
@@ -707,7 +710,7 @@ def distributions() -> st.SearchStrategy[list[float]]:
 
 
 @given(distributions())
-@settings(fixed, max_examples=300)
+@examples(300, fixed)
 @example([1 / 3] * 3)
 @example([0.1] * 10)
 @example([5e-324, 1.0])
@@ -751,7 +754,7 @@ finite = st.floats(-1e300, 1e300)
 
 
 @given(finite | st.fractions(max_denominator=99).map(float) | st.integers(-9, 9).map(float))
-@settings(fixed, max_examples=200)
+@examples(200, fixed)
 @example(1 / 3)
 @example(1e-320)
 @example(1e22)
@@ -765,7 +768,7 @@ def test_payoffs_read_the_same(payoff: float) -> None:
 
 
 @given(st.text(min_size=1, max_size=8).filter(lambda s: not s.endswith("\\")))
-@settings(fixed, max_examples=200)
+@examples(200, fixed)
 @example('"')
 @example('\\"')
 @example("a\\b\n{}")
@@ -851,7 +854,7 @@ def test_spacing_numbering_and_omission_do_not_matter() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(fixed, max_examples=60)
+@examples(60, fixed)
 def test_random_trees_survive_the_round_trip(seed: int) -> None:
     """Shuffled descriptions of random trees: the reference, OpenSpiel and the reader agree."""
     rng = random.Random(seed)
@@ -909,13 +912,14 @@ def assert_same_game(game: Game, folder: Path) -> None:
     assert list(map(str, one[1].witnesses)) == list(map(str, other[1].witnesses))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*LIBRARY, "kuhn:players=3", "separation:k=2", "balanced:seed=3"])
 def test_games_of_the_library_survive_the_round_trip(name: str, tmp_path: Path) -> None:
     assert_same_game(library_game(name), tmp_path)
 
 
 @given(all_games())
-@settings(fixed, max_examples=60)
+@examples(60, fixed)
 def test_games_that_are_built_survive_the_round_trip(game: Game) -> None:
     with tempfile.TemporaryDirectory() as folder:
         assert_same_game(game, Path(folder))

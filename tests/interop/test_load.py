@@ -32,6 +32,7 @@ def test_openspiel_names() -> None:
     assert load_game("python_kuhn_poker").n_infosets == (6, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", OPENSPIEL_GAMES, ids=lambda known: known.name)
 def test_the_catalogue_is_true(known: KnownGame) -> None:
     game = load_game(known.name)
@@ -96,6 +97,7 @@ def test_files_that_are_not_games(tmp_path: Path) -> None:
         load_game(text)
 
 
+@pytest.mark.slow
 def test_openspiel_is_imported_only_when_needed() -> None:
     code = "import accord, sys; accord.load_game('kuhn'); print('pyspiel' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,9 @@ SMALL = ("kuhn_poker", "kuhn_poker(players=3)", GOOFSPIEL, "python_kuhn_poker", 
 KINDS = {kind.short_name: kind for kind in pyspiel.registered_games()}
 
 
+loaded = cache(load_openspiel)
+
+
 def behaviors_of(game: Game, seed: int) -> tuple[Floats, ...]:
     rng = np.random.default_rng(seed)
     return tuple(random_behavior(plex, rng) for plex in sequence_form(game).plexes)
@@ -76,17 +80,18 @@ def spiel_values(spiel: Any, policy: Any) -> list[float]:
 # Loaded games
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
-    game = load_openspiel(name)
+    game = loaded(name)
     assert (game.n_infosets, game.n_terminals) == SIZES[name]
     assert game.name == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_values_agree_on_random_policies(name: str) -> None:
-    spiel = openspiel_game(name)
-    game = load_openspiel(spiel)
+    spiel, game = openspiel_game(name), loaded(name)
     for seed in range(3):
         behaviors = behaviors_of(game, seed)
         expected = spiel_values(spiel, to_openspiel(game, behaviors, spiel))
@@ -105,6 +110,7 @@ def test_values_agree_with_the_python_evaluator(name: str) -> None:
     assert values(game, behaviors) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_every_registered_game_is_loaded_or_refused(name: str) -> None:
     """Every game either has OpenSpiel's values or is refused with a reason."""
@@ -134,6 +140,7 @@ def test_most_games_can_be_named() -> None:
     assert len(names) == len(set(names)) >= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -230,6 +237,7 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
 # Refused games
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
@@ -274,6 +282,7 @@ def test_unknown_names_are_suggested_from_python_games_too() -> None:
         load_openspiel("python_blok_dominoes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*SMALL, "leduc_poker", "trade_comm(num_items=2)", "hex(board_size=2)"]
 )
@@ -596,12 +605,14 @@ def test_loading_costs_little_more_than_walking_through_the_states() -> None:
     assert best_of_three(lambda: load_openspiel("leduc_poker")) < 15 * best_of_three(walk)
 
 
+@pytest.mark.slow
 def test_games_that_are_too_large_are_refused() -> None:
     for name in ("chess", "bridge", "cursor_go"):
         with pytest.raises(BudgetError):
             load_openspiel(name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_liars_dice_loads_in_half_a_gigabyte() -> None:
     script = (

@@ -415,6 +415,7 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
 # --- an episode touches what it sees --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_an_iteration_touches_only_what_it_sees(method: str) -> None:
     """The same number of entries in a game of a thousand infosets and in one of a hundred thousand,

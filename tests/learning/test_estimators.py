@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.deviations.rechistory import RechistoryTree
@@ -28,6 +28,7 @@ from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.driven import as_rng, minimizer, naive_episodes, nodes_of, own_path, replay
 from tests.support.policies import all_games, all_k, grown_game
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
@@ -77,7 +78,7 @@ def check_plan(game: Game) -> None:
 
 
 @given(all_games())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 def test_the_plan_on_random_games(game: Game) -> None:
     check_plan(game)
 
@@ -155,6 +156,7 @@ def test_episodes_play_the_sampling_policies(game: Game, k: float) -> None:
                         assert learner.act(x, as_rng([draw])) == a
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
 def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:

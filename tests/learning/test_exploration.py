@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import Floats
@@ -21,6 +21,7 @@ from accord.treeplex.strategy import (
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.policies import all_games
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
@@ -59,7 +60,7 @@ def check_definition(game: Game) -> None:
 
 
 @given(all_games())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_the_definition_on_random_games(game: Game) -> None:
     check_definition(game)
 
@@ -80,7 +81,7 @@ def test_where_a_layer_cannot_be_reached_it_is_uniform() -> None:
 
 
 @given(all_games(), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 def test_balancing_bounds_every_policy(game: Game, seed: int) -> None:
     """Lemma balancing in uneven trees: at most X_h A_h, whatever the policy."""
     rng = np.random.default_rng(seed)

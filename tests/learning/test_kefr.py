@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from accord.equilibrium import certificate as certificate_module
@@ -32,11 +32,11 @@ from accord.treeplex.treeplex import Treeplex, treeplexes
 from accord.treeplex.values import best_response, immediate_loss, joint_reach
 from tests import reference
 from tests.support.runs import MINIMIZERS, behaviors, run
-from tests.support.strategies import games
+from tests.support.strategies import examples, games
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=50)
+checked = examples(50)
 
 KS = [0, 1, 2, math.inf]
 ks = st.sampled_from(KS)
@@ -152,6 +152,7 @@ def literal_policies(game, player, k, iterates, make):
     return policies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scripted", "random", "adaptive"])
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("name", ["kuhn", "kuhn3", "extended shapley"])
@@ -361,7 +362,7 @@ def thinned(components, total, sizes):
     return times, iterates.stride
 
 
-@settings(checked, max_examples=300)
+@examples(300)
 @given(
     st.integers(1, 12),
     st.integers(1, 400),
@@ -479,6 +480,7 @@ def test_regret_is_at_most_the_sum_of_local_regrets(game, k, rounds, seed):
         assert meter.regret() <= sum(swap + external for swap, external in layers) + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("minimizer", MINIMIZERS.values(), ids=MINIMIZERS)
 def test_regret_of_learners_is_at_most_the_sum_of_local_regrets(minimizer, k):

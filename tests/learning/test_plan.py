@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, seed, settings
+from hypothesis import assume, given, seed
 from hypothesis import strategies as st
 
 from accord.deviations.counting import rechistories_per_infoset
@@ -28,7 +28,7 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from accord.treeplex.values import immediate_loss, joint_reach
-from tests.support.strategies import games
+from tests.support.strategies import examples, games
 
 KS = [0, 1, 2, math.inf]
 ks = st.sampled_from(KS)
@@ -73,7 +73,7 @@ def adversarial_loss(plex, behavior, rng, kind, t):
 
 @pytest.mark.kernels
 @seed(20260)
-@settings(max_examples=40, deadline=None, database=None)
+@examples(40)
 @given(
     games(players=2, max_depth=5),
     ks,
@@ -93,7 +93,7 @@ def test_regret_stays_below_the_bound_whatever_happens(game, k, rate, kind, numb
 
 @pytest.mark.kernels
 @seed(20261)
-@settings(max_examples=30, deadline=None, database=None)
+@examples(30)
 @given(games(max_depth=5), ks, rates, st.booleans(), seeds)
 def test_regret_stays_below_the_bound_against_players(game, k, rate, spiteful, number):
     rng = np.random.default_rng(number)
@@ -152,7 +152,7 @@ def largest_sum(tree, cost):
 
 @pytest.mark.kernels
 @seed(20262)
-@settings(max_examples=80, deadline=None, database=None)
+@examples(80)
 @given(games(max_depth=6), ks)
 def test_cost_is_the_largest_over_all_modifications(game, k):
     for plex in deciders(game):
@@ -211,7 +211,7 @@ def weight(tree, star, node):
 
 @pytest.mark.kernels
 @seed(20263)
-@settings(max_examples=80, deadline=None, database=None)
+@examples(80)
 @given(games(max_depth=6), ks)
 def test_weight_sums_bound_every_modification(game, k):
     for plex in deciders(game):
@@ -393,7 +393,7 @@ def test_a_bound_is_never_above_the_payoff_range():
 
 
 @seed(20264)
-@settings(max_examples=40, deadline=None, database=None)
+@examples(40)
 @given(games(max_depth=6), rates)
 def test_more_deviations_take_longer(game, rate):
     """At one learning rate; the paper's own rate is not monotone in K, since C(H, K) is not."""

@@ -154,6 +154,7 @@ def test_claims_2_and_3_hold(number: int, monkeypatch: pytest.MonkeyPatch) -> No
     assert verdict(number, kept(number), monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "spoil"), BAD.values(), ids=BAD)
 def test_claims_2_and_3_can_fail(number: int, spoil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     results = kept(number)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import TERMINAL
@@ -29,11 +29,11 @@ from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests.support.runs import MINIMIZERS, run
-from tests.support.strategies import games
+from tests.support.strategies import examples, games
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=60)
+checked = examples(60)
 
 KS = [0, 1, 2, math.inf]
 
@@ -41,12 +41,12 @@ KS = [0, 1, 2, math.inf]
 def assert_sound(play: SelfPlay, kept=None) -> None:
     """Policies are policies, gaps are gaps, and nothing that was added up is NaN or infinite."""
     form = play.form
-    for joint in [play.behavior] if kept is None else kept:
-        for plex, part in zip(form.plexes, form.split(joint), strict=True):
-            assert np.isfinite(part).all() and (part >= 0.0).all() and part[0] == 1.0
-            if plex.n_infosets:
-                sums = np.add.reduceat(part[1:], plex.first_seq[:-1] - 1)
-                np.testing.assert_allclose(sums, 1.0, rtol=0, atol=1e-13)
+    joint = np.atleast_2d(play.behavior if kept is None else kept)
+    for plex, part in zip(form.plexes, form.split(joint), strict=True):
+        assert np.isfinite(part).all() and (part >= 0.0).all() and (part[:, 0] == 1.0).all()
+        if plex.n_infosets:
+            sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
+            np.testing.assert_allclose(sums, 1.0, rtol=0, atol=1e-13)
     for learner in play.learners:
         for array in learner.state:
             assert np.isfinite(array).all()
@@ -277,13 +277,12 @@ AWKWARD = {
     "one player": matrix_game([[0.0, 1.0, 0.25]]),
     "four players": matrix_game(np.random.default_rng(2).random((4, 2, 3, 1, 2))),
     "five players": random_game(seed=77, players=5, depth=7, actions=2),
-    "six cards": kuhn(5),
 }
 
 
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("name", MINIMIZERS)
-@pytest.mark.parametrize("shape", [name for name in AWKWARD if name != "six cards"])
+@pytest.mark.parametrize("shape", AWKWARD)
 def test_awkward_shapes(shape, name, k):
     play, kept = run(AWKWARD[shape], k, MINIMIZERS[name], 100)
     assert_sound(play, kept)
@@ -308,6 +307,7 @@ def test_a_player_who_never_moves(method):
     assert single.values[0] == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_solve_is_sound_on_random_games(method):
     for seed in range(12):
@@ -332,15 +332,17 @@ def test_every_method_is_sound_on_random_games(game, k):
         assert_sound(play, kept)
 
 
+@pytest.mark.slow
 def test_six_cards():
     """Five players, 32,000 leaves: one method, a few iterations."""
-    play, _ = run(AWKWARD["six cards"], 1, iterations=3, threads=1)
+    play, _ = run(kuhn(5), 1, iterations=3, threads=1)
     assert_sound(play)
 
 
 # --- time -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wrhedge", "prm+"])
 def test_a_million_iterations(name):
     tilted = matrix_game([[[2, -1], [-1, 1]], [[-1, 1], [1, -1]]])  # no equilibrium at the start

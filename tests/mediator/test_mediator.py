@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import CHANCE, TERMINAL
@@ -41,10 +41,11 @@ from tests.support.policies import (
     random_phi,
 )
 from tests.support.policies import random_policy as random_policy_of
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=25)
+checked = examples(25)
 seeds = st.integers(0, 2**32 - 1)
 
 Draw = Callable[..., int]
@@ -267,7 +268,7 @@ class Wayward:
         return a
 
 
-@settings(checked, max_examples=100)
+@examples(100)
 @given(all_games(), seeds)
 def test_nothing_is_recommended_after_the_last_deviation(game, seed):
     """And always something before it."""
@@ -711,7 +712,7 @@ def some_moves(policy: CorrelatedPolicy, k: float, i: int, seed: int) -> list[Mo
     return moves
 
 
-@settings(checked, max_examples=15)
+@examples(15)
 @given(grown_games(most=25), seeds)
 def test_hindsight_is_what_could_be_expected(game, seed):
     policy = random_policy(game, seed)
@@ -780,6 +781,7 @@ def test_plays_end_where_the_policy_says(seed):
     assert max(exact.values()) > 10 * bound
 
 
+@pytest.mark.slow
 def test_the_interval_is_students():
     from scipy import stats
 

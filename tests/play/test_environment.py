@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
 from accord.equilibrium.certificate import certify
@@ -45,6 +45,7 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests.support.environments import Hidden, NoisyChicken, Open
 from tests.support.policies import all_games, grown_game
+from tests.support.strategies import examples
 
 GAMES = [
     pytest.param(grown_game(0, 2, 60), id="two players"),
@@ -69,7 +70,7 @@ def as_labels(plex: Treeplex) -> dict[str, Any]:
 
 
 @given(all_games())
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 def test_traversal_finds_every_infoset(game: Game) -> None:
     found = discover(Open(game))
     wanted = sequence_form(game).plexes
@@ -154,6 +155,7 @@ def test_an_environment_is_learned_as_its_game(game: Game, method: Any) -> None:
     np.testing.assert_allclose(kept[0], kept[1], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["swrhedge", "rm"])
 def test_a_hidden_game_with_its_certificate(method: str) -> None:
     """If the game is given the gap is exact; nobody learned from it."""
@@ -166,6 +168,7 @@ def test_a_hidden_game_with_its_certificate(method: str) -> None:
     assert learned.episodes_per_iteration == 4
 
 
+@pytest.mark.slow
 def test_a_hidden_game_without() -> None:
     game = kuhn()
     learned = learn_env(
@@ -183,6 +186,7 @@ def test_a_hidden_game_without() -> None:
     assert learned.policy.n_components == 50
 
 
+@pytest.mark.slow
 def test_same_arguments_same_bits() -> None:
     one, again, other = (
         learn_env(Hidden(kuhn()), 1, episodes=400, seed=seed, value_plays=100) for seed in (1, 1, 2)
@@ -192,6 +196,7 @@ def test_same_arguments_same_bits() -> None:
     assert one.policy.behavior.tobytes() != other.policy.behavior.tobytes()
 
 
+@pytest.mark.slow
 def test_files_are_those_of_policies(tmp_path: Path) -> None:
     """What was learned blindly is read, once the game is known, as a policy of it."""
     game = kuhn()
@@ -241,6 +246,7 @@ def chicken_with(means: Any) -> Game:
     return matrix_game("chicken", row, column)
 
 
+@pytest.mark.slow
 def test_stochastic_rewards() -> None:
     """Payoffs are 0 or 7; what is learned is an equilibrium of their means."""
     learned = learn_env(NoisyChicken(), 1, episodes=20_000, method="rm", value_plays=2000)
@@ -489,6 +495,7 @@ def test_openspiel_states_are_the_loaded_game(name: str) -> None:
     assert env.players == game.player_labels
 
 
+@pytest.mark.slow
 def test_kuhn_poker_through_its_states() -> None:
     game = load_game("kuhn_poker")
     for method, bound in (("swrhedge", 0.35), ("rm", 0.08)):
@@ -501,6 +508,7 @@ def test_kuhn_poker_through_its_states() -> None:
         assert np.abs(np.subtract(blind.values, seeing.values)).max() < 0.1
 
 
+@pytest.mark.slow
 def test_a_game_too_large_to_load() -> None:
     """36^5 deals and bids, sixty million; eight infosets of each bidder."""
     name = "first_sealed_auction(max_value=8,players=5)"
@@ -598,6 +606,7 @@ def test_openspiel_payoff_bounds_are_checked() -> None:
 # --- PettingZoo -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pettingzoo_aec() -> None:
     from tests.support.pettingzoo_envs import Pennies
 
@@ -677,6 +686,7 @@ def test_rock_paper_scissors_of_pettingzoo(kind: str) -> None:
         assert list(paid) == [won, -won]
 
 
+@pytest.mark.slow
 def test_rock_paper_scissors_is_learned() -> None:
     from pettingzoo.classic.rps.rps import env
 
@@ -779,6 +789,7 @@ def test_pettingzoo_rules_that_are_broken(rule: str, message: str) -> None:
         discover(PettingZooEnvironment(Wrong(rule), (-1, 1)), patience=50)
 
 
+@pytest.mark.slow
 def test_pettingzoo_same_seed_same_bits() -> None:
     from tests.support.pettingzoo_envs import Pennies
 

@@ -1,4 +1,8 @@
-"""Bandit feedback."""
+"""Balanced K-EFR (Algorithms 3, 4, 7 and 8): the twin of ``accord.learning.balanced_kefr``.
+
+Exploration policies are those of ``accord.learning.exploration``, loss estimates those of
+``accord.learning.estimators``; their expectations are taken over every play, never by sampling.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +14,39 @@ from typing import Any
 import numpy as np
 
 from tests.reference.game import (
-    Terminal,
     actions,
     clip,
     descendants,
     horizon,
     infosets,
     layer,
+    max_actions,
     n_players,
     n_sequences,
     normalized_loss,
-    others_reach,
     pair,
     path,
-    prob,
-    reach,
     sequence,
     terminals,
-    uniform_behavior,
 )
-from tests.reference.kefr import Make, _max_actions, _minimizers, _time_selections
-from tests.reference.modifications import _sample
-from tests.reference.rechistories import mismatches, rechistories, time_selection, type_one
-from tests.reference.types import Behavior, Behaviors, Rechistory, remember
-
-Episode = tuple[Any, ...]  # (h, W) of Algorithm 7, (h, h', W) of Algorithm 4; W is sorted
+from tests.reference.kefr import all_minimizers
+from tests.reference.policies import plays_against, prob, reach, sample, uniform_behavior
+from tests.reference.rechistories import (
+    mismatches,
+    rechistories,
+    time_selection,
+    time_selections,
+    type_one,
+)
+from tests.reference.types import (
+    Behavior,
+    Behaviors,
+    Episode,
+    MakeMinimizer,
+    Rechistory,
+    Terminal,
+    remember,
+)
 
 
 def balanced_behavior(game: Any, i: int, h: int) -> Behavior:
@@ -155,14 +167,23 @@ def loss_estimates(
 
 def play_law(game: Any, behaviors: Behaviors) -> list[tuple[float, Terminal]]:
     """Every terminal history with its probability."""
-    return [(z.chance * others_reach(game, -1, behaviors, z.seqs), z) for z in terminals(game)]
+    return plays_against(game, -1, behaviors)
+
+
+def sample_play(game: Any, behaviors: Behaviors, rng: np.random.Generator) -> int:
+    """Play once; the terminal node."""
+    law = play_law(game, behaviors)
+    return law[sample([p for p, _ in law], rng)][1].node
 
 
 def estimator_facts(
     game: Any, i: int, K: float, behaviors: Behaviors
 ) -> dict[tuple[int, Rechistory], tuple[list[float], float]]:
-    """For every (x, b), over all plays: the expected estimate of each action, and the largest
-    M_b w_b times an estimate (assumption (i) of lemma regret-with-time-selection-bandit)."""
+    """For every (x, b), over all plays: mean and maximum of the loss estimates.
+
+    The mean is taken per action; the maximum is that of M_b w_b times an estimate (assumption (i)
+    of lemma regret-with-time-selection-bandit).
+    """
     facts = {}
     for x, b in rechistories(game, i, K):
         sampling = sampling_behavior(game, i, behaviors[i], episode_of(game, i, K, x, b))
@@ -181,25 +202,19 @@ def estimator_facts(
 
 def bandit_rate(game: Any, i: int, K: float, iterations: int, failure_prob: float) -> float:
     """Eq. (equation:learningrate-bandit), for losses in [0, 1]; the loss bound is then 1."""
-    K, H, A = clip(game, i, K), horizon(game, i), _max_actions(game, i)
+    K, H, A = clip(game, i, K), horizon(game, i), max_actions(game, i)
     players = range(n_players(game))
-    pairs = sum(len(infosets(game, j)) * _max_actions(game, j) for j in players)
+    pairs = sum(len(infosets(game, j)) * max_actions(game, j) for j in players)
     iota = math.log(8 * pairs / failure_prob)
     X = len(infosets(game, i))
     return math.sqrt(math.comb(H, K) * X * A ** (K + 1) * iota / (H * iterations))
-
-
-def sample_play(game: Any, behaviors: Behaviors, rng: np.random.Generator) -> int:
-    """Play once; the terminal node."""
-    law = play_law(game, behaviors)
-    return law[_sample([p for p, _ in law], rng)][1].node
 
 
 def balanced_kefr(
     game: Any,
     K: float,
     iterations: int,
-    make: Make,
+    make: MakeMinimizer,
     play: Callable[[int, int, Episode, Behaviors], int],
 ) -> list[Behaviors]:
     """Algorithm 8 for all players together; the product policy of every iteration.
@@ -207,13 +222,13 @@ def balanced_kefr(
     ``make`` makes an :class:`SWRHedge`. ``play(t, i, episode, behaviors)`` plays the episode, in
     which ``behaviors[i]`` already is the sampling policy, and returns the terminal node.
     """
-    minimizers = _minimizers(game, K, make)
+    minimizers = all_minimizers(game, K, make)
     iterates = []
     for t in range(iterations):
         behaviors = [[1.0] * n_sequences(game, i) for i in range(n_players(game))]
         for i, behavior in enumerate(behaviors):
             for x in infosets(game, i):
-                M = _time_selections(game, i, K, x, behavior)
+                M = time_selections(game, i, K, x, behavior)
                 S = {b: m * sampling_weight(game, i, K, x, b) for b, m in M.items()}
                 minimizers[i][x].observe_time_selection(S)
                 for a, p in enumerate(minimizers[i][x].recommend()):

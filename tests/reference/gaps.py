@@ -1,4 +1,9 @@
-"""Gaps."""
+"""Gaps of every notion, by brute force: the twin of ``accord.equilibrium.gap`` and ``certificate``.
+
+Each gap is the gain of the best deviation in payoff units. ``efce_gap`` and ``trigger_gap`` try
+every deviation of a tiny game; ``best_deviation`` and ``best_trigger`` find the best by recursion
+and also serve larger games.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +16,18 @@ from tests.reference.game import (
     actions,
     children,
     clip,
-    correlated_values,
     first_infosets,
-    immediate_payoffs,
     infosets,
     n_sequences,
     node_children,
     node_rewards,
     path,
-    prob,
-    pure_behavior,
-    pure_choices,
-    reach,
     sequence,
-    sequence_form,
 )
 from tests.reference.modifications import modifications, modified_reach
+from tests.reference.policies import prob, pure_behavior, pure_choices, reach, sequence_form
 from tests.reference.types import CHANCE, Behaviors, CorrelatedPolicy, Modification, Rechistory
+from tests.reference.values import correlated_values, immediate_payoffs
 
 
 def efce_gap(game: Any, i: int, K: float, policy: CorrelatedPolicy, limit: int = 300_000) -> float:
@@ -171,23 +171,11 @@ def nfcce_gap(game: Any, i: int, policy: CorrelatedPolicy) -> float:
     return _best_pure(game, i, payoff) - correlated_values(game, policy)[i]
 
 
-def _best_pure(game: Any, i: int, payoff: list[float]) -> float:
-    return max(
-        sum(
-            p * u
-            for p, u in zip(
-                sequence_form(game, i, pure_behavior(game, i, choice)), payoff, strict=True
-            )
-        )
-        for choice in pure_choices(game, i)
-    )
-
-
 def nfce_gap(game: Any, i: int, policy: CorrelatedPolicy) -> float:
     """Player i's NFCE gap (definition:nfce-strategy-modification).
 
-    Each component is expanded into the pure policies of player i; the others stay as they are. Who
-    is told a pure policy answers best against all components that may have told it.
+    Each component is expanded into the pure policies of player i; the others stay as they are. A
+    player who is told a pure policy answers best against all components that may recommend it.
     """
     told: dict[tuple[int, ...], list[float]] = {}
     for weight, behaviors in policy:
@@ -201,3 +189,15 @@ def nfce_gap(game: Any, i: int, policy: CorrelatedPolicy) -> float:
                 told[choice] = [u + p * v for u, v in zip(total, payoff, strict=True)]
     best = sum(_best_pure(game, i, payoff) for payoff in told.values())
     return best - correlated_values(game, policy)[i]
+
+
+def _best_pure(game: Any, i: int, payoff: list[float]) -> float:
+    return max(
+        sum(
+            p * u
+            for p, u in zip(
+                sequence_form(game, i, pure_behavior(game, i, choice)), payoff, strict=True
+            )
+        )
+        for choice in pure_choices(game, i)
+    )

@@ -1,4 +1,8 @@
-"""Wide-range regret minimizers."""
+"""Wide-range regret minimizers with every expert kept: the twin of ``accord.regret``.
+
+WRHedge (Algorithm 5), SWRHedge (Algorithm 6) and regret matching, each for one infoset, and the
+regret bound that the paper proves for WRHedge.
+"""
 
 from __future__ import annotations
 
@@ -7,88 +11,11 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from tests.reference.types import Rechistory
+from tests.reference.fixed_point import stationary
+from tests.reference.types import Matrix, Rechistory
 
-Matrix = list[list[float]]
-
-
-def stationary(rates: Matrix) -> list[float]:
-    """A stationary distribution of the chain that goes from r to a at rate ``rates[r][a]``.
-
-    The Markov chain tree theorem in exact integers: the probability of a is proportional to the sum
-    over spanning trees towards a, which is a minor of the Laplacian. With several closed classes
-    each gets the same share, so without any rates the answer is uniform.
-    """
-    classes = _closed_classes(rates)
-    p = [0.0] * len(rates)
-    for states in classes:
-        trees = []
-        for root in states:
-            rest = [s for s in states if s != root]
-            trees.append(_determinant(_laplacian(rates, states, rest)))
-        for s, t in zip(states, trees, strict=True):
-            p[s] = t / sum(trees) / len(classes)  # exact integers, one rounding
-    return p
-
-
-def _closed_classes(rates: Matrix) -> list[list[int]]:
-    states = range(len(rates))
-    reaches = [[r == a or rates[r][a] > 0 for a in states] for r in states]
-    for k in states:
-        for r in states:
-            for a in states:
-                reaches[r][a] = reaches[r][a] or (reaches[r][k] and reaches[k][a])
-    classes = []
-    for r in states:
-        ahead = [a for a in states if reaches[r][a]]
-        if all(reaches[a][r] for a in ahead) and ahead[0] == r:
-            classes.append(ahead)
-    return classes
-
-
-def _laplacian(rates: Matrix, states: list[int], rest: list[int]) -> list[list[int]]:
-    """Rows and columns ``rest`` of the Laplacian among ``states``, scaled to integers."""
-    ratios = {(r, a): float(rates[r][a]).as_integer_ratio() for r in states for a in states}
-    scale = max(denominator for _, denominator in ratios.values())  # all are powers of two
-    rate = {key: n * (scale // d) for key, (n, d) in ratios.items()}
-    return [
-        [sum(rate[r, s] for s in states if s != r) if r == a else -rate[r, a] for a in rest]
-        for r in rest
-    ]
-
-
-def _determinant(matrix: list[list[int]]) -> int:
-    """Of integers, by fraction-free elimination (Bareiss)."""
-    m = [list(row) for row in matrix]
-    sign, last = 1, 1
-    for k in range(len(m) - 1):
-        if m[k][k] == 0:
-            swap = next((r for r in range(k + 1, len(m)) if m[r][k] != 0), None)
-            if swap is None:
-                return 0
-            m[k], m[swap], sign = m[swap], m[k], -sign
-        for r in range(k + 1, len(m)):
-            for c in range(k + 1, len(m)):
-                m[r][c] = (m[r][c] * m[k][k] - m[r][k] * m[k][c]) // last
-        last = m[k][k]
-    return sign * m[-1][-1] if m else 1
-
-
-def imbalance(p: Iterable[float], rates: Matrix, floor: float = 1e-6) -> float:
-    """How far p is from a stationary distribution, relative to the largest rate (or ``floor``)."""
-    p = [float(v) for v in p]
-    states = range(len(p))
-    worst = max(abs(sum(p) - 1), -min(p))
-    scale = max([floor] + [rates[r][a] for r in states for a in states if r != a])
-    for a in states:
-        inflow = sum(p[r] * rates[r][a] for r in states if r != a)
-        outflow = p[a] * sum(rates[a][s] for s in states if s != a)
-        worst = max(worst, abs(inflow - outflow) / scale)
-    return worst
-
-
-def is_stationary(p: Iterable[float], rates: Matrix, tol: float = 1e-9) -> bool:
-    return imbalance(p, rates) <= tol
+WideRangeRound = tuple[dict[Rechistory, float], list[float], list[float]]
+"""Time selections S, policy p and losses of one round."""
 
 
 def swap_maps(n_actions: int) -> list[tuple[int, ...]]:
@@ -158,15 +85,16 @@ class WRHedge:
         return self.p
 
     def observe_loss(self, loss: list[float]) -> None:
-        sup = max(loss)
+        sup, expected = max(loss), dot(self.p, loss)
+        swapped = {psi: swapped_loss(psi, self.p, loss) for psi in {psi for _, psi in self.log_q}}
+        kept = {b: math.exp(-self.eta * sup) * S * expected for b, S in self.S.items()}
         for (b, psi), v in self.log_q.items():
-            kept = math.exp(-self.eta * sup) * self.S[b] * _dot(self.p, loss)
-            self.log_q[b, psi] = v + self.eta * (kept - self.S[b] * swapped_loss(psi, self.p, loss))
+            self.log_q[b, psi] = v + self.eta * (kept[b] - self.S[b] * swapped[psi])
         self._normalize()
 
 
 class SWRHedge(WRHedge):
-    """Algorithm 6: a loss estimate for each b, and a bound on S_b times any of them."""
+    """Algorithm 6: one loss estimate per b; ``loss_bound`` bounds S_b times any of them."""
 
     def __init__(
         self,
@@ -182,7 +110,7 @@ class SWRHedge(WRHedge):
 
     def observe_losses(self, losses: dict[Rechistory, list[float]]) -> None:
         for (b, psi), v in self.log_q.items():
-            kept = math.exp(-self.eta * self.loss_bound) * self.S[b] * _dot(self.p, losses[b])
+            kept = math.exp(-self.eta * self.loss_bound) * self.S[b] * dot(self.p, losses[b])
             swapped = self.S[b] * swapped_loss(psi, self.p, losses[b])
             self.log_q[b, psi] = v + self.eta * (kept - swapped)
         self._normalize()
@@ -245,17 +173,10 @@ class RegretMatching:
                     self.last[b, r, a] = self.S[b] * self.p[r] * (loss[r] - loss[a])
         for b in self.external:
             for a in A:
-                self.last[b, a] = self.S[b] * (_dot(self.p, loss) - loss[a])
+                self.last[b, a] = self.S[b] * (dot(self.p, loss) - loss[a])
         for key, regret in self.last.items():
             total = self.regret[key] + regret
             self.regret[key] = total if self.kind == "rm" else max(total, 0.0)
-
-
-def _dot(u: Iterable[float], v: Iterable[float]) -> float:
-    return sum(a * b for a, b in zip(u, v, strict=True))
-
-
-WideRangeRound = tuple[dict[Rechistory, float], list[float], list[float]]  # S, p, loss
 
 
 def wide_range_regrets(
@@ -266,7 +187,7 @@ def wide_range_regrets(
     maps = dict.fromkeys(swap, swap_maps(A)) | dict.fromkeys(external, constant_maps(A))
     return {
         b: max(
-            sum(S[b] * (_dot(p, loss) - swapped_loss(psi, p, loss)) for S, p, loss in rounds)
+            sum(S[b] * (dot(p, loss) - swapped_loss(psi, p, loss)) for S, p, loss in rounds)
             for psi in psis
         )
         for b, psis in maps.items()
@@ -279,12 +200,16 @@ def wide_range_bounds(
     external: Iterable[Rechistory],
     learning_rate: float,
 ) -> dict[Rechistory, float]:
-    """What lemma regret-with-time-selection promises of WRHedge for each b."""
+    """The bound of lemma regret-with-time-selection on the regret of WRHedge, for each b."""
     swap, external = list(swap), list(external)
     A = len(rounds[0][1])
     sizes = dict.fromkeys(swap, A**A) | dict.fromkeys(external, A)
     return {
-        b: sum(learning_rate * max(loss) * S[b] * _dot(p, loss) for S, p, loss in rounds)
+        b: sum(learning_rate * max(loss) * S[b] * dot(p, loss) for S, p, loss in rounds)
         + math.log(len(sizes) * size) / learning_rate
         for b, size in sizes.items()
     }
+
+
+def dot(u: Iterable[float], v: Iterable[float]) -> float:
+    return sum(a * b for a, b in zip(u, v, strict=True))

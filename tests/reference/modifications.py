@@ -1,4 +1,4 @@
-"""Strategy modifications."""
+"""Strategy modifications and Algorithm 1: the twin of ``accord.deviations.modification``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.reference.game import (
     n_sequences,
     node_children,
     path,
-    prob,
     sequence,
     terminals,
 )
-from tests.reference.rechistories import _action_sequences, mismatches, type_one, type_two
+from tests.reference.policies import prob, sample
+from tests.reference.rechistories import action_sequences, mismatches, type_one, type_two
 from tests.reference.types import (
     CHANCE,
     TERMINAL,
@@ -35,7 +35,7 @@ from tests.reference.types import (
 
 
 def slots(game: Any, i: int, K: float) -> list[tuple[Any, ...]]:
-    """What a modification must answer: (x, b, recommended) for Type I, (x, b) for Type II."""
+    """The keys of a modification: (x, b, recommended) for Type I, (x, b) for Type II."""
     keys: list[tuple[Any, ...]] = []
     for x in infosets(game, i):
         for b in type_one(game, i, K, x):
@@ -84,11 +84,11 @@ def execute(
         below = node_children(game)[node]
         j, x = int(game.player[node]), int(game.infoset[node])
         if j == CHANCE:
-            a = _sample([float(game.chance_prob[child]) for child in below], rng)
+            a = sample([float(game.chance_prob[child]) for child in below], rng)
         elif j != i:
-            a = _sample([prob(game, j, behaviors[j], x, c) for c in actions(game, j, x)], rng)
+            a = sample([prob(game, j, behaviors[j], x, c) for c in actions(game, j, x)], rng)
         elif b in type_one(game, i, K, x):
-            bh = _sample([prob(game, i, behaviors[i], x, c) for c in actions(game, i, x)], rng)
+            bh = sample([prob(game, i, behaviors[i], x, c) for c in actions(game, i, x)], rng)
             a = phi[x, b, bh]
             b = (*b, bh)
         else:
@@ -96,15 +96,6 @@ def execute(
             a = phi[x, b]
         node = below[a]
     return node, b
-
-
-def _sample(weights: list[float], rng: np.random.Generator) -> int:
-    u = rng.random() * sum(weights)
-    for a, p in enumerate(weights):
-        u -= p
-        if u < 0:
-            return a
-    return max(a for a, p in enumerate(weights) if p > 0)
 
 
 def execution_law(
@@ -138,7 +129,7 @@ def execution_law(
 def modified_reach(
     game: Any, i: int, K: float, phi: Modification, behavior: Behavior
 ) -> list[float]:
-    """(phi o pi_i)_{1:h} over sequences, by following Algorithm 1 through her infosets."""
+    """(phi o pi_i)_{1:h} over sequences, by following Algorithm 1 from infoset to infoset."""
     form = [1.0] + [0.0] * (n_sequences(game, i) - 1)
 
     def take(x: int, a: int, b: Rechistory, p: float) -> None:
@@ -159,7 +150,7 @@ def modified_reach(
 
 
 def lemma_reach(game: Any, i: int, K: float, phi: Modification, behavior: Behavior) -> list[float]:
-    """(phi o pi_i)_{1:h} over sequences, by the two sums of lemma general-balancing-mu (mended)."""
+    """(phi o pi_i)_{1:h} over sequences: both sums of lemma general-balancing-mu (corrected)."""
     K = clip(game, i, K)
     form = [1.0] + [0.0] * (n_sequences(game, i) - 1)
     for x in infosets(game, i):
@@ -173,7 +164,7 @@ def lemma_reach(game: Any, i: int, K: float, phi: Modification, behavior: Behavi
                         term *= phi[xk, b[: k - 1], b[k - 1]] == ak
                         term *= prob(game, i, behavior, xk, b[k - 1])
                     form[sequence(game, i, x, ah)] += term
-            for b in _action_sequences(game, i, x, h - 1):
+            for b in action_sequences(game, i, x, h - 1):
                 where = mismatches(game, i, x, b)
                 if len(where) == K:
                     tau = where[-1] if K else 0  # the K-th mismatch

@@ -1,4 +1,4 @@
-"""Rechistories."""
+"""Rechistories Omega^(I) and Omega^(II): the twin of ``accord.deviations.rechistory``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from tests.reference.game import actions, clip, infosets, layer, path, prob
+from tests.reference.game import actions, clip, infosets, layer, path
+from tests.reference.policies import prob
 from tests.reference.types import Behavior, Rechistory, remember
 
 
@@ -19,7 +20,7 @@ def _moves(game: Any, i: int, x: int) -> list[int]:
     return [a for _, a in path(game, i, x)]
 
 
-def _action_sequences(game: Any, i: int, x: int, length: int) -> Iterator[Rechistory]:
+def action_sequences(game: Any, i: int, x: int, length: int) -> Iterator[Rechistory]:
     """All b_{1:length} that may be recommended on the way to x."""
     return product(*(actions(game, i, xk) for xk, _ in path(game, i, x)[:length]))
 
@@ -30,7 +31,7 @@ def type_one(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
     K = clip(game, i, K)
     h = layer(game, i, x)
     return tuple(
-        b for b in _action_sequences(game, i, x, h - 1) if len(mismatches(game, i, x, b)) <= K - 1
+        b for b in action_sequences(game, i, x, h - 1) if len(mismatches(game, i, x, b)) <= K - 1
     )
 
 
@@ -42,7 +43,7 @@ def type_two(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
         return ((),)
     found = []
     for length in range(1, layer(game, i, x)):
-        for b in _action_sequences(game, i, x, length):
+        for b in action_sequences(game, i, x, length):
             where = mismatches(game, i, x, b)
             if len([k for k in where if k <= length - 1]) == K - 1 and length in where:
                 found.append(b)
@@ -69,3 +70,10 @@ def time_selection(game: Any, i: int, behavior: Behavior, x: int, b: Rechistory)
     for (xk, _), bk in zip(path(game, i, x), b, strict=False):
         total *= prob(game, i, behavior, xk, bk)
     return total
+
+
+def time_selections(
+    game: Any, i: int, K: float, x: int, behavior: Behavior
+) -> dict[Rechistory, float]:
+    both = [*type_one(game, i, K, x), *type_two(game, i, K, x)]
+    return {b: time_selection(game, i, behavior, x, b) for b in both}

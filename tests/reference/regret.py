@@ -1,4 +1,4 @@
-"""Regret and its decomposition."""
+"""K-EFCE regret and its decomposition into local regrets: the oracle of the proofs for K-EFR."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from tests.reference.game import (
     actions,
     children,
-    counterfactual_losses,
     first_infosets,
     horizon,
     infosets,
@@ -18,14 +17,18 @@ from tests.reference.game import (
     payoff_range,
 )
 from tests.reference.gaps import best_deviation
-from tests.reference.kefr import _at
-from tests.reference.minimizers import _dot, constant_maps, swap_maps, swapped_loss
+from tests.reference.minimizers import constant_maps, dot, swap_maps, swapped_loss
+from tests.reference.policies import at_infoset
 from tests.reference.rechistories import time_selection, type_one, type_two
 from tests.reference.types import Behavior, Behaviors, Modification, Rechistory
+from tests.reference.values import counterfactual_losses
+
+Score = Callable[[int, Rechistory], float]
+"""A number for each (x, b)."""
 
 
 class Round(NamedTuple):
-    """What one iteration means to one player."""
+    """One iteration as one player sees it."""
 
     behavior: Behavior
     loss: list[float]  # L over sequences
@@ -63,13 +66,10 @@ def _local_regret(
 ) -> float:
     total = 0.0
     for behavior, losses in rounds:
-        p, loss = _at(game, i, x, behavior), _at(game, i, x, losses)
+        p, loss = at_infoset(game, i, x, behavior), at_infoset(game, i, x, losses)
         S = time_selection(game, i, behavior, x, b)
-        total += S * (_dot(p, loss) - swapped_loss(psi, p, loss))
+        total += S * (dot(p, loss) - swapped_loss(psi, p, loss))
     return total
-
-
-Score = Callable[[int, Rechistory], float]
 
 
 def layer_sum(game: Any, i: int, K: float, phi: Modification, h: int, *, score: Score) -> float:

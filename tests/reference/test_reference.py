@@ -90,7 +90,7 @@ def random_game(seed, n_players=2, depth=4, max_actions=2, stop=0.2):
             p = rng.dirichlet(np.ones(2)).tolist()
             return chance(*((q, grow(left - 1, own, False)) for q in p), reward=reward)
         i = int(rng.integers(n_players))
-        key = (own[i], int(rng.integers(2)))  # what she did, and one bit that she sees
+        key = (own[i], int(rng.integers(2)))  # their own moves, and one bit they see
         size = sizes.setdefault((i, key), int(rng.integers(2, max_actions + 1)))
         below = []
         for a in range(size):
@@ -218,7 +218,7 @@ def players(game):
     return range(reference.n_players(game))
 
 
-# --- 1. the game ----------------------------------------------------------------------------------
+# --- the game -------------------------------------------------------------------------------------
 
 
 def test_the_random_games_are_varied():
@@ -288,7 +288,7 @@ def test_opponent_reach_sums_to_one_in_every_layer_of_an_even_tree():
             assert total == pytest.approx(1)
 
 
-# --- 2. rechistories ------------------------------------------------------------------------------
+# --- rechistories ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("H", "A"), [(3, 2), (4, 2), (3, 3)])
@@ -317,7 +317,7 @@ def test_time_selections_sum_to_one(game):
                 assert total == pytest.approx(1)
 
 
-# --- 3. modifications -----------------------------------------------------------------------------
+# --- modifications --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", GAMES, ids=lambda g: g.name)
@@ -399,9 +399,10 @@ def test_the_identity_gains_nothing(game):
             assert reference.modified_value(game, i, K, phi, policy) == pytest.approx(values[i])
 
 
-# --- 4. gaps --------------------------------------------------------------------------------------
+# --- gaps -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("game", TINY, ids=lambda g: g.name)
 def test_brute_force_is_the_recursion_and_the_witness_attains_it(game, pure):
@@ -530,7 +531,7 @@ def test_an_infinity_efce_that_is_no_nfce():
     assert reference.nfce_gap(game, 0, policy) == pytest.approx(1 / 4)
 
 
-# --- 5. minimizers --------------------------------------------------------------------------------
+# --- minimizers -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
@@ -671,7 +672,7 @@ def test_regret_matching_stands_still_in_the_direction_of_its_weights(kind):
         assert sum(w * minimizer.last[key] for key, w in before.items()) == pytest.approx(0)
 
 
-# --- 6 and 7. K-EFR, regrets ----------------------------------------------------------------------
+# --- K-EFR, regrets -------------------------------------------------------------------------------
 
 
 def hedge(rate):
@@ -682,6 +683,7 @@ def matching(kind):
     return lambda i, A, swap, external: reference.RegretMatching(A, swap, external, kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [0, 1, 2])
 @pytest.mark.parametrize("make", [hedge(0.5), matching("rm"), matching("rm+"), matching("prm+")])
 def test_kefr_bounds_its_regret_by_local_regrets(K, make):
@@ -757,7 +759,7 @@ def test_kefr_finds_an_equilibrium(K):
     assert max(reference.efce_gap(game, i, K, policy) for i in (0, 1)) < 0.15
 
 
-# --- 8. bandit feedback ---------------------------------------------------------------------------
+# --- bandit feedback ------------------------------------------------------------------------------
 
 
 def test_fill():

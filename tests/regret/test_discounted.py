@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import ArgumentError
@@ -16,6 +16,7 @@ from accord.regret.discounted import DiscountedRegretMatching, Discounts
 from accord.runs.solve import solve
 from tests import reference
 from tests.support.runs import OneInfoset
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
@@ -38,7 +39,7 @@ class Twin(reference.RegretMatching):
         self.seen += 1
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@examples(50)
 @given(
     shape=st.tuples(st.integers(2, 4), st.integers(0, 3), st.integers(1, 3)),
     seed=st.integers(0, 2**32 - 1),

@@ -6,15 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accord.regret.fixed_point import find_stationary
 from tests import reference
+from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None, max_examples=300)
+checked = examples(300)
 
 
 def solved(rates) -> np.ndarray:
@@ -84,10 +85,10 @@ def test_irreducible_chains_have_full_relative_accuracy(rates):
 @given(matrices(st.one_of(st.just(0.0), st.just(0.0), powers(-5, 5))), st.randoms())
 def test_reducible_chains_stay_in_their_closed_classes(rates, random):
     p = solved(rates)
-    closed = {state for states in reference._closed_classes(rates) for state in states}
+    closed = {state for states in reference.closed_classes(rates) for state in states}
     assert set(np.flatnonzero(p).tolist()) <= closed
     assert residual(p, rates) < 1e-14
-    if len(reference._closed_classes(rates)) == 1:  # then there is only one answer
+    if len(reference.closed_classes(rates)) == 1:  # then there is only one answer
         np.testing.assert_allclose(p, reference.stationary(rates), rtol=1e-13, atol=0.0)
         order = list(range(len(rates)))
         random.shuffle(order)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from accord.errors import ArgumentError
@@ -19,11 +19,11 @@ from accord.regret.wrhedge import LearningRate, WRHedge
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
 from tests.support.runs import OneInfoset, behaviors, run
-from tests.support.strategies import games
+from tests.support.strategies import examples, games
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None)
+checked = examples(100)
 
 KS = [0, 1, 2, math.inf]
 MATCHING = {
@@ -67,6 +67,7 @@ def largest_difference(kept, literal):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("rate", [None, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("name", GAMES)
@@ -86,7 +87,7 @@ def experts(game, k):
     )
 
 
-@settings(checked, max_examples=60)
+@examples(60)
 @given(games(max_depth=5, max_actions=4), st.sampled_from(KS), st.sampled_from([None, 3.0, 30.0]))
 def test_wrhedge_is_the_literal_algorithm_on_random_games(game, k, rate):
     assume(1 < experts(game, k) < 10_000)
@@ -100,6 +101,7 @@ def literal_matching(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("kind", MATCHING)
 @pytest.mark.parametrize("name", GAMES)

@@ -24,6 +24,8 @@ from accord.treeplex.form import sequence_form
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
 
+pytestmark = pytest.mark.slow
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

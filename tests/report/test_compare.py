@@ -22,6 +22,7 @@ from tests.support.command import run
 from tests.support.pages import Page, texts
 
 
+@pytest.mark.slow
 def test_comparison_groups_seeds(folders: dict[str, Path], tmp_path: Path) -> None:
     names = ("l1", "l2", "1", "inf")
     comparison = compare([read_source(folders[name]).facts for name in names])
@@ -66,6 +67,7 @@ def test_equal_methods_are_told_apart() -> None:
     assert labels == ["rm, iterations 5 requested at first", "rm, iterations 9 requested at first"]
 
 
+@pytest.mark.slow
 def test_a_group_keeps_its_colour(folders: dict[str, Path], tmp_path: Path) -> None:
     """Learned runs are not in the plot by iterations, solved ones not in that by episodes."""
     names = ("1", "l1", "inf", "l2")

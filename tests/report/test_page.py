@@ -40,6 +40,7 @@ def test_json_in_html_ends_no_script() -> None:
     assert json.loads(text) == {"a": "</script><!-- & ]]>"}
 
 
+@pytest.mark.slow
 def test_labels_are_text_wherever_they_stand(tmp_path: Path) -> None:
     game = nasty_game()
     accord.write_efg(game, tmp_path / "game.efg")
@@ -75,6 +76,7 @@ def test_a_player_without_decisions_and_a_single_action(tmp_path: Path) -> None:
     assert "This player never decides." in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "longer", "first", "done"),
     [

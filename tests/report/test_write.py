@@ -46,6 +46,7 @@ def test_report_writes_a_page_and_plots(folder: Path) -> None:
             assert content.startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(folder: Path) -> None:
     run("report", folder)
     first = {name: (folder / name).read_bytes() for name in REPORT}
@@ -54,6 +55,7 @@ def test_the_same_run_gives_the_same_page(folder: Path) -> None:
     assert "report.html" in printed.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["0", "inf", "sep", "l1"])
 def test_every_kind_of_run_has_a_report(
     folders: dict[str, Path], name: str, tmp_path: Path
@@ -66,6 +68,7 @@ def test_every_kind_of_run_has_a_report(
     assert not (folders[name] / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_said_and_nothing_is_lost(folder: Path) -> None:
     run("report", folder)
     first = {name: (folder / name).read_bytes() for name in REPORT}
@@ -80,6 +83,7 @@ def test_what_cannot_be_written_is_said_and_nothing_is_lost(folder: Path) -> Non
     assert "given once" in refused("report", folder, folder)
 
 
+@pytest.mark.slow
 def test_help_has_examples_that_work(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

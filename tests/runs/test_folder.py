@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,30 +19,6 @@ from accord.runs.solve import resume_solve, solve
 
 GAME = "kuhn:players=3"
 ITERATIONS = 12_000
-
-# A run that saves at every step, slowed so that a kill hits it at any of its moments.
-DRIVER = """
-import sys, time
-import accord.runs.folder as folders, accord.runs.loop as run
-from accord.runs.learn import learn, resume_learn
-from accord.runs.solve import resume_solve, solve
-from accord.game.library import library_game
-folders.SAVE_SECONDS = 0.0
-run.BLOCK_SECONDS = 1e-4
-command, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-game = library_game("{game}")
-print("ready", flush=True)
-try:
-    (resume_solve if command == "solve" else resume_learn)(game, folder)
-except folders.ParseError:
-    if command == "solve":
-        solve(game, 1, iterations=count, components=40, folder=folder)
-    else:
-        learn(game, 1, episodes=count, method=command, components=40, folder=folder)
-print("done", flush=True)
-""".replace("{game}", GAME)
-
-
 EPISODES = 400_000
 
 
@@ -70,37 +43,38 @@ def every_file_is_whole(folder: Path) -> None:
             assert file.suffix == ".tmp"
 
 
+KILLED_BEFORE = [
+    ("run.json", 1),
+    ("checkpoint.npz", 1),
+    ("progress.jsonl", 1),
+    ("checkpoint.npz", 20),
+    ("progress.jsonl", 30),
+    ("checkpoint.npz", 3),
+    ("policy.npz", 1),
+    ("certificate.json", 1),
+    ("run.json", 1),
+]
+"""Kinds of files, and how many of them a process writes before it is killed."""
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "count"), [("solve", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES)]
+    ("method", "count"), [("prm+", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES)]
 )
-def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight, command, count):
-    folder, rng = tmp_path / "killed", np.random.default_rng(5)
-    kills = 0
-    while True:
-        process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, command, str(folder), str(count)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        if kills < 6:
-            time.sleep(float(rng.uniform(0.0, 0.5)))
-            process.send_signal(signal.SIGKILL)
-        ended = process.stdout.readline() == "done\n"
-        process.stdout.close()
-        process.wait()
-        if folder.exists():
-            every_file_is_whole(folder)
-        if ended:
-            break
-        kills += 1
-    assert kills
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight, method, count):
+    from tests.support.killed import run_until
+
+    folder = tmp_path / "killed"
+    for written in KILLED_BEFORE:
+        assert run_until(written, method, folder, count) == -signal.SIGKILL
+        every_file_is_whole(folder)
+    assert run_until(None, method, folder, count) == 0
+    every_file_is_whole(folder)
     whole, solution = straight
-    if command != "solve":
+    if method != "prm+":
         whole = tmp_path / "whole"
         game = library_game(GAME)
-        solution = learn(game, 1, episodes=count, method=command, components=40, folder=whole)
+        solution = learn(game, 1, episodes=count, method=method, components=40, folder=whole)
     assert (folder / "policy.npz").read_bytes() == (whole / "policy.npz").read_bytes()
     result = json.loads((folder / "run.json").read_text())["result"]
     assert result["gap"] == solution.gap

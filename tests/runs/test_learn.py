@@ -95,6 +95,7 @@ def test_blocks_do_not_matter(method: str, monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [kuhn(), library_game("kuhn:players=3")], ids=["2", "3"])
 @pytest.mark.parametrize("k", [0, 1, 2, math.inf])
 def test_the_record_has_the_gaps_of_what_was_kept_so_far(game: Game, k: float) -> None:
@@ -166,6 +167,7 @@ def test_components(components: int) -> None:
 # --- it learns ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "k", "few", "many"),
     [

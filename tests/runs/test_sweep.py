@@ -70,7 +70,7 @@ def address() -> Iterator[str]:
         ray.shutdown()
 
 
-@pytest.fixture(params=[None, "ray"])
+@pytest.fixture(params=[None, pytest.param("ray", marks=pytest.mark.slow)])
 def where(request: pytest.FixtureRequest) -> str | None:
     """Both ways to run."""
     return None if request.param is None else str(request.getfixturevalue("address"))
@@ -251,6 +251,7 @@ def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         sweep(square, TASKS, tmp_path, ray="local")
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies(tmp_path: Path, address: str) -> None:
     def job(folder: Path, x: int) -> int:
         if x == 3:
@@ -265,6 +266,7 @@ def test_a_worker_that_dies(tmp_path: Path, address: str) -> None:
 # The command
 
 
+@pytest.mark.slow
 def test_solving_all_combinations(tmp_path: Path) -> None:
     arguments = ("sweep", "kuhn", "separation:k=1", "-k", 0, "-k", "inf", "--method", "rm+")
     arguments += ("--method", "prm+", "--iterations", 20, "--out", tmp_path)
@@ -325,6 +327,7 @@ def test_bad_use(
         assert message in refused("sweep", "kuhn", *arguments, "--out", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_real_command_on_a_cluster(tmp_path: Path, address: str) -> None:
     """In a process of its own, which has to connect; nothing of Ray's may be on its output."""
     options = ("--iterations", 20, "--out", tmp_path, "--ray", address, "--json")
@@ -338,6 +341,7 @@ def test_the_real_command_on_a_cluster(tmp_path: Path, address: str) -> None:
         assert resumed.gap == solve(library_game("kuhn"), kept["k"], iterations=20).gap
 
 
+@pytest.mark.slow
 def test_interrupting_the_real_command(tmp_path: Path) -> None:
     arguments = ["sweep", "kuhn", "-k", 0, "-k", 1, "--iterations", 10**9, "--out", tmp_path]
     command = process(*arguments)

@@ -1,12 +1,18 @@
-"""Hypothesis strategies and seeds: small random games of every shape."""
+"""Hypothesis strategies: small random games of every shape; and how many are tried."""
 
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from accord.game.library import random_game
 from accord.game.tree import Game
+
+
+def examples(count: int, parent: settings | None = None) -> settings:
+    """Try ``count`` examples, or a share of them: the profile's ``max_examples`` in a hundred."""
+    return settings(parent, max_examples=max(1, count * settings().max_examples // 100))
 
 
 @st.composite

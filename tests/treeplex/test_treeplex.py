@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
@@ -33,11 +33,11 @@ from accord.treeplex.values import (
     immediate_loss,
     joint_reach,
 )
-from tests.support.strategies import games
+from tests.support.strategies import examples, games
 
 pytestmark = pytest.mark.kernels
 
-checked = settings(derandomize=True, deadline=None)
+checked = examples(100)
 
 
 # --- plain recursion over the tree ----------------------------------------------------------------

@@ -1,0 +1,55 @@
+"""What tests share: the cache of compiled kernels, Hypothesis profiles, the order, fixtures.
+
+Functions and classes that tests import are in ``tests/support``, the plain twins of the kernels in
+``tests/reference``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numba
+import pytest
+from hypothesis import settings
+
+from tests.support.command import run
+from tests.support.kernels import kernel_cache
+
+# All workers, and every process that a test starts, share one cache.
+if "NUMBA_CACHE_DIR" not in os.environ:
+    numba.config.CACHE_DIR = kernel_cache(boundscheck=bool(numba.config.BOUNDSCHECK))
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR
+
+# The same examples on every run; with --hypothesis-profile=quick a fifth of them.
+settings.register_profile("all", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile("quick", settings.get_profile("all"), max_examples=20)
+settings.load_profile("all")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with many slow tests first, so that no worker is left with one at the end."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Runs of several kinds, by name; tests only read them."""
+    base = tmp_path_factory.mktemp("runs")
+    few = ["--components", 20]
+    run("solve", "kuhn", "-k", 1, "--iterations", 60, *few, "--method", "rm", "--out", base / "1")
+    run("solve", "kuhn", "-k", "inf", "--iterations", 30, *few, "--out", base / "inf")
+    run("solve", "kuhn", "-k", 0, "--iterations", 30, *few, "--out", base / "0")
+    run("solve", "separation:k=1", "-k", 2, "--iterations", 30, *few, "--out", base / "sep")
+    for seed in (1, 2):
+        run("learn", "kuhn", "--episodes", 2000, "--seed", seed, *few, "--out", base / f"l{seed}")
+    return {path.name: path for path in base.iterdir()}
+
+
+@pytest.fixture
+def folder(folders: dict[str, Path], tmp_path: Path) -> Path:
+    """A run of Kuhn poker that a test may change."""
+    return Path(shutil.copytree(folders["1"], tmp_path / "run"))
