@@ -128,7 +128,7 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         (("kuhn", "--episodes", 99, "--learning-rate-scale", "inf"), "must be a number"),
         (
             ("kuhn", "--episodes", 99, "--method", "rm", "--learning-rate-scale", 2),
-            "for a named method with a learning rate",
+            "needs a named method with a learning rate",
         ),
         (("kuhn", "--episodes", 99, "--seed", -3), "seed must be a whole number"),
         (("kuhn", "--episodes", 99, "--components", 0), "components must be"),

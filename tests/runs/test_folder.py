@@ -160,7 +160,7 @@ def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
         resume_learn(library_game(GAME), whole)
     with (
         folders.RunFolder.open(whole, "solve").held(),
-        pytest.raises(ArgumentError, match="another is writing there now"),
+        pytest.raises(ArgumentError, match="another process is writing to this folder"),
     ):
         resume_solve(library_game(GAME), whole)
     assert resume_solve(library_game(GAME), whole).iterations == ITERATIONS  # free again
