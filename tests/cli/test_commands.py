@@ -549,6 +549,7 @@ def test_time_left(iterations: int | None, seconds: float | None, left: float) -
 @pytest.mark.slow
 def test_progress_on_a_terminal() -> None:
     pty = pytest.importorskip("pty")
+    run("solve", "kuhn", "--iterations", 3)  # compiles what would else be compiled below
     mine, theirs = pty.openpty()
     started = subprocess.Popen(
         [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--seconds", "1"],

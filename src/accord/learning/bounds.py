@@ -53,9 +53,6 @@ MARGIN = Decimal("1e-9")
 
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
-DEFAULT_FAILURE_PROB = 0.05
-"""The default probability with which a bandit guarantee may fail."""
-
 
 def regret_bound(
     plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int

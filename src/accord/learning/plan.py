@@ -23,12 +23,11 @@ from accord.deviations.notions import checked_k, clipped_k
 from accord.game.tree import Game
 from accord.learning.bounds import (
     CONTEXT,
-    DEFAULT_FAILURE_PROB,
     bandit_bound,
     full_feedback_bound,
 )
 from accord.learning.estimators import episodes_per_iteration
-from accord.regret.rates import log_bandit_rate, log_paper_rate
+from accord.regret.rates import DEFAULT_FAILURE_PROB, log_bandit_rate, log_paper_rate
 from accord.treeplex.form import SequenceForm, sequence_form
 
 

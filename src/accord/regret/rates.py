@@ -19,6 +19,10 @@ LARGEST_RATE = 1e100
 """The largest learning rate, so that its products with sums of losses stay finite."""
 
 
+DEFAULT_FAILURE_PROB = 0.05
+"""The default probability with which a bandit guarantee may fail."""
+
+
 def paper_learning_rate(plex: Treeplex, k: int) -> float:
     """``eta * sqrt(T)`` with full feedback, at most :data:`LARGEST_RATE`."""
     return _rate(log_paper_rate(plex, k))

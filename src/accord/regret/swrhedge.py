@@ -19,7 +19,7 @@ from accord._check import check_probability
 from accord.deviations.notions import clipped_k
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
+from accord.regret.rates import DEFAULT_FAILURE_PROB, LARGEST_RATE, bandit_learning_rate
 from accord.regret.sampled import Infosets, Nodes, observe_episode, recommend_at
 from accord.regret.wrhedge import SLACK, TINY
 from accord.treeplex.treeplex import Treeplex
@@ -38,7 +38,7 @@ class SWRHedge:
 
     learning_rate: float | None = None
     scale: float = 1.0
-    failure_prob: float = 0.05
+    failure_prob: float = DEFAULT_FAILURE_PROB
 
     name = "swrhedge"
 

@@ -17,8 +17,8 @@ from accord.equilibrium.inspection import Inspection, inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
-from accord.learning.bounds import DEFAULT_FAILURE_PROB
 from accord.learning.plan import GapBound, gap_bound
+from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.report.inspector import inspector_data
 from accord.report.source import Source
 from accord.report.tree import tree_view

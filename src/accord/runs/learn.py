@@ -29,6 +29,7 @@ from accord.play.discovery import discover
 from accord.play.environment import Environment, is_environment, missing_attributes
 from accord.play.rollout import estimated_values
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
+from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
@@ -48,7 +49,7 @@ def learn(
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = 0.05,
+    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str = EXPLORATIONS[0],
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -143,7 +144,7 @@ def learn_env(
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = 0.05,
+    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str = EXPLORATIONS[0],
     progress: Progress | None = None,
     game: Game,
@@ -160,7 +161,7 @@ def learn_env(
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = 0.05,
+    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str = EXPLORATIONS[0],
     progress: Progress | None = None,
     plexes: Sequence[Treeplex] | None = None,
@@ -177,7 +178,7 @@ def learn_env(
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = 0.05,
+    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str = EXPLORATIONS[0],
     progress: Progress | None = None,
     game: Game | None = None,

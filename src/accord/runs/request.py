@@ -26,7 +26,7 @@ from accord.regret.methods import (
     configured,
     find_method,
 )
-from accord.regret.rates import LARGEST_RATE
+from accord.regret.rates import DEFAULT_FAILURE_PROB, LARGEST_RATE
 
 DEFAULT_ITERATIONS = 1000
 
@@ -157,7 +157,7 @@ class LearnRequest(_Request):
     episodes: int
     seed: int = 0
     components: int | None = None
-    failure_prob: float = 0.05
+    failure_prob: float = DEFAULT_FAILURE_PROB
     method: str = SAMPLED_DEFAULT
     learning_rate_scale: float = 1.0
     exploration: str = EXPLORATIONS[0]
