@@ -191,7 +191,8 @@ def _runs(
     for episodes in lengths(first, most, step):
         run = learn(
             loaded, allowed, episodes=episodes, seed=seed, failure_prob=FAILURE_PROB,
-            learning_rate_scale=scale, exploration=exploration,
+            learning_rate_scale=scale,
+            exploration="balanced" if exploration == "balanced" else "uniform",
         )  # fmt: skip
         times.append(episodes)
         gaps.append(run.gap)
