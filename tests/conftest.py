@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +23,11 @@ from tests.support.kernels import kernel_cache
 if "NUMBA_CACHE_DIR" not in os.environ:
     numba.config.CACHE_DIR = kernel_cache(boundscheck=bool(numba.config.BOUNDSCHECK))
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR
+
+# A shell that runs the suite in the background lets it ignore Ctrl-C, and so would every process
+# that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every run; with --hypothesis-profile=quick a fifth of them.
 settings.register_profile("all", derandomize=True, deadline=None, database=None, max_examples=100)
