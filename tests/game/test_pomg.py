@@ -65,6 +65,7 @@ def value_of_the_tree(game: Game) -> np.ndarray:
     return value[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_unrolling_keeps_the_value_of_every_policy(seed):
     tables = random_pomg(seed) if seed % 2 else random_pomg(seed, players=3, horizon=2)

@@ -282,6 +282,7 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("averaging", [0, 1, 2])
 @pytest.mark.parametrize("minimizer", MINIMIZERS.values(), ids=MINIMIZERS)
 @pytest.mark.parametrize("name", ["kuhn3", "four players", "one player"])
@@ -410,6 +411,7 @@ def no_normal_form(monkeypatch):
     monkeypatch.setattr(certificate_module, "nfce_gaps", refuse)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0, 1, 2])
 @pytest.mark.parametrize("minimizer", MINIMIZERS.values(), ids=MINIMIZERS)
 @pytest.mark.parametrize("name", GAMES)
@@ -442,6 +444,7 @@ def test_the_gap_while_running_is_that_of_the_definition(game, k, minimizer, pow
     np.testing.assert_allclose(play.values(), expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_long_run_has_not_drifted():
     game = kuhn()
     play, kept = run(game, 1, iterations=20_000, averaging=2)

@@ -76,6 +76,7 @@ def scaled(game: Game, factor: float, shift: float = 0.0) -> Game:
 RATES = [1e-300, 1e-12, 1e-6, 1e-2, 1.0, 1e2, 1e6, 1e12, 1e100]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", [kuhn(), extended_shapley(), signalling()], ids=lambda g: g.name)
@@ -147,6 +148,7 @@ def test_the_zero_of_payoffs_does_not_matter(shift, name):
         np.testing.assert_allclose(play.values(), plain.values() + shift, rtol=1e-12, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1e9, 1e-9])
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("name", MINIMIZERS)

@@ -805,6 +805,7 @@ def test_the_balanced_policies_balance(game):
                     assert total == pytest.approx(pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("K", [0, 1, 2, 3])
 @pytest.mark.parametrize("game", GAMES, ids=lambda g: g.name)
 def test_loss_estimators_are_unbiased_and_bounded(game, K):

@@ -144,6 +144,7 @@ class Decaying(reference.RegretMatching):
         super().observe_loss([value * self.t**-self.decay for value in loss])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("name", GAMES)
 def test_decaying_weights_of_regrets(name, k):

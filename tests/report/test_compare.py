@@ -87,6 +87,7 @@ def test_a_group_keeps_its_colour(folders: dict[str, Path], tmp_path: Path) -> N
     }
 
 
+@pytest.mark.slow
 def test_comparison_is_written_here_by_default(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +96,7 @@ def test_comparison_is_written_here_by_default(
     assert (tmp_path / "comparison.html").exists()
 
 
+@pytest.mark.slow
 def test_a_run_without_a_curve_is_mentioned(folders: dict[str, Path], tmp_path: Path) -> None:
     comparison = compare([read_source(folders[name]).facts for name in ("1", "sep")])
     assert [group.is_zero for group in comparison.groups] == [False, True]

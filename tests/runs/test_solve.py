@@ -35,6 +35,7 @@ def test_it_is_public():
 # --- the solution ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 1, 2, math.inf])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_solution_is_that_of_self_play(method, k):
@@ -58,6 +59,7 @@ def test_the_solution_is_that_of_self_play(method, k):
     np.testing.assert_allclose(solution.policy.values(), solution.values, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 1, math.inf])
 @pytest.mark.parametrize("components", [1, 2, 7, 50, 1000])
 def test_the_saved_gap_is_that_of_the_saved_mixture(components, k):
@@ -90,6 +92,7 @@ def test_saved_iterates_are_iterates_with_their_own_weights():
     np.testing.assert_allclose(solution.policy.weights, weights / weights.sum(), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_same_inputs_same_bits(method):
     options = {"method": method, "iterations": 700, "components": 33}
