@@ -165,7 +165,7 @@ def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
         Place(
             infoset=(x := infosets[event.infoset]),
             label=event.infoset,
-            told=event.told,
+            told=str(event.told),  # seen, at every K > 0
             plays=event.plays,
             action=plex.action_labels[x].index(event.plays),
             gain=event.gain,
