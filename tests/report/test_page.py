@@ -122,8 +122,8 @@ def test_cells_of_stacked_tables_have_the_names_of_their_columns(
     assert '<td class="words" colspan="4">not computed: too large</td>' in text
     named, columns = re.findall('data-name="([^"]*)"', text), ["A&amp;B", "C", "D"]
     first = ["K", *(f"player {column}" for column in columns), "share of range"]
-    assert named == [*first * 3, "K", "notion", *first[1:]]
-    assert '<th scope="row" data-name="notion">EFCCE</th>' in text
+    assert named == [*first * 3, "K", *first]
+    assert '<th scope="row" data-name="K"><small>EFCCE</small></th>' in text
 
 
 def test_gains_that_are_only_rounding_are_none(folders: dict[str, Path]) -> None:

@@ -42,8 +42,8 @@ class Modification:
     choice: Ints  # [n_rows] the action, or cell, at each (rechistory, recommendation)
 
     def __post_init__(self) -> None:
-        limit, chosen = self.tree.row_width, self.choice
-        if len(chosen) != len(limit) or ((chosen < 0) | (chosen >= limit)).any():
+        limit, chosen = self.tree.row_width, self.choice  # nothing is chosen in the row of ROOT
+        if len(chosen) != len(limit) or ((chosen < 0) | (chosen >= limit))[1:].any():
             raise ArgumentError(
                 f"a modification must choose a valid action in each of the "
                 f"{len(limit)} rows of its rechistory tree; got {len(chosen)} choices"
