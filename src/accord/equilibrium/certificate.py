@@ -43,8 +43,8 @@ SMALL = 1e8
 class FirstDeviation:
     """One way to leave the mediator: told ``told`` at ``infoset``, play ``plays`` instead.
 
-    A coarse deviator plays it before being told, and ``told`` is None.
-    In the best trigger ``plays`` may equal ``told``: it ignores the mediator only afterwards.
+    A coarse deviator plays it before being told, and ``told`` is None. In the best trigger
+    ``plays`` may equal ``told``: it ignores the mediator only afterwards.
     """
 
     player: str
@@ -52,7 +52,7 @@ class FirstDeviation:
     told: str | None
     plays: str
     gain: float  # added to the player's expected payoff
-    probability: float  # of getting there by obeying and being told this
+    probability: float  # of getting there by obeying and, unless coarse, being told this
 
     def __str__(self) -> str:
         if self.told is None:
