@@ -295,12 +295,48 @@ def test_certify(solved: Path) -> None:
     policy = solved / "policy.npz"
     text = run("certify", "kuhn", policy, "-k", 0, "-k", 1, "-k", "inf").stdout
     assert "50 components" in text
-    assert re.search(r"^K +gap +relative +sum +player 1 +player 2$", text, re.M)
-    for k in ("0", "1", "inf"):
-        assert re.search(rf"^{k} +\S+ +\S+ +\S+ +\S+ +\S+$", text, re.M)
-        assert f"K = {k}: player" in text
+    assert re.search(r"^notion +K +gap +relative +sum +player 1 +player 2$", text, re.M)
+    for name, k in (("NFCCE", "0"), ("EFCE", "1"), ("BCE", "inf")):
+        assert re.search(rf"^{name} +{k} +\S+ +\S+ +\S+ +\S+ +\S+$", text, re.M)
+        assert re.search(rf"^(.*, )?{name}(, .*)?: player", text, re.M)
+    assert "in every game NFCCE <= EFCE <= BCE\n" in text
     assert "trigger gap" in text
     assert "NFCE gap" in text
+
+
+def test_certify_prints_the_ladder_of_a_small_game() -> None:
+    text = run("certify", "greenwald_sarfati_1", "device").stdout
+    rows = re.findall(r"^(\S+) +(0|1|2|inf)? +(0|1) +\S+ +\S+ +\S+ +\S+$", text, re.M)
+    assert rows == [
+        ("NFCCE", "0", "1"),
+        ("EFCCE", "", "1"),
+        ("EFCE", "1", "1"),
+        ("AFCCE", "", "0"),
+        ("AFCE", "", "0"),
+        ("2-EFCE", "2", "1"),
+        ("BCE", "inf", "1"),
+        ("NFCE", "", "1"),
+    ]
+    assert "in every game NFCCE <= EFCCE <= EFCE <= 2-EFCE <= BCE <= NFCE\n" in text
+    assert "in every game AFCCE <= AFCE <= 2-EFCE\n" in text
+    assert "AFCCE, AFCE: player 1 cannot gain by deviating\n" in text
+    assert "EFCCE: player 1 at 'first' plays 'R' before being told anything: gains 1" in text
+    assert "NFCE gap" not in text  # it has a row
+
+
+def test_certify_notions_by_name() -> None:
+    command = ("certify", "greenwald_sarfati_1", "device")
+    content = run_json(*command, "--notion", "efcce", "-k", "AFCE", "-k", 1, "--notion", "efce")
+    assert [(gap["notion"], gap["k"], gap["gap"]) for gap in content["gaps"]] == [
+        ("EFCCE", None, 1.0),
+        ("AFCE", None, 0.0),
+        ("EFCE", 1, 1.0),
+    ]
+    text = run(*command, "--notion", "nfce").stdout
+    assert re.search(r"^NFCE +1 ", text, re.M)
+    assert "EFCE " not in text.replace("NFCE", "")
+    message = refused(*command, "--notion", "nash")
+    assert "or one of nfcce, efcce, efce, afcce, afce, bce, nfce; got 'nash'" in message
 
 
 def test_certify_json_is_the_certificate(solved: Path) -> None:
@@ -308,7 +344,7 @@ def test_certify_json_is_the_certificate(solved: Path) -> None:
     policy = accord.load_policy(solved / "policy.npz", game)
     content = run_json("certify", "kuhn", solved / "policy.npz")
     assert content == json.loads(json.dumps(accord.certify(game, policy).to_json()))
-    assert [gap["k"] for gap in content["gaps"]] == [0, 1, "inf"]
+    assert [gap["k"] for gap in content["gaps"]] == [0, None, 1, None, None, 2, "inf"]
 
 
 def test_certify_the_device_of_a_library_game() -> None:
@@ -324,7 +360,7 @@ def test_certify_prints_rounding_as_zero() -> None:
     (exact,) = run_json("certify", "chicken", "device", "-k", 0)["gaps"]
     assert 0 < abs(exact["gap"]) < 1e-12
     text = run("certify", "chicken", "device", "-k", 0).stdout
-    assert re.search(r"^0( +0){5}$", text, re.M)
+    assert re.search(r"^NFCCE( +0){6}$", text, re.M)
     assert "gains 0\n" in text
     assert "e-1" not in text
 
@@ -342,8 +378,8 @@ def test_certify_prints_gaps_above_rounding(tmp_path: Path) -> None:
         loaded = accord.load_game(game)
         save_policy(accord.CorrelatedPolicy.product(loaded, [[1, 1, 0, 0]]), policy)
         text = run("certify", game, policy, "-k", 1).stdout
-        assert re.search(r"^K +gap +relative +sum +Player 1$", text, re.M)
-        assert re.search(rf"^K = 1: Player 1 .*{said}", text, re.M)
+        assert re.search(r"^notion +K +gap +relative +sum +Player 1$", text, re.M)
+        assert re.search(rf"^EFCE: Player 1 .*{said}", text, re.M)
 
 
 @pytest.mark.parametrize("k", ["99999999999999999999", "9" * 5000, "infinity", "∞"])

@@ -21,6 +21,7 @@ from accord.treeplex.strategy import behavior_to_reach, pure_behavior, random_be
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.policies import (
+    OTHER_NOTIONS,
     all_games,
     all_k,
     grown_games,
@@ -69,6 +70,11 @@ def test_obeying_changes_nothing(game, seed):
             first = pure_behavior(plex, np.zeros(plex.n_infosets, np.int32))
             expected = behavior_to_reach(plex, behavior if phi.tree.k else first)
             assert phi.sequence_form(behavior) == pytest.approx(expected, abs=1e-15)
+        for notion in OTHER_NOTIONS:
+            phi = Modification.obey(RechistoryTree.build(plex, notion))
+            assert not phi.choice[~np.repeat(phi.tree.is_swap, np.diff(phi.tree.first_row))].any()
+            expected = behavior_to_reach(plex, behavior)
+            assert phi.sequence_form(behavior) == pytest.approx(expected, abs=1e-15)
 
 
 @checked
@@ -77,7 +83,7 @@ def test_the_sequence_form_is_a_policy(game, seed):
     """The reaches of an infoset's actions sum to the reach of the infoset."""
     rng = np.random.default_rng(seed)
     for i, plex in enumerate(sequence_form(game).plexes):
-        for k in all_k(game, i):
+        for k in (*all_k(game, i), *OTHER_NOTIONS):
             phi = random_phi(RechistoryTree.build(plex, k), rng)
             reach = phi.sequence_form(random_behavior(plex, rng))
             for x in range(plex.n_infosets):
@@ -121,7 +127,7 @@ def test_the_sequence_form_is_the_law_of_the_execution(game, seed):
     rng = np.random.default_rng(seed)
     for i, plex in enumerate(sequence_form(game).plexes):
         behavior = random_behavior(plex, rng)
-        for k in all_k(game, i):
+        for k in (*all_k(game, i), *OTHER_NOTIONS):
             phi = random_phi(RechistoryTree.build(plex, k), rng)
             reach = phi.sequence_form(behavior)
             for x in range(plex.n_infosets):

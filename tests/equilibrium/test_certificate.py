@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import EFCCE, LADDER
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.normal_form import nfce_gaps
@@ -46,6 +48,7 @@ from accord.treeplex.strategy import (
 )
 from tests import reference
 from tests.support.policies import (
+    OTHER_NOTIONS,
     all_games,
     as_reference,
     grown_game,
@@ -288,7 +291,8 @@ def test_the_equilibria_of_kuhn_poker(alpha):
         np.array([1.0, *(q for x in game.infoset_labels[i] for q in (1 - bets[i][x], bets[i][x]))])
         for i in (0, 1)
     ]
-    certificate = certify(game, CorrelatedPolicy.product(game, behaviors), k=SEVERAL)
+    policy = CorrelatedPolicy.product(game, behaviors)
+    certificate = certify(game, policy, k=(*SEVERAL, *OTHER_NOTIONS))
     assert certificate.values == pytest.approx([-1 / 18, 1 / 18], abs=1e-15)
     for gap in certificate.gaps:
         assert gap.player_gaps == pytest.approx([0, 0], abs=1e-15)
@@ -570,8 +574,10 @@ def test_players_are_not_called_so_twice(label, words):
 def test_reprs_are_short():
     game, policy = device_of("separation:k=1")
     certificate = certify(game, policy, k=[1, 2, math.inf])
-    assert repr(certificate) == "Certificate('separation:k=1', gaps={1: 0, 2: 0.5, inf: 0.5})"
-    assert repr(certificate[2]) == "Gap(k=2, gap=0.5, relative=0.5)"
+    assert (
+        repr(certificate) == "Certificate('separation:k=1', gaps={EFCE: 0, 2-EFCE: 0.5, BCE: 0.5})"
+    )
+    assert repr(certificate[2]) == "Gap(2-EFCE, gap=0.5, relative=0.5)"
     assert repr(certificate[2].witnesses[0]) == "Witness('1', gain=0.5, first_deviations=2)"
 
 
@@ -597,8 +603,9 @@ def test_a_certificate_as_json():
     assert content["game"] == "separation:k=1"
     assert content["values"] == [0.5, 0.0]
     assert [entry["k"] for entry in content["gaps"]] == [0, 2, "inf"]
+    assert [entry["notion"] for entry in content["gaps"]] == ["NFCCE", "2-EFCE", "BCE"]
     for entry, gap in zip(content["gaps"], certificate.gaps, strict=True):
-        assert set(entry) == {"k", "gap", "relative", "sum", "players", "witness"}
+        assert set(entry) == {"notion", "k", "gap", "relative", "sum", "players", "witness"}
         assert entry["gap"] == gap.gap == max(entry["players"])
         assert entry["sum"] == gap.sum == pytest.approx(sum(entry["players"]))
         assert entry["players"] == list(gap.player_gaps)
@@ -610,6 +617,7 @@ def test_a_certificate_as_json():
     }  # fmt: skip
     assert content["trigger_gap"] == certificate.trigger.gap
     assert content["nfce_gap"] == 0.5
+    assert content["nfce_players"] == [0.5, 0.0]
     assert content["nfce_refusal"] is None
 
 
@@ -628,12 +636,54 @@ def test_a_certificate_is_indexed_by_k():
     game, policy = device_of("in_out")
     certificate = certify(game, policy, k=[1, math.inf])
     assert certificate[math.inf].k == math.inf
-    with pytest.raises(KeyError, match="no gap at K = 2; K asked for: 1, inf"):
+    with pytest.raises(KeyError, match="no gap of 2-EFCE; there are: EFCE, BCE, NFCE"):
         certificate[2]
-    assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=2).gaps] == [2]
     assert [gap.k for gap in certify(game, policy, k=np.array([2, 0])).gaps] == [2, 0]
     assert certify(game, policy, k=()).gaps == ()
+
+
+def test_a_certificate_is_indexed_by_name():
+    game, policy = device_of("in_out")
+    certificate = certify(game, policy, k=["efcce", 1, "EFCE", "nfce"])
+    assert [gap.notion.name for gap in certificate.gaps] == ["EFCCE", "EFCE"]
+    assert certificate["efcce"] is certificate["EFCCE"] is certificate[EFCCE]
+    assert certificate["efcce"].k is None
+    assert certificate["efce"] is certificate[1]
+    assert certificate["nfce"] is certificate.nfce
+    assert certificate["nfce"].player_gaps == pytest.approx(nfce_gaps(policy))
+    with pytest.raises(KeyError, match="no gap of AFCE; there are: EFCCE, EFCE, NFCE"):
+        certificate["afce"]
+    with pytest.raises(ArgumentError, match="got 'nash'"):
+        certificate["nash"]
+    entry = certificate.to_json()["gaps"][0]
+    assert (entry["notion"], entry["k"]) == ("EFCCE", None)
+    assert entry["witness"][0]["deviations"][0]["told"] is None
+    assert certify(game, policy, "afce").gaps[0].notion.name == "AFCE"
+
+
+def test_a_small_game_gets_the_whole_ladder(monkeypatch):
+    game, policy = device_of("in_out")
+    ladder = [one.name for one in LADDER]
+    assert [*(gap.notion.name for gap in certify(game, policy).gaps), "NFCE"] == ladder
+    plexes = sequence_form(game).plexes
+    cells = sum(count_rechistories(plexes[0], one).cells for one in LADDER[:-1])
+    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells)
+    assert len(certify(game, policy).gaps) == len(ladder) - 1
+    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells - 1)
+    assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
+    assert [gap.k for gap in certify(game, policy, k=LADDER).gaps][1] is None
+
+
+def test_a_coarse_deviation_in_words():
+    game, policy = device_of("greenwald_sarfati_1")
+    assert str(certify(game, policy, "efcce")["efcce"].witnesses[0]) == (
+        "player 1 at 'first' plays 'R' before being told anything: gains 1; "
+        "reached with probability 1"
+    )
+    assert str(certify(game, policy, "afce")["afce"].witnesses[0]).endswith(
+        "cannot gain by deviating"
+    )
 
 
 # --- published facts ------------------------------------------------------------------------------
@@ -880,7 +930,9 @@ def test_optimal_equilibria_by_linear_programming(k):
 # --- errors and limits ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [-1, 1.5, math.nan, True, "1", None, -math.inf, [0, -1], [1, "inf"]])
+@pytest.mark.parametrize(
+    "k", [-1, 1.5, math.nan, True, "1", "nash", [None], -math.inf, [0, -1], [1, "inf"]]
+)
 def test_a_k_that_is_no_number_of_deviations(k):
     game, policy = device_of("in_out")
     with pytest.raises(ArgumentError, match="k must be a whole number of deviations"):

@@ -29,6 +29,13 @@ def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
         assert shown.player_gaps == gap.player_gaps
         assert shown.relative == pytest.approx(gap.relative)
     assert [player.value for player in found.players] == list(certificate.values)
+    every = accord.certify(loaded.game, loaded.policy)
+    assert [row.name for row in found.notions] == ["EFCCE", "AFCCE", "AFCE", "NFCE"]
+    for row in found.notions:
+        assert (row.player_gaps, row.relative) == (
+            every[row.name].player_gaps,
+            every[row.name].relative,
+        )
     assert found.trigger_gap == certificate.trigger.gap
     assert found.facts.saved_gap == pytest.approx(found.gaps[1].gap)
 

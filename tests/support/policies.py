@@ -107,12 +107,13 @@ def phi_as_reference(phi: Modification) -> reference.Modification:
 
 def random_phi(tree: RechistoryTree, rng: np.random.Generator) -> Modification:
     """Any modification; about a third of the recommendations are followed."""
-    rows = np.diff(tree.first_row)
-    limit = np.ones(int(tree.first_row[-1]), np.int64)
-    limit[1:] = np.repeat(tree.plex.n_actions[tree.node_infoset[1:]], rows[1:])
-    choice = rng.integers(limit).astype(np.int32)
+    choice = rng.integers(tree.row_width).astype(np.int32)
     follow = rng.random(len(choice)) < 0.3
     return Modification(tree, np.where(follow, Modification.obey(tree).choice, choice))
+
+
+OTHER_NOTIONS = ("EFCCE", "AFCE", "AFCCE")
+"""Those with a rechistory tree that are not a K-EFCE."""
 
 
 def all_k(game: Game, i: int) -> list[float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.deviations.notions import NAMES, Notion, as_notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -31,6 +32,24 @@ def parse_k(text: str) -> float:
     raise typer.BadParameter(
         f"must be a whole number of deviations, 0 or more, or inf; got {text!r}"
     )
+
+
+def parse_notion(text: str) -> Notion:
+    """Parse a number of deviations, or the name of a notion."""
+    if text.upper() in NAMES:
+        return as_notion(text)
+    try:
+        return Notion(parse_k(text))
+    except typer.BadParameter:
+        raise typer.BadParameter(
+            "must be a whole number of deviations, 0 or more, or inf, or one of "
+            f"{', '.join(NAMES).lower()}; got {text!r}"
+        ) from None
+
+
+def complete_notion(incomplete: str) -> list[str]:
+    """Complete the name of a notion in the shell."""
+    return [name.lower() for name in NAMES if name.lower().startswith(incomplete.lower())]
 
 
 def parse_whole(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,30 +12,32 @@ from accord.cli.arguments import (
     AsJson,
     GameName,
     PolicyName,
+    complete_notion,
     load_policy_of,
-    parse_k,
+    parse_notion,
 )
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
-from accord.deviations.notions import written_k
+from accord.deviations.notions import NFCE, Notion, chains, written_k
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate, Gap
     from accord.game.tree import Game
-
-SHOWN = (0, 1, math.inf)
-"""The K certified by default."""
 
 
 def certify(
     game: GameName,
     policy: PolicyName,
     k: Annotated[
-        list[float] | None,
+        list[Notion] | None,
         typer.Option(
             "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Number of deviations; may be repeated. Default: 0, 1, inf.",
+            "--notion",
+            parser=parse_notion,
+            autocompletion=complete_notion,
+            metavar="K|NAME",
+            help="Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may "
+            "be repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a "
+            "large one.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -47,6 +48,7 @@ def certify(
     Examples:
         accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
+        accord certify greenwald_sarfati_1 device --notion efcce --notion afce
     """
     from accord.equilibrium.certificate import certify as certify_policy
     from accord.interop.load import load_game
@@ -54,26 +56,29 @@ def certify(
     with announced_compilation():
         loaded = load_game(game)
         mixture = load_policy_of(game, loaded, policy)
-        certificate = certify_policy(loaded, mixture, list(dict.fromkeys(k or SHOWN)))
+        certificate = certify_policy(loaded, mixture, k or None)
     if as_json:
         print_json(certificate.to_json())
         return
     print_text(f"{loaded.name}: {policy}, {mixture.n_components:,} components\n")
-    _print(loaded, certificate)
+    _print(loaded, certificate, show_nfce=not k or NFCE in k)
 
 
-def _print(game: Game, certificate: Certificate) -> None:
+def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     from accord.game.labels import player_name
     from accord.treeplex.form import sequence_form
 
     spans = sequence_form(game).leaves.payoff_range.tolist()
     gaps = [_without_noise(gap, spans) for gap in certificate.gaps]
+    if show_nfce and certificate.nfce is not None:
+        gaps.append(_without_noise(certificate.nfce, spans))
     players = [player_name(label) for label in game.player_labels]
     print_table(
-        ("K", "gap", "relative", "sum", *players),
+        ("notion", "K", "gap", "relative", "sum", *players),
         [
             (
-                written_k(gap.k),
+                gap.notion.name,
+                "" if gap.k is None else written_k(gap.k),
                 number(gap.gap),
                 number(gap.relative),
                 number(gap.sum),
@@ -81,18 +86,25 @@ def _print(game: Game, certificate: Certificate) -> None:
             )
             for gap in gaps
         ],
+        left=2,
     )
+    for chain in chains(gap.notion for gap in gaps):
+        print_text(f"in every game {' <= '.join(map(str, chain))}")
     values = zip(players, map(denoised, certificate.values, spans), strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
+    said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
     for gap in gaps:
-        best = max(gap.witnesses, key=lambda witness: witness.gain)
-        print_text(f"K = {written_k(gap.k)}: {best}")
+        if gap.witnesses:
+            best = max(gap.witnesses, key=lambda witness: witness.gain)
+            said.setdefault(str(best), []).append(gap.notion.name)
+    for words, names in said.items():
+        print_text(f"{', '.join(names)}: {words}")
     trigger_gap = denoised(certificate.trigger.gap, max(spans))
     words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
     print_text(f"trigger gap {number(trigger_gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
-    else:
+    elif not show_nfce:
         print_text(f"NFCE gap {number(denoised(certificate.nfce_gap, max(spans)))}")
 
 
@@ -101,7 +113,7 @@ def _without_noise(gap: Gap, spans: list[float]) -> Gap:
     gains = tuple(map(denoised, gap.player_gaps, spans))
     witnesses = (
         witness if gain else replace(witness, gain=gain, first_deviations=())
-        for witness, gain in zip(gap.witnesses, gains, strict=True)
+        for witness, gain in zip(gap.witnesses, gains, strict=bool(gap.witnesses))
     )
     relative = denoised(gap.relative, 1.0)
     return replace(gap, player_gaps=gains, relative=relative, witnesses=tuple(witnesses))

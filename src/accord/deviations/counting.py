@@ -9,17 +9,21 @@ e_j(A_1 - 1, ..., A_{h-1} - 1) ways, where e_j is the elementary symmetric polyn
 
 which for equal action sets are ``sum_{j<K} C(h-1, j) (A-1)^j`` and ``C(h-1, K) (A-1)^K``. A SWAP
 rechistory has one cell per (recommendation, action), an EXTERNAL rechistory one per action.
+
+The trees of the other notions have the same two blocks of rechistories at each infoset, before the
+deviation and after it. A coarse deviator does not see the recommendation that they disobey, so each
+decision counts 1 instead of A_j - 1. ``deviations/rechistory.py`` describes their cells.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import Notion, NotionLike, as_notion, clipped_k
 from accord.treeplex.treeplex import Treeplex
 
 BYTES_PER_NODE = 16
@@ -45,8 +49,8 @@ class RechistoryCount:
     """Size of one player's rechistory tree, in floats because it may be huge; exact below 2**53."""
 
     k: int  # clipped to the player's horizon
-    swap: float  # SWAP rechistories, over all infosets
-    external: float  # EXTERNAL rechistories
+    swap: float  # SWAP (or COARSE) rechistories, over all infosets
+    external: float  # EXTERNAL (or OBEDIENT) rechistories
     cells: float  # (rechistory, modification) entries, which learners and evaluators accumulate
 
     @property
@@ -64,16 +68,27 @@ class RechistoryCount:
         return self.tree_bytes + per_node * self.nodes + per_cell * self.cells
 
 
-def count_rechistories(plex: Treeplex, k: SupportsIndex | float) -> RechistoryCount:
+def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:
     """Count the rechistories of one player without making them."""
-    clipped = clipped_k(plex, k)
-    swap, external = rechistories_per_infoset(plex, clipped)
-    actions = plex.n_actions.astype(np.float64)
-    cells = float((swap * actions**2 + external * actions).sum())
+    notion = as_notion(k)
+    clipped = clipped_k(plex, notion.deviations)
+    swap, external = rechistories_per_infoset(plex, clipped, coarse=notion.coarse)
+    per_swap, per_external = cells_per_rechistory(plex.n_actions.astype(np.float64), notion)
+    cells = float((swap * per_swap + external * per_external).sum())
     return RechistoryCount(clipped, float(swap.sum()), float(external.sum()), cells)
 
 
-def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
+def cells_per_rechistory(actions: Floats, notion: Notion) -> tuple[Floats, Floats]:
+    """Cells of a rechistory before and after the deviation, where there are so many actions."""
+    return (
+        actions + 1 if notion.coarse else actions**2,
+        np.ones_like(actions) if notion.agent else actions,
+    )
+
+
+def rechistories_per_infoset(
+    plex: Treeplex, k: int, *, coarse: bool = False
+) -> tuple[Floats, Floats]:
     """``[n_infosets]`` numbers of SWAP and EXTERNAL rechistories, for ``k`` <= the horizon."""
     swap, external = np.zeros(plex.n_infosets), np.zeros(plex.n_infosets)
     above, start_above = np.empty((0, k + 1)), 0  # e_0 .. e_K of the previous layer's infosets
@@ -84,7 +99,8 @@ def rechistories_per_infoset(plex: Treeplex, k: int) -> tuple[Floats, Floats]:
         else:
             parent = plex.seq_infoset[plex.parent_seq[start:end]]
             ways += above[parent - start_above]
-            ways[:, 1:] += above[parent - start_above, :-1] * (plex.n_actions[parent, None] - 1.0)
+            disobeyed = 1.0 if coarse else plex.n_actions[parent, None] - 1.0
+            ways[:, 1:] += above[parent - start_above, :-1] * disobeyed
             np.minimum(ways, LARGEST, out=ways)
         swap[start:end] = ways[:, :-1].sum(axis=1)
         external[start:end] = ways[:, -1]

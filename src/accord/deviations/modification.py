@@ -4,10 +4,11 @@ A K-EFCE strategy modification phi (Definition strategy-modification of Song, Me
 the recommendation at every SWAP rechistory and picks an action at every EXTERNAL one. It is a
 vector over the rows of a :class:`~accord.deviations.rechistory.RechistoryTree`:
 ``choice[first_row[node] + r]`` is phi(x, b, r) at a SWAP node, and ``choice[first_row[node]]`` is
-phi(x, b) at an EXTERNAL one.
+phi(x, b) at an EXTERNAL one. In the trees of other notions a choice is the number of a cell in its
+row: at a COARSE node 0 obeys and 1 + a leaves to play a, and at an OBEDIENT node there is only 0.
 
-:meth:`Modification.execute` follows Algorithm 1 literally. :meth:`Modification.sequence_form` is
-the exact policy that it induces, by Lemma general-balancing-mu:
+:meth:`Modification.execute` is Algorithm 1. :meth:`Modification.sequence_form` is the exact policy
+that it induces, by Lemma general-balancing-mu:
 
     (phi o pi)_{1:h}(x, a) = sum over rechistories b at x of S_b * [phi took the path to x]
                              * sum_r pi(r | x) [phi(x, b, r) = a]        (SWAP), or [phi(x, b) = a].
@@ -22,7 +23,13 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.rechistory import (
+    EXTERNAL,
+    ROOT,
+    SWAP,
+    RechistoryArrays,
+    RechistoryTree,
+)
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, TreeplexArrays
 
@@ -32,30 +39,23 @@ class Modification:
     """One player's strategy modification phi."""
 
     tree: RechistoryTree
-    choice: Ints  # [n_rows] the action at each (rechistory, recommendation)
+    choice: Ints  # [n_rows] the action, or cell, at each (rechistory, recommendation)
 
     def __post_init__(self) -> None:
-        limit = np.repeat(self.tree.plex.n_actions[self.tree.node_infoset[1:]], self._rows[1:])
-        chosen = self.choice[1:]
-        if len(self.choice) != self.tree.first_row[-1] or ((chosen < 0) | (chosen >= limit)).any():
+        limit, chosen = self.tree.row_width, self.choice  # nothing is chosen in the row of ROOT
+        if len(chosen) != len(limit) or ((chosen < 0) | (chosen >= limit))[1:].any():
             raise ArgumentError(
                 f"a modification must choose a valid action in each of the "
-                f"{self.tree.first_row[-1]} rows of its rechistory tree; got {len(self.choice)} "
-                "choices"
+                f"{len(limit)} rows of its rechistory tree; got {len(chosen)} choices"
             )
 
     @classmethod
     def obey(cls, tree: RechistoryTree) -> Modification:
         """Follow every recommendation; take the first action where there is none."""
-        choice = np.zeros(int(tree.first_row[-1]), np.int32)
-        swap = np.repeat(tree.is_swap, np.diff(tree.first_row))
-        row = np.arange(len(choice)) - np.repeat(tree.first_row[:-1], np.diff(tree.first_row))
-        choice[swap] = row[swap]
-        return cls(tree, choice)
-
-    @property
-    def _rows(self) -> Ints:
-        return np.diff(self.tree.first_row)
+        choice = np.arange(int(tree.first_row[-1])) - np.repeat(
+            tree.first_row[:-1], np.diff(tree.first_row)
+        )
+        return cls(tree, choice.astype(np.int32))
 
     def execute(
         self, infosets: Iterable[int], recommend: Callable[[int], int]
@@ -65,44 +65,52 @@ class Modification:
         Args:
             infosets: The player's infosets in the order in which the game reveals them. Each may
                 depend on the action yielded before it.
-            recommend: Draws the recommendation of pi at an infoset. Called only while b is Type I.
+            recommend: Draws the recommendation of pi at an infoset. Called only where the mediator
+                speaks and the deviator listens: for a K-EFCE, while b is Type I.
 
         Yields:
             ``(infoset, action taken)`` for each of the ``infosets``.
         """
         tree, plex = self.tree, self.tree.plex
-        seq = EMPTY_SEQUENCE  # the player's last move
-        b: list[int] = []  # the recommendation history
-        taken: list[int] = []  # the actions, to count the mismatches with b
+        seq, cell = EMPTY_SEQUENCE, ROOT  # the player's last move, and the cell that it took
+
+        def told(x: int) -> int:
+            recommended = recommend(x)
+            if not 0 <= recommended < plex.n_actions[x]:
+                raise ArgumentError(
+                    f"a recommendation at infoset {x} must be one of its {plex.n_actions[x]} "
+                    f"actions; got {recommended}"
+                )
+            return recommended
+
         for x in infosets:
             if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != seq:
                 raise ArgumentError(
                     f"infoset {x} does not follow the infosets and actions before it"
                 )
-            mismatches = [k for k, (r, a) in enumerate(zip(b, taken, strict=False)) if r != a]
-            node = self._find(x, tuple(b))
-            row = int(tree.first_row[node])
-            if len(mismatches) < tree.k:  # b is Type I
-                recommended = recommend(x)
-                if not 0 <= recommended < plex.n_actions[x]:
-                    raise ArgumentError(
-                        f"a recommendation at infoset {x} must be one of its {plex.n_actions[x]} "
-                        f"actions; got {recommended}"
-                    )
+            node = self._continuing(x, cell)
+            kind, row = int(tree.kind[node]), int(tree.first_row[node])
+            cell = int(tree.arrays.first_cell[node])
+            if kind == SWAP:  # b is Type I
+                recommended = told(x)
                 action = int(self.choice[row + recommended])
-                b.append(recommended)
-            else:  # b is Type II: its last mismatch was the K-th
+                cell += recommended * int(plex.n_actions[x]) + action
+            elif kind == EXTERNAL:  # b is Type II: its last mismatch was the K-th
                 action = int(self.choice[row])
-            taken.append(action)
+                cell += action
+            elif self.choice[row] == 0:  # obeys whatever is recommended
+                action = told(x)
+            else:  # leaves before seeing it
+                action = int(self.choice[row]) - 1
+                cell += 1 + action
             seq = int(plex.first_seq[x]) + action
             yield x, action
 
-    def _find(self, x: int, b: tuple[int, ...]) -> int:
+    def _continuing(self, x: int, cell: int) -> int:
+        """The node of ``x`` that continues ``cell``."""
         arrays = self.tree.arrays
-        for node in range(int(arrays.first_node[x]), int(arrays.first_node[x + 1])):
-            if self.tree.rechistory(node) == b:
-                return node
-        raise AssertionError(f"no rechistory {b} at infoset {x}")
+        first, end = int(arrays.first_node[x]), int(arrays.first_node[x + 1])
+        return first + int(np.flatnonzero(arrays.parent_cell[first:end] == cell)[0])
 
     def sequence_form(self, behavior: Floats) -> Floats:
         """``[n_sequences]`` the reach of phi o pi, where pi has this ``behavior``."""
@@ -139,20 +147,29 @@ def _modify(
         n = plex.first_seq[x + 1] - first
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             above = tree.parent[node]
+            seq = tree.rec_seq[node]
             chance = visits[above]
             if above != 0 and chance > 0.0:
                 # The recommendation gives the parent's row, whose choice must lead to x.
-                y_first = plex.first_seq[node_infoset[above]]
-                seq = tree.rec_seq[node]
-                row = first_row[above] if seq == 0 else first_row[above] + seq - y_first
-                if y_first + choice[row] != plex.parent_seq[x]:
+                rows = first_row[above + 1] - first_row[above]
+                width = (tree.first_cell[above + 1] - tree.first_cell[above]) // rows
+                r = seq - plex.first_seq[node_infoset[above]] if rows > 1 else 0
+                chosen = tree.first_cell[above] + r * width + choice[first_row[above] + r]
+                if chosen != tree.parent_cell[node]:
                     chance = 0.0
                 chance *= behavior[seq]
             visits[node] = chance
             if chance == 0.0:
                 continue
-            if node < tree.first_external[x]:
+            kind = tree.kinds[0] if node < tree.first_external[x] else tree.kinds[1]
+            taken = choice[first_row[node]]
+            if kind == SWAP:
                 for r in range(n):
                     reach[first + choice[first_row[node] + r]] += chance * behavior[first + r]
+            elif kind == EXTERNAL:
+                reach[first + taken] += chance
+            elif taken == 0:  # obeys
+                for r in range(first, first + n):
+                    reach[r] += chance * behavior[r]
             else:
-                reach[first + choice[first_row[node]]] += chance
+                reach[first + taken - 1] += chance

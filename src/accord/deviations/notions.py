@@ -1,15 +1,37 @@
-"""K, the number of recommendations that a deviator may see and disobey.
+"""Equilibrium notions: what a deviator may see, when they may disobey, and what follows.
 
-K = 0 is the coarse correlated equilibrium (NFCCE), K = 1 the extensive-form one (EFCE), K =
-infinity the behavioural one (BCE). Nobody can disobey more often than they decide, so every
-algorithm works with ``min(K, H)``. Files, tables and the command line write a number or ``"inf"``,
-formulas a number or the symbol of infinity.
+A *K-EFCE* lets the deviator see and disobey K recommendations, after which the mediator is silent.
+K = 0 is the normal-form coarse correlated equilibrium (NFCCE), K = 1 the extensive-form one (EFCE),
+K = infinity the behavioural one (BCE). Nobody can disobey more often than they decide, so every
+algorithm works with ``min(K, H)``.
+
+Around K = 1 there are three more. Each changes the deviator in one or both of two ways:
+
+    ========  ===========================  ===========================
+              then the mediator is silent  then the deviator obeys
+    ========  ===========================  ===========================
+    sees r    EFCE                         AFCE   (agent form)
+    is blind  EFCCE  (coarse)              AFCCE  (agent form, coarse)
+    ========  ===========================  ===========================
+
+A *coarse* deviator decides at an infoset, before seeing the recommendation there, whether to leave.
+An *agent-form* deviator deviates at one infoset; the recommendations continue, and the deviator
+obeys them. In the *normal form* (NFCE) the deviator sees all recommendations before the play.
+
+Whatever a deviator of one notion can do, a deviator of every later notion in these chains can too,
+so that gaps do not decrease along them (``docs/theory/k-efce.md`` has the proofs):
+
+    NFCCE <= EFCCE <= EFCE <= 2-EFCE <= ... <= BCE <= NFCE      and      AFCCE <= AFCE <= 2-EFCE.
+
+Files, tables and the command line write K as a number or ``"inf"``, and other notions by name.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsIndex
 
 from accord.errors import ArgumentError
@@ -17,8 +39,111 @@ from accord.errors import ArgumentError
 if TYPE_CHECKING:  # for the command line, which must start quickly
     from accord.treeplex.treeplex import Treeplex
 
-NAMES: dict[float, str] = {0: "NFCCE", 1: "EFCE", math.inf: "BCE"}
-"""The K-EFCEs that had a name before the paper."""
+
+@dataclass(frozen=True)
+class Notion:
+    """One equilibrium notion, by what its deviators may do."""
+
+    deviations: float  # how often a deviator may disobey
+    coarse: bool = False  # each time before seeing the recommendation
+    agent: bool = False  # after that the deviator obeys; else the mediator is silent
+    foresight: bool = False  # the deviator sees all recommendations before the play
+
+    def __post_init__(self) -> None:
+        if (self.coarse or self.agent) and (self.deviations != 1 or self.foresight):
+            raise ArgumentError(
+                "a coarse or agent-form deviator deviates once and has no foresight; got "
+                f"{self.deviations} deviations, foresight={self.foresight}"
+            )
+
+    @property
+    def k(self) -> float | None:
+        """K, if this is a K-EFCE."""
+        return None if self.coarse or self.agent or self.foresight else self.deviations
+
+    @property
+    def name(self) -> str:
+        """The usual name: ``"EFCE"``, ``"EFCCE"``; ``"2-EFCE"`` where there is no other."""
+        return _NAME_OF.get(self) or f"{written_k(self.deviations)}-EFCE"
+
+    @property
+    def written(self) -> int | str:
+        """The notion in files and on the command line: K, or else the name in lower case."""
+        return self.name.lower() if self.k is None else written_k(self.k)
+
+    @property
+    def symbol(self) -> str:
+        """The notion in a formula or a table: K, or else the name."""
+        return self.name if self.k is None else k_symbol(self.k)
+
+    def is_bounded_by(self, other: Notion) -> bool:
+        """Whether the gap of this notion is at most that of ``other``, for every policy."""
+        if self == other or other.foresight:
+            return True
+        if other.k is not None:  # an agent-form deviator still listens, so one more is needed
+            return not self.foresight and self.deviations + self.agent <= other.k
+        return self.agent == other.agent and (self.coarse or self.k == 0)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+NFCCE = Notion(0)
+EFCE = Notion(1)
+BCE = Notion(math.inf)
+EFCCE = Notion(1, coarse=True)
+AFCE = Notion(1, agent=True)
+AFCCE = Notion(1, coarse=True, agent=True)
+NFCE = Notion(math.inf, foresight=True)
+
+NAMES = {
+    "NFCCE": NFCCE,
+    "EFCCE": EFCCE,
+    "EFCE": EFCE,
+    "AFCCE": AFCCE,
+    "AFCE": AFCE,
+    "BCE": BCE,
+    "NFCE": NFCE,
+}
+"""The notions that have a name, weaker ones first."""
+
+_NAME_OF = {notion: name for name, notion in NAMES.items()}
+
+LADDER = (NFCCE, EFCCE, EFCE, AFCCE, AFCE, Notion(2), BCE, NFCE)
+"""The notions that a certificate of a small game has; none is bounded by an earlier one."""
+
+NotionLike = SupportsIndex | float | str | Notion
+"""A notion as users give it: a K, a name in upper or lower case, or a :class:`Notion`."""
+
+
+def as_notion(given: NotionLike) -> Notion:
+    """The notion that ``given`` stands for.
+
+    Raises:
+        ArgumentError: If it is neither a K nor the name of a notion.
+    """
+    if isinstance(given, Notion):
+        return given
+    if isinstance(given, str):
+        if given.upper() in NAMES:
+            return NAMES[given.upper()]
+        raise ArgumentError(
+            f"k must be a whole number of deviations, 0 or more, or infinity, or one of the names "
+            f"{', '.join(NAMES)}; got {given!r}"
+        )
+    return Notion(checked_k(given))
+
+
+def chains(shown: Iterable[Notion]) -> list[list[Notion]]:
+    """Those of ``shown`` that bound each other, as chains in which gaps do not decrease."""
+    order = sorted(
+        dict.fromkeys(shown), key=lambda one: (one.foresight, one.deviations, not one.coarse)
+    )
+    main = [one for one in order if not one.agent]
+    agent = [one for one in order if one.agent]
+    if agent:
+        agent += [one for one in main if agent[-1].is_bounded_by(one)][:1]
+    return [chain for chain in (main, agent) if len(chain) > 1]
 
 
 def checked_k(k: SupportsIndex | float) -> float:
@@ -53,11 +178,6 @@ def written_k(k: float) -> int | str:
 def k_symbol(k: float) -> str:
     """``k`` in a formula."""
     return "∞" if math.isinf(k) else str(int(k))
-
-
-def notion(k: float) -> str:
-    """The equilibrium that allows ``k`` deviations, by its name if it has one."""
-    return NAMES.get(k, "K-EFCE")
 
 
 def read_k(written: int | str) -> float:

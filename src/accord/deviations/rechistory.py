@@ -21,13 +21,23 @@ SWAP before EXTERNAL; so are the cells of a node, where row r of a SWAP node sta
 
 and one bottom-up pass that adds each node's value to ``parent_cell`` solves for the best deviation
 (``equilibrium/gap.py``).
+
+*Other notions* (``deviations/notions.py``) have trees of the same shape, with other kinds of nodes:
+
+* COARSE, in place of SWAP: the deviator decides before seeing the recommendation. One row: the
+  first cell obeys, the others leave and play a. Nodes after obedience continue the first cell.
+* OBEDIENT, in place of EXTERNAL: the deviator obeys. One row with one cell, which all nodes below
+  continue; their ``rec_seq`` is the sequence that leads to them.
+
+In every row of every tree the cell to take for obeying is the one whose number in the row is the
+number of the row in its node: (r, r) at a SWAP node, the first cell elsewhere.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -39,11 +49,12 @@ from accord.deviations.counting import (
     EVALUATION,
     Footprint,
     RechistoryCount,
+    cells_per_rechistory,
     count_rechistories,
     rechistories_per_infoset,
 )
-from accord.deviations.notions import clipped_k
-from accord.errors import BudgetError
+from accord.deviations.notions import EFCE, Notion, NotionLike, as_notion, clipped_k
+from accord.errors import ArgumentError, BudgetError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 ROOT = 0
@@ -51,6 +62,9 @@ ROOT = 0
 
 NO_RECOMMENDATION = 0
 """Stands for a ``rec_seq`` where there is none: the empty sequence, whose behaviour is 1."""
+
+SWAP, COARSE, EXTERNAL, OBEDIENT = range(4)
+"""The kinds of nodes."""
 
 MAX_CELLS = 2**31 - 2
 """The largest number of cells that int32 indices allow."""
@@ -60,26 +74,31 @@ class RechistoryArrays(NamedTuple):
     """The arrays of a rechistory tree that kernels use."""
 
     first_node: Ints  # [n_infosets + 1] nodes of x: first_node[x] .. first_node[x + 1] - 1
-    first_external: Ints  # [n_infosets] those from first_external[x] on are EXTERNAL
+    first_external: Ints  # [n_infosets] those from first_external[x] on are of the second kind
     parent: Ints  # [n_nodes] ROOT at the first decision
     rec_seq: Ints  # [n_nodes] the sequence recommended at the parent, or NO_RECOMMENDATION
     parent_cell: Ints  # [n_nodes] the parent's cell that this node continues
     first_cell: Ints  # [n_nodes + 1] cells of a node: first_cell[node] .. first_cell[node + 1] - 1
+    kinds: Ints  # [2] SWAP or COARSE, and EXTERNAL or OBEDIENT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RechistoryTree:
-    """All (infoset, rechistory) pairs of one player for one K. Use :meth:`build` to make one."""
+    """All (infoset, rechistory) pairs of one player for one notion, usually a K-EFCE.
+
+    Use :meth:`build` to make one.
+    """
 
     plex: Treeplex
     k: int  # min(K, H)
     arrays: RechistoryArrays
+    notion: Notion
 
     @classmethod
     def build(
         cls,
         plex: Treeplex,
-        k: SupportsIndex | float,
+        k: NotionLike,
         budget: int | None = None,
         footprint: Footprint = EVALUATION,
     ) -> RechistoryTree:
@@ -88,17 +107,25 @@ class RechistoryTree:
         Args:
             plex: The player's treeplex.
             k: The number of recommendations that the deviator may disobey: 0, 1, ..., or
-                ``math.inf``.
+                ``math.inf``; or another notion by name, such as ``"efcce"``.
             budget: Bytes that the tree and the arrays on it may use; by default all free memory.
             footprint: The size of those arrays.
 
         Raises:
+            ArgumentError: If ``k`` is neither a K nor a notion with such a tree.
             BudgetError: If they do not fit.
         """
-        count = count_rechistories(plex, k)
+        notion = as_notion(k)
+        if notion.foresight:
+            raise ArgumentError(
+                f"{notion} has no rechistory tree: the deviator sees all recommendations at once; "
+                "use certify or nfce_gaps"
+            )
+        count = count_rechistories(plex, notion)
         check_budget(count, budget, footprint)
-        swap, external = rechistories_per_infoset(plex, count.k)
-        return cls(plex, count.k, _grown(plex, count.k, swap, external, triggers=False))
+        swap, external = rechistories_per_infoset(plex, count.k, coarse=notion.coarse)
+        arrays = _grown(plex, notion, count.k, swap, external, triggers=False)
+        return cls(plex, count.k, arrays, notion)
 
     @classmethod
     def build_triggers(cls, plex: Treeplex, budget: int | None = None) -> RechistoryTree:
@@ -113,10 +140,11 @@ class RechistoryTree:
         for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
             above = plex.seq_infoset[plex.parent_seq[start:end]]
             external[start:end] = external[above] + plex.n_actions[above]
-        actions = plex.n_actions
-        cells = float((swap * actions**2 + external * actions).sum())
+        per_swap, per_external = cells_per_rechistory(plex.n_actions.astype(np.float64), EFCE)
+        cells = float((swap * per_swap + external * per_external).sum())
         check_budget(RechistoryCount(1, float(swap.sum()), float(external.sum()), cells), budget)
-        return cls(plex, clipped_k(plex, 1), _grown(plex, 1, swap, external, triggers=True))
+        arrays = _grown(plex, EFCE, 1, swap, external, triggers=True)
+        return cls(plex, clipped_k(plex, 1), arrays, EFCE)
 
     @property
     def n_nodes(self) -> int:
@@ -138,7 +166,7 @@ class RechistoryTree:
     @cached_property
     def first_row(self) -> Ints:
         """``[n_nodes + 1]`` rows of a node. A row is a decision of the deviator: one per
-        recommendation at a SWAP node, one at an EXTERNAL node, one (unused) at ``ROOT``."""
+        recommendation at a SWAP node, one at any other node, one (unused) at ``ROOT``."""
         rows = np.ones(self.n_nodes, np.int64)
         swap = self.is_swap
         rows[swap] = self.plex.n_actions[self.node_infoset[swap]]
@@ -146,11 +174,26 @@ class RechistoryTree:
 
     @cached_property
     def is_swap(self) -> NDArray[np.bool_]:
-        """``[n_nodes]`` whether the deviator sees the recommendation at the node."""
+        """``[n_nodes]`` whether the deviator sees the recommendation before deciding."""
         swap = np.zeros(self.n_nodes, bool)
-        at = self.node_infoset[1:]
-        swap[1:] = np.arange(1, self.n_nodes) < self.arrays.first_external[at]
+        swap[1:] = self.kind[1:] == SWAP
         return swap
+
+    @cached_property
+    def kind(self) -> Ints:
+        """``[n_nodes]`` the kind of each node; EXTERNAL at ``ROOT``, where nothing is decided."""
+        kind = np.full(self.n_nodes, EXTERNAL, np.int32)
+        at = self.node_infoset[1:]
+        after = np.arange(1, self.n_nodes) >= self.arrays.first_external[at]
+        kind[1:] = self.arrays.kinds[after.astype(np.int32)]
+        return kind
+
+    @cached_property
+    def row_width(self) -> Ints:
+        """``[n_rows]`` the number of cells in each row. The rows of a node follow each other, so
+        that the cells of all rows, in order, are all cells."""
+        rows = np.diff(self.first_row)
+        return np.repeat(np.diff(self.arrays.first_cell) // rows, rows)
 
     def rechistory(self, node: int) -> tuple[int, ...]:
         """The recommended actions that the deviator remembers at ``node``: the paper's b."""
@@ -163,7 +206,8 @@ class RechistoryTree:
         return tuple(reversed(recommended))
 
     def __repr__(self) -> str:
-        return f"RechistoryTree(k={self.k}, nodes={self.n_nodes}, cells={self.n_cells})"
+        k = self.k if self.notion.k is not None else self.notion
+        return f"RechistoryTree(k={k}, nodes={self.n_nodes}, cells={self.n_cells})"
 
 
 def check_budget(
@@ -183,16 +227,20 @@ def check_budget(
 
 
 def _grown(
-    plex: Treeplex, k: int, swap: Floats, external: Floats, *, triggers: bool
+    plex: Treeplex, notion: Notion, k: int, swap: Floats, external: Floats, *, triggers: bool
 ) -> RechistoryArrays:
-    """The tree with these numbers of SWAP and EXTERNAL nodes per infoset."""
+    """The tree with these numbers of nodes of the first and the second kind per infoset."""
     first_node = np.ones(plex.n_infosets + 1, np.int32)
     first_node[1:] += np.cumsum(swap + external).astype(np.int32)
     first_external = (first_node[:-1] + swap).astype(np.int32)
     size = int(first_node[-1])
     parent, rec_seq, parent_cell = (np.zeros(size, np.int32) for _ in range(3))
     first_cell = np.zeros(size + 1, np.int32)
-    arrays = RechistoryArrays(first_node, first_external, parent, rec_seq, parent_cell, first_cell)
+    kinds = [COARSE if notion.coarse else SWAP, OBEDIENT if notion.agent else EXTERNAL]
+    arrays = RechistoryArrays(
+        first_node, first_external, parent, rec_seq, parent_cell, first_cell,
+        np.array(kinds, np.int32),
+    )  # fmt: skip
     deviations = np.zeros(size, np.int32)
     _grow(plex.arrays, plex.seq_infoset, arrays, k, triggers, deviations)
     for array in arrays:
@@ -211,6 +259,7 @@ def _grow(
 ) -> None:
     """Overwrite ``tree`` and ``deviations``, infoset by infoset, parents first."""
     tree.first_cell[1] = 1
+    coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
     for x in range(len(plex.parent_seq)):
         swap, external = tree.first_node[x], tree.first_external[x]
         seq = plex.parent_seq[x]
@@ -219,6 +268,14 @@ def _grow(
             n = plex.first_seq[y + 1] - plex.first_seq[y]
             a = seq - plex.first_seq[y]
             for above in range(tree.first_node[y], tree.first_external[y]):
+                if coarse:
+                    tree.parent[swap] = tree.parent[external] = above
+                    tree.rec_seq[swap] = seq  # obeyed
+                    tree.parent_cell[swap] = tree.first_cell[above]
+                    tree.parent_cell[external] = tree.first_cell[above] + 1 + a
+                    swap += 1
+                    external += 1
+                    continue
                 for r in range(n):
                     mismatches = deviations[above] + (r != a)
                     seen = mismatches < k
@@ -237,10 +294,11 @@ def _grow(
                         external += 1
             for above in range(tree.first_external[y], tree.first_node[y + 1]):
                 tree.parent[external] = above
-                tree.parent_cell[external] = tree.first_cell[above] + a
+                tree.rec_seq[external] = seq if agent else 0
+                tree.parent_cell[external] = tree.first_cell[above] + (0 if agent else a)
                 external += 1
         n = plex.first_seq[x + 1] - plex.first_seq[x]
         for node in range(tree.first_node[x], tree.first_external[x]):
-            tree.first_cell[node + 1] = tree.first_cell[node] + n * n
+            tree.first_cell[node + 1] = tree.first_cell[node] + (n + 1 if coarse else n * n)
         for node in range(tree.first_external[x], tree.first_node[x + 1]):
-            tree.first_cell[node + 1] = tree.first_cell[node] + n
+            tree.first_cell[node + 1] = tree.first_cell[node] + (1 if agent else n)

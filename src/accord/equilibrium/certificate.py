@@ -1,14 +1,16 @@
 """How far a correlated policy is from equilibrium, exactly, and the deviation that proves it.
 
-For each K asked for, a certificate holds every player's K-EFCE gap in payoff units and the best
-deviation that attains it, both as a modification phi and in words. Gaps are not clamped: for K >= 1
-they cannot be negative, because phi may obey; at K = 0 they can. K = 0 is the NFCCE gap, K = 1 the
-EFCE gap and K = infinity the behavioural (BCE) gap. Two related gaps come with them: the trigger
-gap (eq. trigger-def) and the normal-form (NFCE) gap.
+For each notion asked for, a certificate holds every player's gap in payoff units and the best
+deviation that attains it, both as a modification phi and in words. Notions are the K-EFCE, of which
+K = 0 is the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and
+agent-form ones of ``deviations/notions.py``. Gaps are not clamped: they cannot be negative, because
+phi may obey, except at K = 0. Two related gaps come with them: the trigger gap (eq. trigger-def)
+and the normal-form (NFCE) gap.
 
-For K >= 1 the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
+Except at K = 0, the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
 there, play something else and continue with phi. Each such event has a probability and a gain, and
-the gains add up to the gap (this is the decomposition behind Proposition trigger).
+the gains add up to the gap (this is the decomposition behind Proposition trigger). A coarse
+deviator leaves at x before being told r.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
-from accord._arrays import Floats
+from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import BCE, EFCE, LADDER, NFCCE, NFCE, Notion, NotionLike, as_notion
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
@@ -33,30 +35,35 @@ from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.treeplex.form import SequenceForm, sequence_form
 
+SMALL = 1e8
+"""Cells times components up to which a certificate has the whole ladder: well under a second."""
+
 
 @dataclass(frozen=True)
 class FirstDeviation:
     """One way to leave the mediator: told ``told`` at ``infoset``, play ``plays`` instead.
 
-    In the best trigger ``plays`` may equal ``told``: it ignores the mediator only afterwards.
+    A coarse deviator plays it before being told, and ``told`` is None. In the best trigger
+    ``plays`` may equal ``told``: it ignores the mediator only afterwards.
     """
 
     player: str
     infoset: str
-    told: str
+    told: str | None
     plays: str
     gain: float  # added to the player's expected payoff
-    probability: float  # of getting there by obeying and being told this
+    probability: float  # of getting there by obeying and, unless coarse, being told this
 
     def __str__(self) -> str:
-        plays = (
-            "obeys, then listens no more"
-            if self.plays == self.told
-            else f"plays {self.plays!r} instead"
-        )
+        if self.told is None:
+            does = f"plays {self.plays!r} before being told anything"
+        elif self.plays == self.told:
+            does = f"told {self.told!r} obeys, then listens no more"
+        else:
+            does = f"told {self.told!r} plays {self.plays!r} instead"
         return (
-            f"{player_name(self.player)} at {self.infoset!r} told {self.told!r} {plays}: gains "
-            f"{self.gain:.4g}; reached with probability {self.probability:.3g}"
+            f"{player_name(self.player)} at {self.infoset!r} {does}: gains {self.gain:.4g}; "
+            f"reached with probability {self.probability:.3g}"
         )
 
 
@@ -89,14 +96,19 @@ class Witness:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gap:
-    """The gap at one K."""
+    """The gap of one notion."""
 
-    k: float
+    notion: Notion
     player_gaps: tuple[float, ...]  # in payoff units
     relative: float  # the largest gap in units of that player's payoff range
-    witnesses: tuple[Witness, ...]  # one per player
+    witnesses: tuple[Witness, ...]  # one per player; none for the NFCE
     player_regrets: tuple[float, ...]  # the gaps again, as a RegretMeter measures them: the loss of
     # obeying is summed component by component, so they may differ in the last digits
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
 
     @property
     def gap(self) -> float:
@@ -109,7 +121,7 @@ class Gap:
         return math.fsum(self.player_gaps)
 
     def __repr__(self) -> str:
-        return f"Gap(k={self.k}, gap={self.gap:.4g}, relative={self.relative:.4g})"
+        return f"Gap({self.notion}, gap={self.gap:.4g}, relative={self.relative:.4g})"
 
 
 @dataclass(frozen=True)
@@ -126,26 +138,32 @@ class Certificate:
 
     game: str
     values: tuple[float, ...]  # expected payoffs when everybody obeys
-    gaps: tuple[Gap, ...]  # one per K asked for
+    gaps: tuple[Gap, ...]  # one per notion asked for, without the NFCE
     trigger: TriggerGap
-    nfce_gap: float | None  # None if it was refused
+    nfce: Gap | None  # None if it was refused
     nfce_refusal: str | None  # the reason
 
-    def __getitem__(self, k: float) -> Gap:
-        for gap in self.gaps:
-            if gap.k == k:
-                return gap
-        known = ", ".join(str(gap.k) for gap in self.gaps) or "none"
-        raise KeyError(f"there is no gap at K = {k!r}; K asked for: {known}")
+    @property
+    def nfce_gap(self) -> float | None:
+        """The NFCE gap; None if it was refused."""
+        return None if self.nfce is None else self.nfce.gap
+
+    def __getitem__(self, k: NotionLike) -> Gap:
+        wanted = as_notion(k)
+        found = {gap.notion: gap for gap in (*self.gaps, self.nfce) if gap is not None}
+        if wanted not in found:
+            raise KeyError(f"there is no gap of {wanted}; there are: {', '.join(map(str, found))}")
+        return found[wanted]
 
     def to_json(self) -> dict[str, Any]:
-        """The certificate as one JSON object; ``k`` is a number or ``"inf"``."""
+        """The certificate as one JSON object; ``k`` is a number, ``"inf"`` or null."""
         return {
             "game": self.game,
             "values": list(self.values),
             "gaps": [
                 {
-                    "k": written_k(gap.k),
+                    "notion": gap.notion.name,
+                    "k": None if gap.k is None else gap.notion.written,
                     "gap": gap.gap,
                     "relative": gap.relative,
                     "sum": gap.sum,
@@ -157,18 +175,19 @@ class Certificate:
             "trigger_gap": self.trigger.gap,
             "trigger": None if self.trigger.trigger is None else vars(self.trigger.trigger),
             "nfce_gap": self.nfce_gap,
+            "nfce_players": None if self.nfce is None else list(self.nfce.player_gaps),
             "nfce_refusal": self.nfce_refusal,
         }
 
     def __repr__(self) -> str:
-        gaps = ", ".join(f"{gap.k}: {gap.gap:.4g}" for gap in self.gaps)
+        gaps = ", ".join(f"{gap.notion}: {gap.gap:.4g}" for gap in self.gaps)
         return f"Certificate({self.game!r}, gaps={{{gaps}}})"
 
 
 def certify(
     game: Game,
     policy: CorrelatedPolicy,
-    k: float | SupportsIndex | Iterable[float | SupportsIndex] = (0, 1, math.inf),
+    k: NotionLike | Iterable[NotionLike] | None = None,
     *,
     budget: int | None = None,
 ) -> Certificate:
@@ -177,40 +196,66 @@ def certify(
     Args:
         game: The game the policy is for.
         policy: Any correlated policy, however it was made.
-        k: One K or several: 0 (NFCCE), 1 (EFCE), 2, ..., ``math.inf`` (BCE).
+        k: One notion or several. A number is a K: 0 (NFCCE), 1 (EFCE), 2, ..., ``math.inf`` (BCE).
+            A name is any of ``"nfcce"``, ``"efcce"``, ``"efce"``, ``"afcce"``, ``"afce"``,
+            ``"bce"``, ``"nfce"``. By default all of them and K = 2 in a small game, and 0, 1 and
+            infinity in a large one.
         budget: Bytes of memory that may be used; by default all that is free.
 
     Raises:
-        ArgumentError: If some K is neither a whole number nor infinity, or if ``game`` is not a
-            game or ``policy`` not a policy.
+        ArgumentError: If ``k`` has something that is neither a whole number nor infinity nor a
+            name, or if ``game`` is not a game or ``policy`` not a policy.
         MismatchError: If the policy is for another game.
         BudgetError: If there are too many rechistories.
     """
     check_policy(game, policy)
-    ks = [checked_k(one) for one in (k if isinstance(k, Iterable) else [k])]
     form = sequence_form(policy.game)
+    notions = _usual(form, policy) if k is None else _notions(k)
     deviators = [
-        [Deviator(RechistoryTree.build(plex, k, budget)) for plex in form.plexes] for k in ks
+        [Deviator(RechistoryTree.build(plex, notion, budget)) for plex in form.plexes]
+        for notion in notions
     ]
     triggers = [Deviator(RechistoryTree.build_triggers(plex, budget)) for plex in form.plexes]
     obedience = evaluate(policy, dict(enumerate(zip(*deviators, triggers, strict=True))))
+    nfce: Gap | None
     try:
-        nfce, refusal = float(nfce_gaps(policy).max()), None
+        gains, scale = nfce_gaps(policy), form.leaves.loss_scale
+        every = tuple(map(float, gains))
+        nfce, refusal = Gap(NFCE, every, float((gains * scale).max()), (), every), None
     except BudgetError as error:
         nfce, refusal = None, str(error)
     own_loss = np.array([obedience[i].loss[0] for i in range(form.n_players)])
     return Certificate(
         game=game.name,
         values=tuple(map(float, form.payoffs(own_loss))),
-        gaps=tuple(_gap(form, k, own, obedience) for k, own in zip(ks, deviators, strict=True)),
+        gaps=tuple(
+            _gap(form, notion, own, obedience)
+            for notion, own in zip(notions, deviators, strict=True)
+        ),
         trigger=_trigger_gap(form, triggers, obedience),
-        nfce_gap=nfce,
+        nfce=nfce,
         nfce_refusal=refusal,
     )
 
 
+def _notions(k: NotionLike | Iterable[NotionLike]) -> list[Notion]:
+    """The notions asked for that have a tree, each once."""
+    given = [k] if isinstance(k, str) or not isinstance(k, Iterable) else k
+    return [notion for notion in dict.fromkeys(map(as_notion, given)) if notion != NFCE]
+
+
+def _usual(form: SequenceForm, policy: CorrelatedPolicy) -> list[Notion]:
+    """The ladder if it is cheap, else the three best known K."""
+    ladder = _notions(LADDER)
+    cells = sum(count_rechistories(plex, notion).cells for plex in form.plexes for notion in ladder)
+    return ladder if cells * policy.n_components <= SMALL else [NFCCE, EFCE, BCE]
+
+
 def _gap(
-    form: SequenceForm, k: float, deviators: Sequence[Deviator], obedience: Mapping[int, Obedience]
+    form: SequenceForm,
+    notion: Notion,
+    deviators: Sequence[Deviator],
+    obedience: Mapping[int, Obedience],
 ) -> Gap:
     saved, regrets, witnesses = [], [], []
     for i, deviator in enumerate(deviators):
@@ -221,31 +266,32 @@ def _gap(
             saved.append(regret)
         else:
             saved.append(float(best.obeying[0]) - best.least_loss)
-            events = _first_deviations(form, i, best, best.obeying, obedience[i])
+            events = _first_deviations(form, i, best, obedience[i])
         regrets.append(regret * span)
         witnesses.append(
             Witness(form.game.player_labels[i], saved[i] * span, best.phi, events),
         )
     gains = tuple(witness.gain for witness in witnesses)
-    return Gap(k, gains, max(saved), tuple(witnesses), tuple(regrets))
+    return Gap(notion, gains, max(saved), tuple(witnesses), tuple(regrets))
 
 
 def _first_deviations(
-    form: SequenceForm, i: int, best: BestDeviation, obeying: Floats, obeyed: Obedience
+    form: SequenceForm, i: int, best: BestDeviation, obeyed: Obedience
 ) -> tuple[FirstDeviation, ...]:
-    plex, tree = best.tree.plex, best.tree
+    plex, tree, coarse = best.tree.plex, best.tree, best.tree.notion.coarse
     found = []
     left = np.zeros(plex.n_sequences, bool)  # phi has left the mediator at or before this sequence
     for x in range(plex.n_infosets):
-        first, n = int(plex.first_seq[x]), int(plex.n_actions[x])
-        plays = best.phi.choice[tree.first_row[best.obedient[x]] :][:n]
+        here = slice(plex.first_seq[x], plex.first_seq[x + 1])
+        cells, obeying = best.cells(x), best.obeying_at(x)
+        plays = best.phi.choice[tree.first_row[best.obedient[x]] :][: len(cells)]
+        leaves = plays != np.arange(len(cells))  # the number of the row is the cell that obeys
         before = left[plex.parent_seq[x]]
-        for r in range(n):
-            left[first + r] = before or plays[r] != r
-            if before or plays[r] == r:
-                continue
-            saved = obeying[first + r] - best.cells(x)[r, plays[r]]
-            found.append(_event(form, i, x, r, int(plays[r]), float(saved), obeyed))
+        left[here] = before | leaves  # the one decision of a coarse deviator counts for all r
+        for r in np.flatnonzero(leaves & ~before).tolist():
+            told, action = (None, int(plays[r]) - 1) if coarse else (r, int(plays[r]))
+            saved = float(obeying[r] - cells[r, plays[r]])
+            found.append(_event(form, i, x, told, action, saved, obeyed))
     return tuple(sorted(found, key=lambda event: -event.gain))
 
 
@@ -270,16 +316,16 @@ def _trigger_gap(
 
 
 def _event(
-    form: SequenceForm, i: int, x: int, r: int, a: int, saved: float, obeyed: Obedience
+    form: SequenceForm, i: int, x: int, r: int | None, a: int, saved: float, obeyed: Obedience
 ) -> FirstDeviation:
     plex = form.plexes[i]
     return FirstDeviation(
         player=form.game.player_labels[i],
         infoset=plex.infoset_labels[x],
-        told=plex.action_labels[x][r],
+        told=None if r is None else plex.action_labels[x][r],
         plays=plex.action_labels[x][a],
         gain=saved * float(form.leaves.payoff_range[i]),
-        probability=float(obeyed.prob[plex.first_seq[x] + r]),
+        probability=obeyed.reach(x) if r is None else float(obeyed.prob[plex.first_seq[x] + r]),
     )
 
 

@@ -18,7 +18,8 @@ probability; the quotient is what the player expects, given everything they know
 *The two compared.* The *obedient* rechistory at x is that of a player who did all they were told.
 Its cells (r, r), added up from the last layer to the first, are the loss of obeying. They are the
 same numbers, added in the same order, as those of the best deviation. Rounding is monotone, so the
-loss that deviating saves is never negative, and 0 where nothing is gained.
+loss that deviating saves is never negative, and 0 where nothing is gained. In a coarse tree, where
+the deviator decides before seeing r, the cells that obey take the place of (r, r).
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ class BestDeviation:
     loss: Floats  # [n_cells] loss from each cell onward under phi
     obedient: Ints  # [n_infosets] the obedient rechistory; at K = 0 the only one
     obeying: Floats | None  # [n_sequences] loss from each recommended sequence onward when the
-    # player obeys; None at K = 0, where nothing is recommended
+    # player obeys; of a coarse deviator [1 + n_infosets], before the play and from each infoset
+    # onward; None at K = 0, where nothing is recommended
     prob: Floats | None = None  # [n_cells] the probability, if it was added up
 
     @classmethod
@@ -118,7 +120,11 @@ class BestDeviation:
         """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss."""
         tree = deviator.tree
         obedient = obedient_nodes(tree)
-        obeying = _obeying_loss(deviator, obedient) if tree.k else None
+        obeying = None
+        if tree.k:
+            obeying = (_coarse_obeying_loss if tree.notion.coarse else _obeying_loss)(
+                deviator, obedient
+            )
         loss, phi = best_continuation(tree, deviator.total)
         prob = None if probability is None else continuation(phi, probability.total)
         return cls(phi, loss, obedient, obeying, prob)
@@ -133,11 +139,23 @@ class BestDeviation:
         return float(self.loss[ROOT])
 
     def cells(self, x: int) -> Floats:
-        """``[told, played]`` part of ``loss`` at ``x`` after obeying; ``[1, played]`` at K = 0."""
-        n = int(self.tree.plex.n_actions[x])
-        first = int(self.tree.arrays.first_cell[self.obedient[x]])
-        rows = n if self.tree.k else 1
-        return self.loss[first : first + rows * n].reshape(rows, n)
+        """``[rows, cells]`` part of ``loss`` at ``x`` after obeying.
+
+        That is ``[told, played]``, but ``[1, played]`` at K = 0, and of a coarse deviator
+        ``[1, 1 + played]``, where the first cell obeys.
+        """
+        node = self.obedient[x]
+        first, end = self.tree.arrays.first_cell[node : node + 2]
+        rows = int(self.tree.first_row[node + 1] - self.tree.first_row[node])
+        return self.loss[first:end].reshape(rows, -1)
+
+    def obeying_at(self, x: int) -> Floats:
+        """``[rows]`` part of ``obeying`` at ``x``: one per recommendation, or one if coarse."""
+        assert self.obeying is not None, "at K = 0 nothing is recommended"
+        if self.tree.notion.coarse:
+            return self.obeying[1 + x : 2 + x]
+        first_seq = self.tree.plex.first_seq
+        return self.obeying[first_seq[x] : first_seq[x + 1]]
 
 
 def obedient_nodes(tree: RechistoryTree) -> Ints:
@@ -161,6 +179,25 @@ def _obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
     loss[1:] = deviator.total[diagonal]
     compute_cf_loss(plex.arrays, np.ones(plex.n_sequences), loss, total)
     return total
+
+
+def _coarse_obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
+    """``[1 + n_infosets]`` the loss before the play, and from each infoset onward, of obeying."""
+    tree, plex = deviator.tree, deviator.tree.plex
+    total = np.empty(1 + plex.n_infosets)
+    total[0] = deviator.total[ROOT]
+    total[1:] = deviator.total[tree.arrays.first_cell[obedient]]
+    _sum_infosets(plex.parent_seq, plex.seq_infoset, total)
+    return total
+
+
+@jit
+def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
+    """Add to each infoset's ``total``, and to that before the play, those of all that follow."""
+    for x in range(len(parent_seq) - 1, -1, -1):
+        seq = parent_seq[x]
+        above = 0 if seq == 0 else 1 + seq_infoset[seq]
+        total[above] += total[1 + x]
 
 
 @jit

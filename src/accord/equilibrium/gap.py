@@ -14,6 +14,11 @@ one sweep from the last layer to the first: at each rechistory and recommendatio
 with the least total, and add the node's total to the cell of its parent that it continues. What
 arrives at cell 0 is the least loss of any deviation; the actions taken are the witness phi.
 
+The trees of other notions than K-EFCE (``deviations/rechistory.py``) take the same sums and the
+same sweep. A cell that obeys whatever is recommended has
+
+    COARSE, OBEDIENT  U_b[obey] = sum_t w_t S_b^t sum_r pi^t(r | x) l^t(x, r).
+
 Memory does not grow with the number of policies: each is added and forgotten. Everything that
 evaluates a deviator adds up U with :class:`Deviator`: the regret and the gap here, certificates,
 inspections and hindsight through ``equilibrium/evaluation.py``.
@@ -22,14 +27,14 @@ inspections and hindsight through ``equilibrium/evaluation.py``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.modification import Modification
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.notions import NotionLike
+from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
@@ -55,13 +60,14 @@ class Deviator:
 
 
 class RegretMeter:
-    """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret).
+    """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret), or
+    that of another notion.
 
     Feed it every policy with the immediate losses it met; ask at any time. Works for one player
     alone against arbitrary opponents, and with weights for the gap of a mixture.
     """
 
-    def __init__(self, plex: Treeplex, k: SupportsIndex | float, budget: int | None = None) -> None:
+    def __init__(self, plex: Treeplex, k: NotionLike, budget: int | None = None) -> None:
         self.tree = RechistoryTree.build(plex, k, budget)
         self.total_weight = 0.0
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t itself
@@ -89,9 +95,7 @@ class RegretMeter:
 class MixtureMeter:
     """The K-EFCE gaps of a mixture of joint policies, to which components are added one by one."""
 
-    def __init__(
-        self, form: SequenceForm, k: SupportsIndex | float, budget: int | None = None
-    ) -> None:
+    def __init__(self, form: SequenceForm, k: NotionLike, budget: int | None = None) -> None:
         self.form = form
         self.meters = [RegretMeter(plex, k, budget) for plex in form.plexes]
 
@@ -116,9 +120,7 @@ class MixtureMeter:
         return self.form.payoffs(losses / self.meters[0].total_weight)
 
 
-def efce_gaps(
-    policy: CorrelatedPolicy, k: SupportsIndex | float, budget: int | None = None
-) -> Floats:
+def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None) -> Floats:
     """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, without witnesses."""
     meter = MixtureMeter(sequence_form(policy.game), k, budget)
     for weight, behaviors in policy.components():
@@ -158,17 +160,28 @@ def add_deviation_loss(
     total: Floats,
 ) -> None:
     """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b."""
+    coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
     rec_reach[0] = 1.0
     total[0] += weight * loss[0]  # leaves before the first decision
     for x in range(len(plex.parent_seq)):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
+        obeyed = 0.0
+        if coarse or agent:
+            for r in range(first, first + n):
+                obeyed += behavior[r] * loss[r]
         cell = tree.first_cell[tree.first_node[x]]
         for node in range(tree.first_node[x], tree.first_external[x]):
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
             if now == 0.0:
-                cell += n * n
+                cell += n + 1 if coarse else n * n
+                continue
+            if coarse:
+                total[cell] += weight * now * obeyed
+                for a in range(n):
+                    total[cell + 1 + a] += weight * now * loss[first + a]
+                cell += n + 1
                 continue
             for r in range(first, first + n):
                 seen = weight * now * behavior[r]
@@ -179,7 +192,11 @@ def add_deviation_loss(
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
             if now == 0.0:
-                cell += n
+                cell += 1 if agent else n
+                continue
+            if agent:
+                total[cell] += weight * now * obeyed
+                cell += 1
                 continue
             for a in range(first, first + n):
                 total[cell] += weight * now * loss[a]
@@ -192,14 +209,14 @@ def choose_actions(
 ) -> None:
     """Sweep bottom-up: overwrite ``choice`` with the best phi; ``total[0]`` becomes its loss."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
-        n = plex.first_seq[x + 1] - plex.first_seq[x]
         for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
-            swap = node < tree.first_external[x]
+            rows = first_row[node + 1] - first_row[node]
+            width = (tree.first_cell[node + 1] - tree.first_cell[node]) // rows
             value = 0.0
-            for r in range(n if swap else 1):
-                cell = tree.first_cell[node] + r * n
-                best = r if swap else 0
-                for a in range(n):
+            for r in range(rows):
+                cell = tree.first_cell[node] + r * width
+                best = r  # the cell of obeying; at an EXTERNAL node the first action
+                for a in range(width):
                     if total[cell + a] < total[cell + best]:
                         best = a
                 choice[first_row[node] + r] = best
@@ -213,9 +230,10 @@ def sum_chosen(
 ) -> None:
     """Sweep bottom-up: add to each cell of ``total`` what follows it when phi is ``choice``."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
-        n = plex.first_seq[x + 1] - plex.first_seq[x]
         for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
+            rows = first_row[node + 1] - first_row[node]
+            width = (tree.first_cell[node + 1] - tree.first_cell[node]) // rows
             value = 0.0
-            for r in range(n if node < tree.first_external[x] else 1):
-                value += total[tree.first_cell[node] + r * n + choice[first_row[node] + r]]
+            for r in range(rows):
+                value += total[tree.first_cell[node] + r * width + choice[first_row[node] + r]]
             total[tree.parent_cell[node]] += value

@@ -57,8 +57,7 @@ class Inspection:
     def gain(self, k: float, player: int, x: int) -> Floats:
         """``[told, played]`` gain over following, for ``k`` >= 1; NaN where it is never told."""
         best = self.deviators[k][player]
-        assert best.obeying is not None, "at K = 0 nothing is told"
-        saved = self._part(player, x, best.obeying)[:, None] - best.cells(x)
+        saved = best.obeying_at(x)[:, None] - best.cells(x)
         return _quotient(saved, self.prob(player, x)[:, None]) * self._span(player)
 
     def plan(self, player: int, x: int) -> Floats | None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
 from accord.learning.estimators import sampling_plan
@@ -87,7 +88,7 @@ class BalancedKEFR:
         player: int = 0,
     ) -> None:
         minimizer = configured(SAMPLED_METHODS, method)
-        self.tree = RechistoryTree.build(plex, k, budget, FOOTPRINT)
+        self.tree = RechistoryTree.build(plex, checked_k(k), budget, FOOTPRINT)
         if schedule is None:
             schedule = minimizer.schedule((plex,), self.tree.k, iterations)
         self.schedule, self.player = schedule, player

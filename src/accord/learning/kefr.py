@@ -25,6 +25,7 @@ import numpy as np
 from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.modification import Modification
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.equilibrium.gap import add_deviation_loss, best_deviation
 from accord.errors import ArgumentError
@@ -68,7 +69,7 @@ class KEFR:
         self.averaging = averaging
         self.iteration = 0
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t
-        self.tree = RechistoryTree.build(plex, k, budget, FOOTPRINT)
+        self.tree = RechistoryTree.build(plex, checked_k(k), budget, FOOTPRINT)
         self.schedule = self.minimizer.schedule(self.tree, iterations)
         recommend.check(self.schedule)
         self.state = new_arrays(

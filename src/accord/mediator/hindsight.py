@@ -16,6 +16,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.modification import Modification
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import evaluate
@@ -53,7 +54,7 @@ class Hindsight:
             BudgetError: If there are too many rechistories.
         """
         form = sequence_form(policy.game)
-        self.tree = RechistoryTree.build(form.plexes[player], k, budget)
+        self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
         self._payoff_range = float(form.leaves.payoff_range[player])
         self._best_payoff = float(form.leaves.best[player])
         loss, prob = Deviator(self.tree), Deviator(self.tree)

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from accord._format import NOTHING, denoised, duration, percent, pretty, visible
-from accord.deviations.notions import NAMES, k_symbol, notion
+from accord.deviations.notions import NAMES, as_notion, k_symbol
 from accord.report.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.report.tree import TreeView
 from accord.report.view import Axis, ComparisonView, Picture, RunView
@@ -58,7 +58,7 @@ def environment() -> Environment:
         "denoised": denoised,
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
-        "notion": notion,
+        "notion": lambda k: as_notion(k).name,
         "one_line": _one_line,
         "px": lambda length: f"{length:.1f}",
     }
@@ -69,7 +69,7 @@ def environment() -> Environment:
         "variables": VARIABLES,
         "n_colours": len(SERIES),
         "nothing": NOTHING,
-        "notions": NAMES,
+        "notions": {notion.k: name for name, notion in NAMES.items() if notion.k is not None},
     }
     return jinja
 

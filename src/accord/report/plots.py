@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from accord._format import pretty, shortened
-from accord.deviations.notions import k_symbol, notion
+from accord.deviations.notions import as_notion, k_symbol
 from accord.game.labels import player_name
 from accord.learning.plan import GapBound
 from accord.report.chart import (
@@ -75,7 +75,7 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
         axes.set_ylim(max(low, FLOOR), high)
         decades(axes)
         axes.set_xlabel("episodes" if facts.learned else "iterations")
-        title = f"{notion(facts.k)} gap (K = {k_symbol(facts.k)}), payoff units"
+        title = f"{as_notion(facts.k)} gap (K = {k_symbol(facts.k)}), payoff units"
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
         end_labels(axes, labels)
         return figure

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import NotionLike
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
@@ -38,8 +39,8 @@ class Source:
             "adds up; use accord certify"
         )
 
-    def work(self, k: float) -> float:
-        """How many cells the gaps at ``k`` add up, over all components."""
+    def work(self, k: NotionLike) -> float:
+        """How many cells the gaps of a notion add up, over all components."""
         plexes = sequence_form(self.game).plexes
         return sum(count_rechistories(plex, k).cells for plex in plexes) * self.policy.n_components
 

@@ -1,7 +1,8 @@
 """The page of one run as a typed view: what its folder says, and what its mixture is worth.
 
 Everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and the run's own K. A K
-that takes too much time or memory is left out, and the view says why.
+that takes too much time or memory is left out, and the view says why. The gaps of other notions are
+there if they are cheap.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import written_k
+from accord.deviations.notions import LADDER, NFCE, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
 from accord.equilibrium.inspection import Inspection, inspect, steps
@@ -22,7 +23,15 @@ from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.report.inspector import inspector_data
 from accord.report.source import Source
 from accord.report.tree import tree_view
-from accord.report.view import DeviationView, GapRow, Place, PlayerView, RunView, Step
+from accord.report.view import (
+    DeviationView,
+    GapRow,
+    NotionRow,
+    Place,
+    PlayerView,
+    RunView,
+    Step,
+)
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
@@ -33,7 +42,8 @@ MOST_STEPS = 40
 """Steps, and first deviations, that are listed."""
 
 QUICK = 1e9
-"""Cells times components up to which the inspector shows a K that is not the run's own."""
+"""Cells times components up to which the inspector shows a K that is not the run's own, and the
+report has a notion that is not a K-EFCE."""
 
 MARKED = 0.05
 """Share of a deviation's gain from which on one of its places is marked in the tree."""
@@ -45,7 +55,8 @@ def summarise(source: Source) -> RunView:
     ks = sorted({*SHOWN, facts.k})
     refused = _refusals(source, ks)
     wanted = [k for k in ks if k not in refused]
-    certificate = certify(source.game, policy, wanted)
+    others = [one for one in LADDER if one.k is None and one != NFCE and source.work(one) <= QUICK]
+    certificate = certify(source.game, policy, [*wanted, *others])
     seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
     players = _players(form, certificate)
     deviations = tuple(
@@ -60,8 +71,12 @@ def summarise(source: Source) -> RunView:
         n_nodes=source.game.n_nodes,
         n_components=policy.n_components,
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
+        notions=tuple(
+            NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
+            for gap in (*certificate.gaps, certificate.nfce)
+            if gap is not None and gap.k is None
+        ),
         trigger_gap=certificate.trigger.gap,
-        nfce_gap=certificate.nfce_gap,
         bound=_bound(source, form),
         deviations=deviations,
         tree=tree_view(source.game, seen.recommended, _marked(own)),
@@ -165,7 +180,7 @@ def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
         Place(
             infoset=(x := infosets[event.infoset]),
             label=event.infoset,
-            told=event.told,
+            told=str(event.told),  # seen, at every K > 0
             plays=event.plays,
             action=plex.action_labels[x].index(event.plays),
             gain=event.gain,

@@ -125,6 +125,15 @@ class GapRow:
 
 
 @dataclass(frozen=True)
+class NotionRow:
+    """The gaps of the saved mixture for a notion that is not a K-EFCE."""
+
+    name: str
+    player_gaps: tuple[float, ...]
+    relative: float
+
+
+@dataclass(frozen=True)
 class Place:
     """One first deviation: where a player who has obeyed so far leaves the mediator."""
 
@@ -193,8 +202,8 @@ class RunView:
     n_nodes: int
     n_components: int
     gaps: tuple[GapRow, ...]  # by K
+    notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
-    nfce_gap: float | None
     bound: GapBound
     deviations: tuple[DeviationView, ...]
     tree: TreeView | None  # None if it is too large to draw
