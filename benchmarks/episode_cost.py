@@ -109,7 +109,7 @@ def _compare(
     plays: dict[str, SampledSelfPlay] = {}
     for name, form in forms.items():
         rng = np.random.default_rng(seed)
-        plays[name] = SampledSelfPlay(form, k, episodes * repeats, rng, method=method)
+        plays[name] = SampledSelfPlay.of(form, k, episodes * repeats, rng, method=method)
         plays[name].schedule = plays["small"].schedule
     result: dict[str, dict[str, Any]] = {
         name: {"infosets": forms[name].plexes[0].n_infosets, "nanoseconds": time_taken}

@@ -38,4 +38,4 @@ def balanced_kefr(
         BudgetError: If a learner needs more than :data:`BUDGET`.
     """
     rng = np.random.default_rng(seed)
-    return SampledSelfPlay(form, k, episodes, rng, method=method, budget=BUDGET)
+    return SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)

@@ -19,7 +19,7 @@ METHODS = ("swrhedge", "rm")
 
 
 def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSelfPlay:
-    play = SampledSelfPlay(form, 1, 10**5, np.random.default_rng(3), method=method)
+    play = SampledSelfPlay.of(form, 1, 10**5, np.random.default_rng(3), method=method)
     play.advance(iterations)
     return play
 

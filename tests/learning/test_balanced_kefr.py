@@ -146,7 +146,7 @@ def test_self_play_is_its_learners_playing(game: Game, k: float, method: str) ->
     iterations = 12
     form = sequence_form(game)
     scaled = SWRHedge(scale=2.0) if method == "swrhedge" else method
-    play = SampledSelfPlay(form, k, 10**4, np.random.default_rng(7), method=scaled)
+    play = SampledSelfPlay.of(form, k, 10**4, np.random.default_rng(7), method=scaled)
     rates = play.schedule.rates if method == "swrhedge" else np.ones(game.n_players)
     learners = learners_of(game, k, rates.tolist(), method)
     assert play.episodes_per_iteration == sum(learner.n_episodes for learner in learners)
@@ -166,7 +166,7 @@ def test_splits_of_a_run_do_not_matter(method: str) -> None:
     form = sequence_form(library_game("kuhn:players=3"))
     runs = []
     for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
-        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method=method)
         kept = np.empty((6, form.n_sequences))
         rows = 0
         for size in split:
@@ -183,7 +183,7 @@ def test_what_is_kept_changes_nothing(method: str) -> None:
     form = sequence_form(library_game("kuhn:players=3"))
     regrets = []
     for stride in (None, 1, 7):
-        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method=method)
         if stride is None:
             play.advance(30)
         else:
@@ -196,7 +196,7 @@ def test_the_seed_matters() -> None:
     form = sequence_form(kuhn())
     regrets = set()
     for seed in (0, 0, 1):
-        play = SampledSelfPlay(form, 1, 10**4, np.random.default_rng(seed))
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(seed))
         play.advance(20)
         regrets.add(play.joint.regret.tobytes())
     assert len(regrets) == 2
@@ -423,7 +423,7 @@ def test_an_iteration_touches_only_what_it_sees(method: str) -> None:
     for infosets in (1000, 100_000):
         game = balanced(infosets, horizon=2, actions=2, ratio=3.2)
         form = sequence_form(game)
-        play = SampledSelfPlay(form, 1, 10**6, np.random.default_rng(0), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**6, np.random.default_rng(0), method=method)
         per_iteration = play.episodes_per_iteration
         assert per_iteration == 6  # C(3, 2) for each of two players
         for _ in range(20):

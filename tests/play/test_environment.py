@@ -147,7 +147,7 @@ def test_an_environment_is_learned_as_its_game(game: Game, method: Any) -> None:
     blind = EnvironmentSelfPlay(
         Open(game), form.plexes, 1, 5000, np.random.default_rng(4), **options
     )
-    seeing = SampledSelfPlay(form, 1, 5000, np.random.default_rng(4), **options)
+    seeing = SampledSelfPlay.of(form, 1, 5000, np.random.default_rng(4), **options)
     assert blind.episodes_per_iteration == seeing.episodes_per_iteration
     assert blind.n_sequences == seeing.n_sequences
     kept = np.empty((2, 30, form.n_sequences))

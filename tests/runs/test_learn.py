@@ -150,7 +150,7 @@ def test_the_iterates_are_self_plays() -> None:
     game = kuhn()
     learned = learn(game, 1, episodes=400, seed=9, components=10, learning_rate_scale=5.0)
     form = sequence_form(game)
-    play = SampledSelfPlay(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
+    play = SampledSelfPlay.of(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
     kept = np.empty((100, form.n_sequences))
     play.advance(100, kept)
     np.testing.assert_array_equal(learned.policy.behavior, kept[9::10])
@@ -208,7 +208,7 @@ def test_the_multiplier_on_the_learning_rate() -> None:
     form, play = sequence_form(game), {}
     for scale in (1.0, 4.0, 1e100):
         rng = np.random.default_rng(0)
-        play[scale] = SampledSelfPlay(form, 1, 40_000, rng, method=SWRHedge(scale=scale))
+        play[scale] = SampledSelfPlay.of(form, 1, 40_000, rng, method=SWRHedge(scale=scale))
     np.testing.assert_allclose(play[4.0].schedule.rates, 4 * play[1.0].schedule.rates, rtol=1e-15)
     assert (play[1e100].schedule.rates <= 1e100).all()
 

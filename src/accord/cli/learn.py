@@ -51,12 +51,13 @@ def learn(
         ),
     ] = 1.0,
     exploration: Annotated[
-        str,
+        str | None,
         choice(
-            ("balanced", "uniform"),
-            "How episodes explore: balanced, as in the paper, or uniform.",
+            ("spread", "balanced", "uniform"),
+            "How episodes explore: spread over all ends of the game (the default of prm and rm), "
+            "balanced, as in the paper (that of swrhedge), or uniform.",
         ),
-    ] = "balanced",
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(

@@ -23,45 +23,29 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryTree
-from accord.errors import ArgumentError
+from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import sampling_plan
-from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
+from accord.regret.methods import SAMPLED_METHODS, configured
 from accord.regret.sampled import (
-    FOOTPRINT,
     Infosets,
     SampledMinimizer,
+    footprint,
     new_sampled,
     observe_episode,
     recommend_at,
-    refresh,
-    refresh_all,
     sample,
 )
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
-
-AS_IS, NO_EPISODE = -1, -2
-"""Special numbers of episodes: an episode played by pi^t, and no episode."""
+from accord.treeplex.treeplex import Treeplex
 
 
-class BalancedKEFR:
-    """One player's Balanced K-EFR learner.
-
-    The learner knows its own treeplex. In each episode it is asked to :meth:`act` at the infosets
-    it reaches, and is told its loss at the end; it never sees anything else. The code that runs the
-    game calls, for every learner,
-
-        begin_iteration()   before each round of episodes,
-        begin_episode(e)    for each of its own episodes e = 0, 1, ... in turn,
-        begin_episode()     for each episode that another learner samples,
-        act(x, rng)         whenever it is to move, at the infoset it sees,
-        end_episode(loss)   when the play is over.
+class BalancedKEFR(EpisodeLearner):
+    """One player's Balanced K-EFR learner, the paper's.
 
     Args:
         plex: The player's treeplex.
         k: How many recommendations a deviator may disobey.
-        method: A name as in :func:`accord.learn`, or a configured minimizer such as
+        method: A minimizer for the paper's episodes: ``"swrhedge"`` or a configured
             :class:`SWRHedge`.
         iterations: The paper's T, for its learning rate; not needed if the rate is given.
         exploration: How episodes explore: ``"balanced"``, as in the paper, or ``"uniform"``.
@@ -79,7 +63,7 @@ class BalancedKEFR:
         self,
         plex: Treeplex,
         k: SupportsIndex | float,
-        method: str | SampledMinimizer = SAMPLED_DEFAULT,
+        method: str | SampledMinimizer = "swrhedge",
         *,
         iterations: int | None = None,
         exploration: str = "balanced",
@@ -88,97 +72,39 @@ class BalancedKEFR:
         player: int = 0,
     ) -> None:
         minimizer = configured(SAMPLED_METHODS, method)
-        self.tree = RechistoryTree.build(plex, checked_k(k), budget, FOOTPRINT)
+        tree = RechistoryTree.build(plex, k, budget, footprint(minimizer))
         if schedule is None:
-            schedule = minimizer.schedule((plex,), self.tree.k, iterations)
-        self.schedule, self.player = schedule, player
+            schedule = minimizer.schedule((plex,), tree.k, iterations)
         for kernel in (recommend_at, observe_episode):
             kernel.check(schedule)
-        self.plan = sampling_plan(self.tree, exploration)
-        self.iteration = 0
-        self.state = new_sampled(self.tree, self.plan.node_episode, self.plan.node_weight)
-        self._path = np.zeros((2, max(1, plex.horizon)), np.int32)
-        self._episode = NO_EPISODE
-        self._seq = self._layer = 0
+        self.plan = sampling_plan(tree, exploration)
+        self.n_episodes = self.plan.n_episodes
+        state = new_sampled(
+            tree, minimizer, episode=self.plan.node_episode, weight=self.plan.node_weight
+        )
+        super().__init__(tree, schedule, player, state)
         self._followed = 1.0
 
-    @property
-    def n_episodes(self) -> int:
-        """The number of episodes that this learner samples in each iteration."""
-        return self.plan.n_episodes
-
-    def begin_iteration(self) -> None:
-        """Start the next iteration, in which policies may change. An open episode is dropped."""
-        self.iteration += 1
-        self._episode = NO_EPISODE
-
     def begin_episode(self, episode: int | None = None) -> None:
-        """Start an episode: number ``episode`` of the sampling plan, or ``None`` to play pi^t."""
-        if episode is not None and not 0 <= episode < self.n_episodes:
-            raise ArgumentError(
-                f"episode must be in the sampling plan, from 0 to {self.n_episodes - 1}; "
-                f"got {episode}"
-            )
-        self._episode = AS_IS if episode is None else int(episode)
-        self._seq, self._layer, self._followed = EMPTY_SEQUENCE, 0, 1.0
+        super().begin_episode(episode)
+        self._followed = 1.0
 
-    def act(self, x: int, rng: np.random.Generator) -> int:
-        """The action at infoset ``x``, which must follow the player's moves in this episode."""
-        plex = self.tree.plex
-        self._must_be_playing()
-        if not 0 <= x < plex.n_infosets or plex.parent_seq[x] != self._seq:
-            raise ArgumentError(
-                f"infoset {x} cannot occur at decision {self._layer + 1} of this play: it does not "
-                "follow the player's earlier moves"
-            )
-        own = self.state
-        refresh(
-            self.schedule, self.player, x, self.iteration,
-            own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
+    def _explore(self, x: int, draw: float) -> int:
+        action, followed = explore(
+            x, self._layer, draw, int(self.plan.layer[self._episode]),
+            self.plan.explores[self._episode], self.plan.descendants, self.state.infosets,
+            self.state.behavior,
         )  # fmt: skip
-        draw = rng.random()
-        if self._episode == AS_IS:
-            action = sample(x, draw, own.infosets, own.behavior)
-        else:
-            action, followed = explore(
-                x, self._layer, draw, int(self.plan.layer[self._episode]),
-                self.plan.explores[self._episode], self.plan.descendants, own.infosets,
-                own.behavior,
-            )  # fmt: skip
-            self._followed *= followed
-            self._path[0, self._layer] = x
-            self._path[1, self._layer] = action
-        self._seq = int(plex.first_seq[x]) + int(action)
-        self._layer += 1
+        self._followed *= followed
         return int(action)
 
-    def end_episode(self, loss: float) -> None:
-        """End the episode, which cost ``loss`` in [0, 1]."""
-        self._must_be_playing()
-        if not 0.0 <= loss <= 1.0:
-            raise ArgumentError(f"the loss of a play must be in [0, 1]; got {loss}")
-        if self._episode != AS_IS:
-            target = int(self.plan.layer[self._episode])
-            if self._layer > target:  # else the play ended before it reached that layer
-                observe_episode(
-                    self.schedule, self._episode, target, self._layer, float(loss),
-                    self._followed, self._path, *self.state,
-                )  # fmt: skip
-        self._episode = NO_EPISODE
-
-    def policy(self) -> Floats:
-        """A copy of pi^t at every infoset."""
-        plex = self.tree.plex
-        own = self.state
-        refresh_all(
-            self.schedule, self.player, 0, plex.n_infosets, self.iteration,
-            own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
-        )  # fmt: skip
-        return own.behavior.copy()
-
-    def _must_be_playing(self) -> None:
-        if self._episode == NO_EPISODE:
-            raise ArgumentError("an episode must be open, but none is; call begin_episode first")
+    def _observe(self, loss: float) -> None:
+        own, target = self.state, int(self.plan.layer[self._episode])
+        if self._layer > target:  # else the play ended before it reached that layer
+            observe_episode(
+                self.schedule, self._episode, target, self._layer, loss, self._followed,
+                self._path, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
+            )  # fmt: skip
 
 
 @jit

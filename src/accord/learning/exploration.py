@@ -15,6 +15,8 @@ with A_h the size of the largest action set in the layer. Equality holds if ever
 h and all action sets there have the same size. Uniform exploration, which takes every action with
 the same probability at every layer, is included for comparison; it reaches deep infosets
 exponentially less often.
+
+Learning from whole plays needs one policy for all layers; :func:`spread_behavior` is its default.
 """
 
 from __future__ import annotations
@@ -26,8 +28,21 @@ from accord._jit import jit
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
-EXPLORATIONS = ("balanced", "uniform")
-"""Ways to explore, the paper's first."""
+EXPLORATIONS = ("spread", "balanced", "uniform")
+"""All ways to explore. Which of them suit a minimizer, and which is its default, it says itself."""
+
+
+def checked_exploration(known: tuple[str, ...], exploration: str | None) -> str:
+    """``exploration``, or the first of ``known`` if it is None.
+
+    Raises:
+        ArgumentError: If it is not one of ``known``.
+    """
+    if exploration is None:
+        return known[0]
+    if exploration not in known:
+        raise ArgumentError(f"exploration must be one of {', '.join(known)}; got {exploration!r}")
+    return exploration
 
 
 def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
@@ -42,6 +57,33 @@ def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
     return behavior
 
 
+def spread_behavior(plex: Treeplex) -> Floats:
+    """A single policy over sequences that spreads plays over all ends of the treeplex.
+
+    It takes each action in proportion to 1 plus the number of childless infosets below it.
+    """
+    ends = np.ones(plex.n_sequences)  # 1 + the childless infosets below each sequence
+    for x in range(plex.n_infosets - 1, -1, -1):
+        seqs = slice(plex.first_seq[x], plex.first_seq[x + 1])
+        ends[plex.parent_seq[x]] += max(1.0, (ends[seqs] - 1.0).sum())
+    return _normalized(plex, ends)
+
+
+def uniform_behavior(plex: Treeplex) -> Floats:
+    """The policy that takes all actions of an infoset with the same probability."""
+    return _normalized(plex, np.ones(plex.n_sequences))
+
+
+def _normalized(plex: Treeplex, weights: Floats) -> Floats:
+    """The policy that takes actions in proportion to ``weights``."""
+    behavior = np.ones(plex.n_sequences)
+    starts, actions = plex.first_seq[:-1], plex.n_actions
+    if plex.n_infosets:
+        totals = np.add.reduceat(weights, starts)
+        behavior[starts[0] :] = weights[starts[0] :] / np.repeat(totals, actions)
+    return behavior
+
+
 def exploration_weights(plex: Treeplex, exploration: str) -> Ints:
     """``[n_sequences, horizon]`` weights in proportion to which episodes explore.
 
@@ -51,13 +93,9 @@ def exploration_weights(plex: Treeplex, exploration: str) -> Ints:
     Raises:
         ArgumentError: If ``exploration`` is neither of these.
     """
-    if exploration == "balanced":
+    if checked_exploration(("balanced", "uniform"), exploration) == "balanced":
         return count_descendants(plex)
-    if exploration == "uniform":
-        return np.ones((plex.n_sequences, plex.horizon), np.int32)
-    raise ArgumentError(
-        f"exploration must be one of {', '.join(EXPLORATIONS)}; got {exploration!r}"
-    )
+    return np.ones((plex.n_sequences, plex.horizon), np.int32)
 
 
 def count_descendants(plex: Treeplex) -> Ints:

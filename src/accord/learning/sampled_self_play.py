@@ -1,43 +1,38 @@
-"""Balanced K-EFR in self-play: all players of a game learning from episodes.
+"""Learning by self-play: all players of a game learning from episodes.
 
 :class:`SampledSelfPlay` plays a loaded game on a compiled simulator, :class:`EnvironmentSelfPlay`
-plays an environment one move at a time. The learners are the same (``learning/balanced_kefr.py``),
-and each sees only its own infosets, actions and losses.
+plays an environment one move at a time. The learners are the same (``learning/whole_plays.py``,
+``learning/balanced_kefr.py``), and each sees only its own infosets, actions and losses.
 """
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accord._arrays import CHANCE, TERMINAL, Floats, Ints
-from accord._jit import jit
+from accord._arrays import Floats
 from accord.deviations.notions import clipped_k
-from accord.learning.balanced_kefr import BalancedKEFR, explore
-from accord.learning.estimators import PlanArrays, episodes_per_iteration, join_plans
+from accord.learning.averaging import add_iterate, is_sampled, write_average
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.balanced_self_play import play_balanced
+from accord.learning.estimators import episodes_per_iteration, join_plans
+from accord.learning.exploration import checked_exploration
+from accord.learning.whole_plays import WholePlayKEFR, join_policies
+from accord.learning.whole_self_play import play_whole
 from accord.play.environment import Environment
-from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
+from accord.play.simulator import simulator
 from accord.play.table import Table
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
-from accord.regret.sampled import (
-    SampledArrays,
-    SampledMinimizer,
-    join,
-    observe_episode,
-    recommend_at,
-    refresh_all,
-    sample,
-    update_reach,
-)
+from accord.regret.sampled import SampledArrays, SampledMinimizer, join
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex
 
 
-class SampledSelfPlay:
+class SampledSelfPlay(ABC):
     """All players of a loaded game learning from episodes that they play with each other.
 
     Attributes:
@@ -45,46 +40,47 @@ class SampledSelfPlay:
         iteration: How many iterations have been run.
         schedule: The minimizers' schedule for all players.
         joint: The state of all learners, one player after the other.
+        episodes_per_iteration: The number of episodes that all players together play in one.
+        averages: How many iterates each row of :meth:`advance` averages.
     """
 
-    def __init__(
-        self,
+    joint: SampledArrays
+    averages = 1
+
+    @staticmethod
+    def of(
         form: SequenceForm,
         k: SupportsIndex | float,
         episodes: int,
         rng: np.random.Generator,
         *,
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
-        exploration: str = "balanced",
+        exploration: str | None = None,
         budget: int | None = None,
+    ) -> SampledSelfPlay:
+        """Self-play with ``method``: of whole plays or of the paper's episodes, as it needs."""
+        minimizer = configured(SAMPLED_METHODS, method)
+        kind = WholePlaySelfPlay if minimizer.whole_plays else BalancedSelfPlay
+        return kind(form, k, episodes, rng, minimizer, exploration, budget)
+
+    def __init__(
+        self, form: SequenceForm, rng: np.random.Generator, schedule: Any, each: int
     ) -> None:
-        self.form, self.rng = form, rng
+        self.form, self.rng, self.schedule, self.episodes_per_iteration = form, rng, schedule, each
         self.iteration = 0
-        counts, iterations = planned_episodes(form.plexes, k, episodes)
-        self.schedule = configured(SAMPLED_METHODS, method).schedule(form.plexes, k, iterations)
-        learners = [
-            BalancedKEFR(
-                plex, k, method,
-                exploration=exploration, budget=budget, schedule=self.schedule, player=i,
-            )
-            for i, plex in enumerate(form.plexes)
-        ]  # fmt: skip
-        self.joint = join([learner.state for learner in learners], counts)
-        self._plan = join_plans([learner.plan.arrays for learner in learners])
-        self._path = np.zeros((2, max(1, self._plan.explores.shape[1])), np.int32)
-        self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
-        self._first_episode = np.cumsum([0, *counts])
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
+        self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
+        self._horizon = max([1, *(plex.horizon for plex in form.plexes)])
+
+    @property
+    def plexes(self) -> tuple[Treeplex, ...]:
+        """The treeplexes of all players."""
+        return self.form.plexes
 
     @property
     def n_sequences(self) -> int:
         """The number of sequences of all players together."""
         return self.form.n_sequences
-
-    @property
-    def episodes_per_iteration(self) -> int:
-        """The number of episodes that all players together sample in an iteration."""
-        return int(self._first_episode[-1])
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name; arrays are views."""
@@ -104,27 +100,132 @@ class SampledSelfPlay:
     def _changing(self) -> dict[str, Any]:
         """The arrays that episodes change, however they are laid out."""
         joint = self.joint
+        changing: dict[str, Any] = {
+            name: joint.nodes[name]
+            for name in ("rec_reach", "credit")
+            if name in (joint.nodes.dtype.names or ())
+        }
         return {
             "stamp": joint.infosets["stamp"],
-            "rec_reach": joint.nodes["rec_reach"],
-            "credit": joint.nodes["credit"],
             "behavior": joint.behavior,
             "regret": joint.regret,
-            "baseline": joint.baseline,
+            **changing,
         }
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
-        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
+        """Run ``iterations``; at every multiple of ``stride`` write the next row of ``kept``.
+
+        Returns how many rows were written.
+        """
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
-            stride = self.iteration + iterations + 1
-        rows = _play_iterations(
+            stride = 2 * (self.iteration + iterations + 1)
+        rows = self._play(iterations, kept, stride)
+        self.iteration += iterations
+        return rows
+
+    @abstractmethod
+    def _play(self, iterations: int, kept: Floats, stride: int) -> int:
+        """Run the kernel."""
+
+
+class BalancedSelfPlay(SampledSelfPlay):
+    """Balanced K-EFR for all players; keeps single iterates."""
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float,
+        episodes: int,
+        rng: np.random.Generator,
+        minimizer: SampledMinimizer,
+        exploration: str | None,
+        budget: int | None,
+    ) -> None:
+        exploration = checked_exploration(minimizer.explorations, exploration)
+        shared, counts = count_episodes(form.plexes, k, minimizer, exploration)
+        each = shared + sum(counts)
+        schedule = minimizer.schedule(form.plexes, k, max(1, episodes // max(1, each)))
+        super().__init__(form, rng, schedule, each)
+        learners = [
+            BalancedKEFR(
+                plex, k, minimizer,
+                exploration=exploration, budget=budget, schedule=schedule, player=i,
+            )
+            for i, plex in enumerate(form.plexes)
+        ]  # fmt: skip
+        states = [learner.state for learner in learners]
+        self.joint = join(states, counts, minimizer.numbers_per_cell)
+        self._plan = join_plans([learner.plan.arrays for learner in learners])
+        self._first_episode = np.cumsum([0, *counts])
+        self._path = np.zeros((2, self._horizon), np.int32)
+
+    def _play(self, iterations: int, kept: Floats, stride: int) -> int:
+        return play_balanced(
             self.schedule, self._simulator, self.joint, self._plan, self._path,
             self._first_infoset, self._first_episode, self.rng, self.iteration, iterations,
             kept, stride,
         )  # fmt: skip
-        self.iteration += iterations
-        return rows
+
+
+class WholePlaySelfPlay(SampledSelfPlay):
+    """Learning from whole plays, for all players; keeps averages of stretches of iterates."""
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float,
+        episodes: int,
+        rng: np.random.Generator,
+        minimizer: SampledMinimizer,
+        exploration: str | None,
+        budget: int | None,
+    ) -> None:
+        exploration = checked_exploration(minimizer.explorations, exploration)
+        self._shared, counts = count_episodes(form.plexes, k, minimizer, exploration)
+        each = self._shared + sum(counts)
+        schedule = minimizer.schedule(form.plexes, k, max(1, episodes // max(1, each)))
+        super().__init__(form, rng, schedule, each)
+        learners = [
+            WholePlayKEFR(
+                plex, k, minimizer,
+                exploration=exploration, budget=budget, schedule=schedule, player=i,
+            )
+            for i, plex in enumerate(form.plexes)
+        ]  # fmt: skip
+        states = [learner.state for learner in learners]
+        self.joint = join(states, counts, minimizer.numbers_per_cell)
+        self.sampling = minimizer.sampling
+        self.averages = self.sampling.averages
+        self._policies = join_policies([learner.policies for learner in learners])
+        sizes = [len(learner.policies.episodes) for learner in learners]
+        self._first_policy = np.cumsum([0, *sizes])
+        starts = np.cumsum([0, *(plex.n_sequences for plex in form.plexes)])
+        self._parent_seq = np.concatenate(
+            [plex.parent_seq + starts[i] for i, plex in enumerate(form.plexes)]
+        ).astype(np.int32)
+        self._everywhere = max(learner.tree.k for learner in learners) > 1
+        self._path = np.zeros((form.n_players, 2, self._horizon), np.int32)
+        self._reach = np.ones(form.n_sequences)
+        self.total = np.zeros(form.n_sequences)
+
+    def _changing(self) -> dict[str, Any]:
+        sequences = self.joint.sequences
+        return {
+            **super()._changing(),
+            "baseline": sequences["baseline"],
+            "plays": sequences["plays"],
+            "total": self.total,
+        }
+
+    def _play(self, iterations: int, kept: Floats, stride: int) -> int:
+        sampling = self.sampling
+        return play_whole(
+            self.schedule, self._simulator, self.joint, self._policies, self._first_policy,
+            self._shared, sampling.baseline_rate, sampling.trace, self._path, self._first_infoset,
+            self._parent_seq, self.rng, self.iteration, iterations, self._everywhere,
+            self.averages, self._reach, self.total, kept, stride,
+        )  # fmt: skip
 
 
 class EnvironmentSelfPlay:
@@ -145,113 +246,92 @@ class EnvironmentSelfPlay:
         rng: np.random.Generator,
         *,
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
-        exploration: str = "balanced",
+        exploration: str | None = None,
     ) -> None:
         self.table, self.rng = Table(env, plexes), rng
         self.iteration = 0
         plexes = self.table.plexes
-        counts, iterations = planned_episodes(plexes, k, episodes)
-        self.episodes_per_iteration = sum(counts)
-        schedule = configured(SAMPLED_METHODS, method).schedule(plexes, k, iterations)
+        minimizer = configured(SAMPLED_METHODS, method)
+        exploration = checked_exploration(minimizer.explorations, exploration)
+        self._shared, counts = count_episodes(plexes, k, minimizer, exploration)
+        self.episodes_per_iteration = self._shared + sum(counts)
+        iterations = max(1, episodes // max(1, self.episodes_per_iteration))
+        schedule = minimizer.schedule(plexes, k, iterations)
+        kind = WholePlayKEFR if minimizer.whole_plays else BalancedKEFR
         self.learners = tuple(
-            BalancedKEFR(plex, k, method, exploration=exploration, schedule=schedule, player=i)
+            kind(plex, k, minimizer, exploration=exploration, schedule=schedule, player=i)
             for i, plex in enumerate(plexes)
         )
+        self._whole_plays, self.averages = minimizer.whole_plays, minimizer.sampling.averages
+        self._everywhere = max(learner.tree.k for learner in self.learners) > 1
+        self._totals = [np.zeros(plex.n_sequences) for plex in plexes]
+        self._reach = [np.ones(plex.n_sequences) for plex in plexes]
+
+    @property
+    def plexes(self) -> tuple[Treeplex, ...]:
+        """The treeplexes of all players."""
+        return self.table.plexes
 
     @property
     def n_sequences(self) -> int:
         """The number of sequences of all players together."""
-        return sum(plex.n_sequences for plex in self.table.plexes)
+        return sum(plex.n_sequences for plex in self.plexes)
 
     def advance(self, iterations: int, kept: Floats, stride: int = 1) -> int:
-        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
-        learners, rng = self.learners, self.rng
+        """Run ``iterations``; at every multiple of ``stride`` write the next row of ``kept``."""
         rows = 0
         for _ in range(iterations):
             self.iteration += 1
-            for learner in learners:
+            for learner in self.learners:
                 learner.begin_iteration()
-            if self.iteration % stride == 0:
-                kept[rows] = np.concatenate([learner.policy() for learner in learners])
-                rows += 1
-            for active, sampler in enumerate(learners):
-                for episode in range(sampler.n_episodes):
-                    for i, learner in enumerate(learners):
-                        learner.begin_episode(episode if i == active else None)
-                    payoffs = self.table.play(rng, lambda i, x: learners[i].act(x, rng))
-                    for learner, loss in zip(learners, self.table.losses(payoffs), strict=True):
-                        learner.end_episode(loss)
+            if is_sampled(self.iteration, stride, self.averages):
+                for i in range(len(self.learners)):
+                    self._add_iterate(i)
+                if self.iteration % stride == 0:
+                    kept[rows] = np.concatenate(list(map(self._average, range(len(self.learners)))))
+                    rows += 1
+            for episode in range(self._shared):
+                self._play([episode] * len(self.learners))
+            for active, sampler in enumerate(self.learners):
+                told: list[int | None] = [None] * len(self.learners)
+                for told[active] in range(self._shared, sampler.n_episodes):
+                    self._play(told)
         return rows
 
+    def _play(self, episodes: Sequence[int | None]) -> None:
+        """Play one episode, whose number each learner is told."""
+        learners, rng = self.learners, self.rng
+        for learner, episode in zip(learners, episodes, strict=True):
+            learner.begin_episode(episode)
+        payoffs = self.table.play(rng, lambda i, x: learners[i].act(x, rng))
+        for learner, loss in zip(learners, self.table.losses(payoffs), strict=True):
+            learner.end_episode(loss)
 
-def planned_episodes(
-    plexes: Sequence[Treeplex], k: SupportsIndex | float, episodes: int
-) -> tuple[list[int], int]:
-    """Each player's episodes per iteration, and the iterations that ``episodes`` allow."""
-    counts = [episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in plexes]
-    return counts, max(1, episodes // max(1, sum(counts)))
+    def _add_iterate(self, i: int) -> None:
+        if self._whole_plays:
+            learner = self.learners[i]
+            own, plex = learner.state, learner.tree.plex
+            add_iterate(
+                learner.schedule, i, 0, plex.n_infosets, self.iteration, self._everywhere,
+                plex.parent_seq, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
+                self._reach[i], self._totals[i],
+            )  # fmt: skip
+
+    def _average(self, i: int) -> Floats:
+        if not self._whole_plays:
+            return self.learners[i].policy()
+        average = np.empty_like(self._totals[i])
+        write_average(self.learners[i].state.infosets, self._totals[i], average)
+        return average
 
 
-@jit
-def _play_iterations(
-    schedule: Any,
-    game: SimulatorArrays,
-    joint: SampledArrays,
-    plan: PlanArrays,
-    path: Ints,
-    first_infoset: NDArray[np.int64],
-    first_episode: NDArray[np.int64],
-    rng: np.random.Generator,
-    done: int,
-    iterations: int,
-    kept: Floats,
-    stride: int,
-) -> int:
-    """The round-robin protocol; returns how many rows of ``kept`` it wrote.
-
-    An episode does what :class:`BalancedKEFR`'s ``act`` and ``end_episode`` do, move by move. It is
-    written out because calls between kernels, each with many arrays, would take half the time.
-    """
-    infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
-    baseline, scratch, descendants = joint.baseline, joint.scratch, plan.descendants
-    tree, outcomes, losses = game.nodes, game.outcomes, game.loss
-    rows = 0
-    for t in range(done + 1, done + iterations + 1):
-        if t % stride == 0:
-            for i in range(len(first_infoset) - 1):
-                refresh_all(
-                    schedule, i, first_infoset[i], first_infoset[i + 1], t,
-                    infosets, nodes, behavior, regret, scratch,
-                )  # fmt: skip
-            kept[rows] = behavior
-            rows += 1
-        for active in range(len(first_infoset) - 1):
-            for episode in range(first_episode[active], first_episode[active + 1]):
-                target, explores = plan.layer[episode], plan.explores[episode]
-                node, length, followed = tree[0], 0, 1.0
-                while node.player != TERMINAL:
-                    draw = rng.random()
-                    i = node.player
-                    if i == CHANCE:
-                        a = draw_outcome(draw, node.place, node.n_children, outcomes)
-                    else:
-                        x = first_infoset[i] + node.place
-                        if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
-                            recommend_at(schedule, i, x, infosets, nodes, behavior, regret, scratch)
-                        if i == active:
-                            a, factor = explore(
-                                x, length, draw, target, explores, descendants, infosets, behavior
-                            )
-                            followed *= factor
-                            path[0, length] = x
-                            path[1, length] = a
-                            length += 1
-                        else:
-                            a = sample(x, draw, infosets, behavior)
-                    node = tree[node.first_child + a]
-                if length > target:  # else the play ended before it reached that layer
-                    observe_episode(
-                        schedule, episode, target, length, losses[node.place, active], followed,
-                        path, infosets, nodes, behavior, regret, baseline, scratch,
-                    )  # fmt: skip
-    return rows
+def count_episodes(
+    plexes: Sequence[Treeplex],
+    k: SupportsIndex | float,
+    minimizer: SampledMinimizer,
+    exploration: str,
+) -> tuple[int, list[int]]:
+    """How many episodes of an iteration all players share, and how many each has alone."""
+    if minimizer.whole_plays and exploration != "balanced":
+        return minimizer.sampling.shared, [int(plex.n_infosets > 0) for plex in plexes]
+    return 0, [episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in plexes]

@@ -81,9 +81,11 @@ factor of 3 on Leduc and of over 100 on Sheriff; three-player Kuhn does better w
 """
 
 SAMPLED_METHODS: Methods = _by_name(
-    Method("swrhedge", "swrhedge", "SWRHedge", "the paper's method, with its guarantee"),
+    Method("prm", "sampled_matching", "SampledRegretMatching",
+           "predictive regret matching on whole plays, usually the best"),
     Method("rm", "sampled_matching", "SampledRegretMatching",
-           "regret matching around baselines, without a guarantee but usually much better"),
+           "regret matching on whole plays", options={"window": 0.0}),
+    Method("swrhedge", "swrhedge", "SWRHedge", "the paper's method, with its guarantee"),
 )  # fmt: skip
 """Minimizers for sampled losses, the default first."""
 

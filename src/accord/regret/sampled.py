@@ -5,9 +5,11 @@ record per infoset, one per rechistory. The policy pi^t(. | x) depends on the mi
 pi^t at the ancestors of x, which an episode visits first. It is computed when an episode first
 reaches x and kept for the rest of the iteration; the infoset's ``stamp`` holds that iteration.
 
-A minimizer consists of a frozen configuration (:class:`SampledMinimizer`) and two kernels, selected
-by the type of its schedule: :func:`recommend_at` writes the policy at an infoset, and
-:func:`observe_episode` processes the loss of an episode. ``regret/methods.py`` lists all of them.
+A minimizer consists of a frozen configuration (:class:`SampledMinimizer`) and kernels, selected by
+the type of its schedule. :func:`recommend_at` writes the policy at an infoset. :func:`observe_at`
+processes estimated losses at an infoset, from whole plays (``learning/whole_plays.py``), and
+:func:`observe_episode` the loss of one of the paper's episodes (``learning/balanced_kefr.py``); a
+minimizer has one of the two, or both. ``regret/methods.py`` lists all minimizers.
 """
 
 from __future__ import annotations
@@ -41,23 +43,25 @@ INFOSET = np.dtype(
 NODE = np.dtype(
     [
         ("rec_reach", np.float64),  # M_b, valid if the infoset's stamp is this iteration
-        ("weight", np.float64),  # w_b
-        ("credit", np.float64),  # SWRHedge's sum of S_b <p, estimate>
         ("parent", np.int32),
         ("rec_seq", np.int32),
-        ("first_cell", np.int32),
-        ("episode", np.int32),  # the episode that informs it
     ],
     align=True,
 )
-"""A learner's record of a rechistory."""
+"""A learner's record of a rechistory; a minimizer may have one with more fields."""
 
-FOOTPRINT = Footprint(per_node=NODE.itemsize, per_cell=8)
-"""Memory of :class:`SampledArrays`: a record per rechistory, a regret per cell."""
+SEQUENCE = np.dtype(
+    [
+        ("baseline", np.float64),  # predicts the loss after it
+        ("plays", np.float64),  # how often it was played
+    ]
+)
+"""A learner's record of a sequence."""
 
 
 Infosets = NDArray[np.void]
 Nodes = NDArray[np.void]
+Sequences = NDArray[np.void]
 
 
 class SampledArrays(NamedTuple):
@@ -70,9 +74,20 @@ class SampledArrays(NamedTuple):
     infosets: Infosets  # [n_infosets] of INFOSET
     nodes: Nodes  # [n_nodes] of NODE
     behavior: Floats  # [n_sequences] pi^t where the infoset's stamp is t
-    regret: Floats  # [n_cells]
-    baseline: Floats  # [n_sequences] running mean of the loss after each sequence
-    scratch: Floats  # [2 * max_actions ** 2 + max_actions]
+    regret: Floats  # [n_cells * numbers_per_cell]
+    sequences: Sequences  # [n_sequences] of SEQUENCE
+    scratch: Floats  # [2 * max_actions ** 2 + 3 * max_actions]
+
+
+class Sampling(NamedTuple):
+    """How losses are estimated from whole plays (``learning/whole_plays.py``)."""
+
+    shared: int = 0  # episodes per iteration in which nobody explores and everybody learns
+    follow: float = 0.0  # the share of pi^t in the policy of an episode that explores
+    baseline: float = 0.0  # the first baseline of every sequence
+    baseline_rate: float = 0.0  # how fast baselines follow the losses, at least; 0: never
+    trace: float = 1.0  # the weight of the play, not of later baselines, in that
+    averages: int = 1  # how many iterates a component of the saved mixture averages
 
 
 class SampledMinimizer(Protocol):
@@ -81,6 +96,26 @@ class SampledMinimizer(Protocol):
     @property
     def name(self) -> str:
         """The name in ``regret/methods.py``."""
+
+    @property
+    def whole_plays(self) -> bool:
+        """Whether it learns from whole plays, not from the paper's episodes."""
+
+    @property
+    def explorations(self) -> tuple[str, ...]:
+        """The ways to explore (``learning/exploration.py``) that suit it, the default first."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """How it estimates losses from whole plays."""
+
+    @property
+    def node(self) -> np.dtype[np.void]:
+        """Its record of a rechistory: :data:`NODE` and what else it needs."""
+
+    @property
+    def numbers_per_cell(self) -> int:
+        """How many numbers it keeps per cell of the rechistory tree."""
 
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
@@ -94,13 +129,18 @@ class SampledMinimizer(Protocol):
         """
 
 
-def new_sampled(tree: RechistoryTree, node_episode: Ints, node_weight: Floats) -> SampledArrays:
-    """Arrays before the first iteration.
+def footprint(minimizer: SampledMinimizer) -> Footprint:
+    """Memory of :class:`SampledArrays`: a record per rechistory, numbers per cell."""
+    return Footprint(per_node=minimizer.node.itemsize, per_cell=8 * minimizer.numbers_per_cell)
 
-    Args:
-        tree: The rechistories of the player.
-        node_episode: ``[n_nodes]`` the episode that informs each rechistory.
-        node_weight: ``[n_nodes]`` w_b.
+
+def new_sampled(
+    tree: RechistoryTree, minimizer: SampledMinimizer, **known: Ints | Floats
+) -> SampledArrays:
+    """Arrays of ``minimizer`` on ``tree`` before the first iteration.
+
+    ``known`` has values of more fields of the minimizer's record of a rechistory; fields that it
+    does not have are left out.
     """
     plex = tree.plex
     infosets = np.zeros(plex.n_infosets, INFOSET)
@@ -111,29 +151,32 @@ def new_sampled(tree: RechistoryTree, node_episode: Ints, node_weight: Floats) -
     infosets["end_node"] = tree.arrays.first_node[1:]
     infosets["first_cell"] = tree.arrays.first_cell[tree.arrays.first_node[:-1]]
     infosets["stamp"] = -1
-    nodes = np.zeros(tree.n_nodes, NODE)
+    nodes = np.zeros(tree.n_nodes, minimizer.node)
     nodes["rec_reach"][0] = 1.0
-    nodes["weight"] = node_weight
     nodes["parent"] = tree.arrays.parent
     nodes["rec_seq"] = tree.arrays.rec_seq
-    nodes["first_cell"] = tree.arrays.first_cell[:-1]
-    nodes["episode"] = node_episode
+    known["first_cell"] = tree.arrays.first_cell[:-1]
+    for name in known.keys() & set(nodes.dtype.names or ()):
+        nodes[name] = known[name]
+    sequences = np.zeros(plex.n_sequences, SEQUENCE)
+    sequences["baseline"] = minimizer.sampling.baseline
     n = plex.max_actions
     return SampledArrays(
         infosets=infosets,
         nodes=nodes,
         behavior=np.ones(plex.n_sequences),
-        regret=np.zeros(tree.n_cells),
-        baseline=np.full(plex.n_sequences, 0.5),
-        scratch=np.zeros(2 * n * n + n),
+        regret=np.zeros(tree.n_cells * minimizer.numbers_per_cell),
+        sequences=sequences,
+        scratch=np.zeros(2 * n * n + 3 * n),
     )
 
 
-def join(parts: Sequence[SampledArrays], episodes: Sequence[int]) -> SampledArrays:
+def join(parts: Sequence[SampledArrays], episodes: Sequence[int], per_cell: int) -> SampledArrays:
     """The arrays of several players, joined so that a kernel need not choose between them.
 
     Indices are shifted and nothing is shared: starting from an infoset, a kernel reaches only the
-    data of that infoset's player. ``episodes`` is how many each player samples per iteration.
+    data of that infoset's player. ``episodes`` is how many each player samples per iteration,
+    ``per_cell`` the numbers kept per cell.
     """
     infosets, nodes = [], []
     seq = node = cell = episode = 0
@@ -146,18 +189,19 @@ def join(parts: Sequence[SampledArrays], episodes: Sequence[int]) -> SampledArra
             infosets[-1][name] += node
         nodes[-1]["parent"] += node
         nodes[-1]["rec_seq"] += seq
-        nodes[-1]["first_cell"] += cell
-        nodes[-1]["episode"] += episode
+        for name, shift in (("first_cell", cell), ("episode", episode)):
+            if name in (nodes[-1].dtype.names or ()):
+                nodes[-1][name] += shift
         seq += len(part.behavior)
         node += len(part.nodes)
-        cell += len(part.regret)
+        cell += len(part.regret) // per_cell
         episode += count
     return SampledArrays(
         infosets=aligned_concatenate(infosets),
         nodes=aligned_concatenate(nodes),
         behavior=aligned_concatenate([part.behavior for part in parts]),
         regret=aligned_concatenate([part.regret for part in parts]),
-        baseline=aligned_concatenate([part.baseline for part in parts]),
+        sequences=aligned_concatenate([part.sequences for part in parts]),
         scratch=max((part.scratch for part in parts), key=len),
     )
 
@@ -177,6 +221,30 @@ def recommend_at(
 
 
 @generic
+def observe_at(
+    schedule: Any,
+    x: int,
+    visits: float,
+    scale: float,
+    infosets: Infosets,
+    nodes: Nodes,
+    behavior: Floats,
+    regret: Floats,
+    scratch: Floats,
+) -> None:
+    """Feed the estimated losses ``scale * scratch[a]`` at ``x`` to all of its rechistories.
+
+    Args:
+        schedule: The minimizer's parameters.
+        x: An infoset with more than one action.
+        visits: How often the player's own episodes have visited it.
+        scale: The inverse of the probability with which they visit it in an iteration, without the
+            part of chance and the others.
+        infosets: This and the arguments below are fields of :class:`SampledArrays`.
+    """
+
+
+@generic
 def observe_episode(
     schedule: Any,
     episode: int,
@@ -189,7 +257,6 @@ def observe_episode(
     nodes: Nodes,
     behavior: Floats,
     regret: Floats,
-    baseline: Floats,
     scratch: Floats,
 ) -> None:
     """Feed the loss of an episode to the minimizer at the infoset that it reached at its target.
@@ -203,8 +270,7 @@ def observe_episode(
         followed: The probability with which pi^t took the actions before the target layer at which
             the episode did not explore.
         path: ``[2, horizon]`` infoset and action at each layer.
-        infosets: This and all arguments below are the fields of :class:`SampledArrays`, which are
-            updated in place.
+        infosets: This and the arguments below are fields of :class:`SampledArrays`.
     """
 
 

@@ -1,64 +1,114 @@
-"""Regret matching around baselines, for sampled losses.
+"""Regret matching for losses estimated from whole plays.
 
-The regrets are those of ``regret/regret_matching.py`` with estimated losses. An episode that visits
-x and plays a there estimates L(x, .) around a baseline, which predicts the loss after each action,
-by
+The regrets R are those of ``regret/regret_matching.py`` with estimated losses
+(``learning/whole_plays.py``), and the next policy is the stationary distribution of the rates
 
-    [x was visited] baseline(a') + [a' = a] (loss - baseline(a)) A,
+    sum over b of M_b max(R_b + P_b, 0).
 
-divided by the probability of the visit. For any baseline the estimate has mean L(x, a'); the better
-the baseline predicts, the smaller the variance. Baselines are running means of observed losses.
+For ``rm`` the prediction P is zero. For ``prm``, predictive regret matching, it is the sum of the
+regrets of the last visits to the infoset, the older the less: P <- (1 - 1/w) P + regret with
+w = max(1, window * sqrt(visits)). It says that the next w visits will be like the last w.
 
-There is no learning rate, and no published bound.
+Why it helps: near an equilibrium the policies of regret matching move in cycles, which the noise of
+the estimates excites and nothing damps. A prediction damps them, as it does with full feedback,
+but from one episode it would be noise itself. Summing w episodes costs a noise of sqrt(w), small
+beside the regrets, whose own noise is that of all episodes.
+
+There is no learning rate. ``docs/theory/bandit.md`` has the bounds.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, SupportsIndex
 
-from accord._arrays import Floats, Ints
+from accord._arrays import Floats
+from accord._check import checked_whole
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.sampled import Infosets, Nodes, observe_episode, recommend_at
+from accord.regret.sampled import NODE, Infosets, Nodes, Sampling, observe_at, recommend_at
 from accord.treeplex.treeplex import Treeplex
+
+TINY = 1e-290
+"""Rates whose sum is not larger count as zero."""
 
 
 @dataclass(frozen=True)
 class SampledRegretMatching:
-    """Configuration of regret matching around baselines.
+    """Configuration of regret matching for learning from whole plays.
 
     Attributes:
-        baseline_rate: How fast the baselines follow the observed losses.
+        window: The prediction counts about ``window * sqrt(n)`` of the ``n`` visits to an infoset
+            twice; 0 for regret matching without prediction.
+        shared: Episodes per iteration in which nobody explores and everybody learns, beside one
+            per player in which that player explores.
+        follow: The share of the player's own policy in an episode that explores.
+        baseline_rate: How fast the baselines follow the observed losses, at least.
+        trace: The weight of the whole play in a baseline's target; the rest has the baselines of
+            the next decision.
+        averages: How many iterates each component of the saved mixture averages.
     """
 
-    baseline_rate: float = 0.02
+    window: float = 1.0
+    shared: int = 1
+    follow: float = 0.05
+    baseline_rate: float = 0.05
+    trace: float = 0.5
+    averages: int = 4
 
-    name = "rm"
+    whole_plays = True
+    explorations = ("spread", "uniform", "balanced")
+    node = NODE
+    numbers_per_cell = 2
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.baseline_rate <= 1.0:
+        for name in ("follow", "baseline_rate", "trace"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1.0:
+                raise ArgumentError(
+                    f"SampledRegretMatching: {name} must be between 0 and 1; got {value}"
+                )
+        if self.follow == 1.0:
             raise ArgumentError(
-                "SampledRegretMatching: baseline_rate must be between 0 and 1; got "
-                f"{self.baseline_rate}"
+                "SampledRegretMatching: follow must be below 1, or nobody would explore; got 1"
             )
+        if not 0.0 <= self.window < math.inf:
+            raise ArgumentError(
+                f"SampledRegretMatching: window must be non-negative and finite; got {self.window}"
+            )
+        checked_whole("shared", self.shared, 0)
+        checked_whole("averages", self.averages, 1)
+
+    @property
+    def name(self) -> str:
+        """``"prm"``, or ``"rm"`` without prediction."""
+        return "prm" if self.window else "rm"
+
+    @property
+    def sampling(self) -> Sampling:
+        """How losses are estimated."""
+        return Sampling(
+            int(self.shared), float(self.follow), 0.5, float(self.baseline_rate),
+            float(self.trace), int(self.averages),
+        )  # fmt: skip
 
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
-    ) -> Baselines:
-        """The rate of the baselines, the same for all players."""
-        return Baselines(float(self.baseline_rate))
+    ) -> SampledMatching:
+        """The window, the same for all players."""
+        return SampledMatching(float(self.window))
 
 
-class Baselines(NamedTuple):
+class SampledMatching(NamedTuple):
     """The parameters of the kernels."""
 
-    rate: float
+    window: float
 
 
-@recommend_at.kernel_for(Baselines)
+@recommend_at.kernel_for(SampledMatching)
 def match_sampled(
-    schedule: Baselines,
+    schedule: SampledMatching,
     player: int,
     x: int,
     infosets: Infosets,
@@ -67,76 +117,117 @@ def match_sampled(
     regret: Floats,
     scratch: Floats,
 ) -> None:
-    """Write the next policy at ``x`` from sampled regrets."""
+    """Write the next policy at ``x``. Cell c has its regret at 2c, its prediction at 2c + 1.
+
+    Most rates are zero. An action that no rate leads to has probability 0 and is left out of the
+    chain. If all rates come from EXTERNAL rechistories, they do not depend on the recommendation,
+    and the policy is proportional to them.
+    """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    external = n * n  # its offset in scratch, after the rates
-    for i in range(n * n + n):
+    swapped, external, members, chain = n * n, n * n + n, n * n + 2 * n, n * n + 3 * n  # in scratch
+    for i in range(swapped, members):
         scratch[i] = 0.0
-    cell = at.first_cell
+    live, total = False, 0.0
+    place = 2 * at.first_cell
     for node in range(at.first_node, at.first_external):
-        now = nodes[node].rec_reach / nodes[node].weight  # the sums contain a factor w_b
-        for i in range(n * n):
-            scratch[i] += now * max(regret[cell], 0.0)
-            cell += 1
+        now = nodes[node].rec_reach
+        if now == 0.0:
+            place += 2 * n * n
+            continue
+        for r in range(n):
+            for a in range(n):
+                rate = now * max(regret[place + 2 * a] + regret[place + 2 * a + 1], 0.0)
+                scratch[r * n + a] = scratch[r * n + a] + rate if live else rate
+            place += 2 * n
+        live = True
     for node in range(at.first_external, at.end_node):
-        now = nodes[node].rec_reach / nodes[node].weight
+        now = nodes[node].rec_reach
+        if now > 0.0:
+            for a in range(n):
+                rate = now * max(regret[place + 2 * a] + regret[place + 2 * a + 1], 0.0)
+                scratch[external + a] += rate
+                total += rate
+        place += 2 * n
+
+    swaps = 0.0
+    if live:
+        for r in range(n):
+            for a in range(n):
+                scratch[swapped + a] += scratch[r * n + a]
         for a in range(n):
-            scratch[external + a] += now * max(regret[cell], 0.0)
-            cell += 1
-    for r in range(n):
+            swaps += scratch[swapped + a]
+    if swaps > 0.0:
+        m = 0
         for a in range(n):
-            scratch[r * n + a] += scratch[external + a]
-    find_stationary(scratch, n, behavior, first)
+            behavior[first + a] = 0.0
+            if scratch[swapped + a] + scratch[external + a] > 0.0:
+                scratch[members + m] = a
+                m += 1
+        for i in range(m):
+            row = int(scratch[members + i]) * n
+            for j in range(m):
+                a = int(scratch[members + j])
+                scratch[chain + i * m + j] = scratch[row + a] + scratch[external + a]
+        find_stationary(scratch[chain:], m, scratch, 0)
+        for i in range(m):
+            behavior[first + int(scratch[members + i])] = scratch[i]
+    elif total > TINY:
+        for a in range(n):
+            behavior[first + a] = scratch[external + a] / total
+    else:
+        for a in range(n):
+            behavior[first + a] = 1.0 / n
 
 
-@observe_episode.kernel_for(Baselines)
-def observe_matched(
-    schedule: Baselines,
-    episode: int,
-    target: int,
-    length: int,
-    loss: float,
-    followed: float,
-    path: Ints,
+@observe_at.kernel_for(SampledMatching)
+def match_losses(
+    schedule: SampledMatching,
+    x: int,
+    visits: float,
+    scale: float,
     infosets: Infosets,
     nodes: Nodes,
     behavior: Floats,
     regret: Floats,
-    baseline: Floats,
     scratch: Floats,
 ) -> None:
-    """Add the regrets that ``episode`` estimates at its target, and move the baselines.
+    """Add the regrets at ``x``, and move the predictions.
 
-    ``followed`` is the probability with which pi^t took the actions before the target where the
-    episode did not explore. After the target action the play followed pi^t, so its loss moves the
-    baselines from there on.
+    Rechistories with M_b = 0, and recommendations with probability 0, keep both.
     """
-    x, a = path[0, target], path[1, target]
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    if n > 1:
-        for r in range(n):
-            scratch[r] = baseline[first + r] / n
-        scratch[a] += loss - baseline[first + a]
-        expected = 0.0
-        for r in range(n):
-            expected += behavior[first + r] * scratch[r]
-        for node in range(at.first_node, at.end_node):
-            if nodes[node].episode != episode:
-                continue
-            scaled = nodes[node].rec_reach / followed
-            cell = nodes[node].first_cell
-            if node < at.first_external:
-                for r in range(n):
-                    seen = scaled * behavior[first + r]
-                    for j in range(n):
-                        regret[cell] += seen * (scratch[r] - scratch[j])
-                        cell += 1
-            else:
-                for j in range(n):
-                    regret[cell] += scaled * (expected - scratch[j])
-                    cell += 1
-    for layer in range(target, length):
-        seq = infosets[path[0, layer]].first_seq + path[1, layer]
-        baseline[seq] += schedule.rate * (loss - baseline[seq])
+    predicts = schedule.window > 0.0
+    keep = 1.0 - 1.0 / max(1.0, schedule.window * math.sqrt(visits))
+    expected = 0.0
+    for a in range(n):
+        expected += behavior[first + a] * scratch[a]
+    place = 2 * at.first_cell
+    for node in range(at.first_node, at.first_external):
+        selected = scale * nodes[node].rec_reach
+        if selected > 0.0:
+            for r in range(n):
+                seen = selected * behavior[first + r]
+                if seen == 0.0:
+                    place += 2 * n
+                    continue
+                for a in range(n):
+                    gain = seen * (scratch[r] - scratch[a])
+                    regret[place] += gain
+                    if predicts:
+                        regret[place + 1] = keep * regret[place + 1] + gain
+                    place += 2
+        else:
+            place += 2 * n * n
+    for node in range(at.first_external, at.end_node):
+        selected = scale * nodes[node].rec_reach
+        if selected > 0.0:
+            for a in range(n):
+                gain = selected * (expected - scratch[a])
+                regret[place] += gain
+                if predicts:
+                    regret[place + 1] = keep * regret[place + 1] + gain
+                place += 2
+        else:
+            place += 2 * n

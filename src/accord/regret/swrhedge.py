@@ -20,9 +20,30 @@ from accord.deviations.notions import clipped_k
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.rates import DEFAULT_FAILURE_PROB, LARGEST_RATE, bandit_learning_rate
-from accord.regret.sampled import Infosets, Nodes, observe_episode, recommend_at
+from accord.regret.sampled import (
+    Infosets,
+    Nodes,
+    Sampling,
+    observe_at,
+    observe_episode,
+    recommend_at,
+)
 from accord.regret.wrhedge import SLACK, TINY
 from accord.treeplex.treeplex import Treeplex
+
+SELECTED = np.dtype(
+    [
+        ("rec_reach", np.float64),
+        ("weight", np.float64),  # w_b
+        ("credit", np.float64),  # the sum of S_b <p, estimate>
+        ("parent", np.int32),
+        ("rec_seq", np.int32),
+        ("first_cell", np.int32),
+        ("episode", np.int32),  # the episode that informs it
+    ],
+    align=True,
+)
+"""A record of a rechistory with its time selection."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +55,20 @@ class SWRHedge:
         scale: Multiplier on the paper's learning rate.
         failure_prob: The probability with which the paper's guarantee may fail; enters the paper's
             learning rate.
+        whole_plays: Feed it estimates at every decision of the paper's episodes, not only at the
+            layer that each of them targets (``learning/whole_plays.py``). The guarantee is the
+            same.
     """
 
     learning_rate: float | None = None
     scale: float = 1.0
     failure_prob: float = DEFAULT_FAILURE_PROB
+    whole_plays: bool = False
 
     name = "swrhedge"
+    sampling = Sampling()
+    node = SELECTED
+    numbers_per_cell = 1
 
     def __post_init__(self) -> None:
         for name, value in (("learning_rate", self.learning_rate), ("scale", self.scale)):
@@ -49,6 +77,11 @@ class SWRHedge:
                     f"SWRHedge: {name} must be positive and at most {LARGEST_RATE:g}; got {value}"
                 )
         check_probability("failure_prob", self.failure_prob)
+
+    @property
+    def explorations(self) -> tuple[str, ...]:
+        """The paper's; uniform exploration, for comparison, only in the paper's own episodes."""
+        return ("balanced",) if self.whole_plays else ("balanced", "uniform")
 
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
@@ -178,7 +211,6 @@ def observe_hedged(
     nodes: Nodes,
     behavior: Floats,
     regret: Floats,
-    baseline: Floats,
     scratch: Floats,
 ) -> None:
     """Add the estimate that ``episode`` gives at its target.
@@ -204,3 +236,38 @@ def observe_hedged(
                 regret[cell + r * n] += scaled * behavior[first + r]
         else:
             regret[cell] += scaled
+
+
+@observe_at.kernel_for(LearningRates)
+def hedge_losses(
+    schedule: LearningRates,
+    x: int,
+    visits: float,
+    scale: float,
+    infosets: Infosets,
+    nodes: Nodes,
+    behavior: Floats,
+    regret: Floats,
+    scratch: Floats,
+) -> None:
+    """Add S_b times the estimated losses at every rechistory of ``x``."""
+    at = infosets[x]
+    first, n = at.first_seq, at.n_actions
+    expected = 0.0
+    for a in range(n):
+        expected += behavior[first + a] * scratch[a]
+    cell = at.first_cell
+    for node in range(at.first_node, at.first_external):
+        selected = scale * nodes[node].rec_reach * nodes[node].weight
+        nodes[node].credit += selected * expected
+        for r in range(n):
+            seen = selected * behavior[first + r]
+            for a in range(n):
+                regret[cell] += seen * scratch[a]
+                cell += 1
+    for node in range(at.first_external, at.end_node):
+        selected = scale * nodes[node].rec_reach * nodes[node].weight
+        nodes[node].credit += selected * expected
+        for a in range(n):
+            regret[cell] += selected * scratch[a]
+            cell += 1

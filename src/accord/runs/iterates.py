@@ -32,14 +32,18 @@ class Iterates:
 
     def __init__(self, n_sequences: int, components: int | None = None) -> None:
         if components is None:
-            fits = DEFAULT_BYTES // (16 * n_sequences)
-            components = int(max(1, min(DEFAULT_COMPONENTS, fits)))
+            components = self.default_components(n_sequences)
         if components < 1:
             raise ArgumentError(f"components must be at least 1; got {components}")
         self.components = components
         self.stride = 1
         self.count = 0
         self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are allocated when used
+
+    @staticmethod
+    def default_components(n_sequences: int) -> int:
+        """How many to save if the caller does not say."""
+        return int(max(1, min(DEFAULT_COMPONENTS, DEFAULT_BYTES // (16 * n_sequences))))
 
     def make_room(self) -> Floats:
         """The rows to write next, at least one; thins the kept iterates if all rows are full."""

@@ -1,9 +1,10 @@
-"""Learning: Balanced K-EFR in self-play, from episodes only.
+"""Learning: K-EFR in self-play, from episodes only.
 
 :func:`learn` plays a loaded game on a compiled simulator, :func:`learn_env` an environment move by
-move. The output is the mixture of evenly spaced iterates. If the game is known, the exact gap of
-the iterates kept so far is computed on the way; the learners do not see it. If not, the payoffs of
-the mixture are estimated from fresh plays at the end, and no gap is claimed.
+move. The output is a mixture of evenly spaced components: iterates, or averages of a few. If the
+game is known, the exact gap of the components kept so far is computed on the way; the learners do
+not see it. If not, the payoffs of the mixture are estimated from fresh plays at the end, and no gap
+is claimed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
-from accord.learning.exploration import EXPLORATIONS
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.play.discovery import discover
 from accord.play.environment import Environment, is_environment, missing_attributes
@@ -39,6 +39,9 @@ from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
+FEWEST_COMPONENTS = 50
+"""How many components are saved by default, at least, however long it takes."""
+
 
 def learn(
     game: Game,
@@ -50,11 +53,11 @@ def learn(
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
     failure_prob: float = DEFAULT_FAILURE_PROB,
-    exploration: str = EXPLORATIONS[0],
+    exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Learned:
-    """Learn a K-EFCE of ``game`` from played episodes, by Balanced K-EFR in self-play.
+    """Learn a K-EFCE of ``game`` from played episodes, by K-EFR in self-play.
 
     The learners only play: each sees its own infosets, actions and payoffs. The same arguments give
     the same bits. Ctrl-C ends the run after the current step; the result then says how far it got.
@@ -65,15 +68,17 @@ def learn(
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
         seed: The seed of all randomness.
-        components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
-            over 1 GiB.
-        method: ``"swrhedge"``, the paper's, or ``"rm"``, regret matching around baselines, which
-            has no guarantee but usually reaches a much smaller gap; or a configured
-            :class:`SWRHedge` or :class:`SampledRegretMatching`.
+        components: Number of components to save, evenly spaced; by default up to 1,000, fewer if
+            they take over 1 GiB or more time than the episodes.
+        method: ``"prm"``, predictive regret matching on whole plays; ``"rm"``, the same without
+            prediction; ``"swrhedge"``, the paper's Balanced K-EFR, with its guarantee; or a
+            configured :class:`SampledRegretMatching` or :class:`SWRHedge`.
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         failure_prob: The probability with which the paper's guarantee may fail; enters its
             learning rate.
-        exploration: How episodes explore: ``"balanced"``, as in the paper, or ``"uniform"``.
+        exploration: How episodes explore: ``"spread"`` over all ends of the game (``"prm"`` and
+            ``"rm"``), ``"balanced"`` as in the paper, or ``"uniform"``; by default the first of
+            these that the method has.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_learn`.
         progress: Called with every checkpoint, and from time to time in between.
@@ -145,7 +150,7 @@ def learn_env(
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
     failure_prob: float = DEFAULT_FAILURE_PROB,
-    exploration: str = EXPLORATIONS[0],
+    exploration: str | None = None,
     progress: Progress | None = None,
     game: Game,
 ) -> Learned: ...
@@ -162,7 +167,7 @@ def learn_env(
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
     failure_prob: float = DEFAULT_FAILURE_PROB,
-    exploration: str = EXPLORATIONS[0],
+    exploration: str | None = None,
     progress: Progress | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
@@ -179,13 +184,13 @@ def learn_env(
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
     failure_prob: float = DEFAULT_FAILURE_PROB,
-    exploration: str = EXPLORATIONS[0],
+    exploration: str | None = None,
     progress: Progress | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
 ) -> Learned | LearnedByPlay:
-    """Learn a K-EFCE of a game that can only be played, by Balanced K-EFR in self-play.
+    """Learn a K-EFCE of a game that can only be played, by K-EFR in self-play.
 
     Like :func:`learn`, but in an environment.
 
@@ -260,7 +265,7 @@ def learn_env(
 
 
 def _on_simulator(game: Game, request: LearnRequest) -> _Certified:
-    play = SampledSelfPlay(
+    play = SampledSelfPlay.of(
         sequence_form(game),
         request.k,
         request.episodes,
@@ -284,7 +289,8 @@ class _Learning:
                 else "the game must have a decision to learn, but no player has one"
             )
         self.request, self.each = request, each
-        self.iterates = Iterates(play.n_sequences, request.components)
+        components, play.averages = _saved(play, request)
+        self.iterates = Iterates(play.n_sequences, components)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
         self.loop = Loop(play, self.iterates, self._measure, each)
 
@@ -314,6 +320,26 @@ class _Learning:
             "seconds": self.loop.elapsed,
             "interrupted": self.loop.interrupted,
         }
+
+
+def _saved(
+    play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest
+) -> tuple[int | None, int]:
+    """How many components to save, and how many iterates each of them averages.
+
+    An iterate costs as much as the episodes that visit as many infosets. If each component averages
+    several, iterates in total may cost half of the episodes; components come first.
+    """
+    most = play.averages
+    if most == 1:
+        return request.components, 1
+    visits = request.episodes * sum(plex.horizon for plex in play.plexes)
+    affordable = visits // (2 * sum(plex.n_infosets for plex in play.plexes))
+    components = request.components
+    if components is None:
+        components = Iterates.default_components(play.n_sequences)
+        components = min(components, max(FEWEST_COMPONENTS, affordable))
+    return components, max(1, min(most, affordable // components))
 
 
 class _Certified(_Learning):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from accord._check import check_probability, checked_whole
 from accord.deviations.notions import checked_k, read_k, written_k
 from accord.errors import ArgumentError
-from accord.learning.exploration import EXPLORATIONS
+from accord.learning.exploration import checked_exploration
 from accord.regret.methods import (
     AVERAGING,
     DEFAULT,
@@ -160,7 +160,7 @@ class LearnRequest(_Request):
     failure_prob: float = DEFAULT_FAILURE_PROB
     method: str = SAMPLED_DEFAULT
     learning_rate_scale: float = 1.0
-    exploration: str = EXPLORATIONS[0]
+    exploration: str | None = None  # None: the method's default
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
 
     def __post_init__(self) -> None:
@@ -174,11 +174,9 @@ class LearnRequest(_Request):
                 f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
                 f"got {self.learning_rate_scale}"
             )
-        if self.exploration not in EXPLORATIONS:
-            raise ArgumentError(
-                f"exploration must be one of {', '.join(EXPLORATIONS)}; got {self.exploration!r}"
-            )
-        _ = self.minimizer  # refuses options that do not fit
+        explorations = self.minimizer.explorations  # refuses options that do not fit
+        explore = checked_exploration(explorations, self.exploration)
+        object.__setattr__(self, "exploration", explore)
 
     @property
     def minimizer(self) -> Any:  # a SampledMinimizer
