@@ -87,7 +87,7 @@ CLAIMS = {2: claim2_full_feedback, 3: claim3_bandit}
 def verdict(number: int, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
     """What the claim's own ``draw`` says of these results."""
     monkeypatch.setattr(CLAIMS[number], "write_figure", lambda figure, path: None)
-    return bool(CLAIMS[number].draw(results, Path())[1])
+    return bool(CLAIMS[number].draw(results, Path()).holds)
 
 
 def kept(number: int) -> dict[str, Any]:
@@ -132,17 +132,19 @@ BAD: dict[str, tuple[int, Any]] = {
         3,
         lambda r: scaled(r, "horizon", lambda s: s["horizon"] ** (4.0 - s["k"])),
     ),
-    "3: uniform costs no more": (
+    **{
+        f"3: high power of A, K = {k}, {family}": (
+            3,
+            lambda r, k=k, family=family: scaled(
+                r, f"actions-{family}", lambda s: s["actions"] ** 3.5 if s["k"] == k else 1.0
+            ),
+        )
+        for k in (0, 1, 2)
+        for family in ("corridors", "random")
+    },
+    "3: target not reached": (
         3,
-        lambda r: scaled(
-            r, "horizon", lambda s: 1.0 if s["exploration"] == "balanced" else 3.0 ** -s["horizon"]
-        ),
-    ),
-    "3: own rate helps": (
-        3,
-        lambda r: scaled(
-            r, "horizon", lambda s: 2.0 ** -s["horizon"] if s["exploration"] == "own-rate" else 1.0
-        ),
+        lambda r: r["actions-corridors-8-k2-seed103"]["gaps"].__setitem__(-1, 0.2),
     ),
     "3: not balanced": (3, lambda r: r["weights-10"]["sums"].update(balanced=5.0)),
     "3: not exponential": (3, lambda r: r["weights-10"]["sums"].update(uniform=1000.0)),
