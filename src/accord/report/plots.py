@@ -16,7 +16,7 @@ from matplotlib.transforms import ScaledTranslation
 from accord._format import pretty, shortened
 from accord.deviations.notions import k_symbol, notion
 from accord.game.labels import player_name
-from accord.learning.plan import GapBound
+from accord.learning.guarantee import GapBound
 from accord.report.chart import (
     DASHES,
     FLOOR,
@@ -40,7 +40,7 @@ Curve = list[tuple[float, float]]
 
 
 def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
-    """The exact gap during a run, the paper's bound, and what a slope of -1/2 looks like."""
+    """The exact gap during a run, a bound that covers it, and what a slope of -1/2 looks like."""
     facts = run.facts
     drawn = [moment for moment in facts.history if moment.gap > FLOOR]
     if not drawn:
@@ -69,7 +69,10 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
         labels.append((gaps[-1], "largest" if several else "gap", INK))
         low, high = min(*gaps, *(y for y, _, _ in labels)) / 2, 2.2 * max(gaps)
         _slope(axes, xs, gaps)
-        high = _draw_bound(axes, run.bound, xs, per, high, narrow)
+        if run.bound is not None:
+            name = "paper's bound" if run.bound.of_paper else "proved bound"
+            name += ", all iterates" if facts.learned else ""
+            high = _draw_bound(axes, run.bound, name, xs, per, high, narrow)
         last = xs[-1]
         axes.set_xlim(min(xs[0], last / 10), last)
         axes.set_ylim(max(low, FLOOR), high)
@@ -176,9 +179,9 @@ def overlay(
 
 
 def _draw_bound(
-    axes: Any, bound: GapBound, xs: list[float], per: float, high: float, narrow: bool
+    axes: Any, bound: GapBound, name: str, xs: list[float], per: float, high: float, narrow: bool
 ) -> float:
-    """Draw the paper's bound if it is near; else say where it is. The new top of the chart."""
+    """Draw the bound if it is near; else say where it is. The new top of the chart."""
     at_end = bound.at(max(1.0, xs[-1] / per))
     if not at_end:
         return high
@@ -187,13 +190,13 @@ def _draw_bound(
         ys = [bound.at(max(1.0, x / per)) for x in grid]
         axes.plot(grid, ys, color=MUTED, lw=1.3, ls=(0, (6, 2.5)))
         axes.annotate(
-            "paper's bound", (xs[-1], _begin_of_label(bound, xs, per, narrow)), xytext=(-3, 2),
+            name, (xs[-1], _begin_of_label(bound, xs, per, narrow)), xytext=(-3, 2),
             textcoords="offset points",
             ha="right", va="bottom", color=MUTED, fontsize=9,
         )  # fmt: skip
         return max(high, at_end * 6)
     axes.annotate(
-        f"↑ paper's bound: {pretty(at_end, 3)} at the end" + ("" if narrow else ", off the chart"),
+        f"↑ {name}: {pretty(at_end, 3)} at the end" + ("" if narrow else ", off the chart"),
         (0.99, 0.985), xycoords="axes fraction", ha="right", va="top", color=MUTED, fontsize=9,
     )  # fmt: skip
     return high
