@@ -60,7 +60,7 @@ def test_the_bound_of_the_paper_is_the_curve_of_a_fixed_rate(method: str, tmp_pa
         name = "paper's bound"
     else:
         accord.learn(game, 1, method=method, episodes=60_000, folder=folder)
-        name = "paper's bound, all iterates"
+        name = "bound, all iterates"
     found = summarise(read_source(folder))
     assert found.bound is not None
     figure = plots.convergence(found)
