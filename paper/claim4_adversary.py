@@ -43,7 +43,7 @@ from accord.report.colours import INK, MUTED, SERIES
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import pure_behavior, random_behavior, uniform_behavior
 from accord.treeplex.values import best_response, immediate_loss, joint_reach
-from paper.frame import Finding, log_slope, table, write_figure
+from paper.frame import FAILED, Finding, log_slope, table, write_figure
 from paper.scaling import TOLERANCE
 
 TITLE = "Regret against an adversarial opponent"
@@ -51,7 +51,7 @@ CLAIM = r"""
 *Corollary (K-EFCE regret bound for K-EFR).* A player who runs K-EFR with full feedback against
 arbitrary, possibly adversarial opponents has a $K$-EFCE regret of at most
 $\mathcal{O}\big(\sqrt{H^4\binom{H}{K\wedge H}X_iA_i^{K\wedge H}T\log A_i}\big)$ after $T$
-iterations: it grows like $\sqrt T$, so the regret per iteration vanishes.
+iterations: it grows at most like $\sqrt T$, so the regret per iteration vanishes.
 
 *Remark after the theorem on bandit feedback.* The policies of Balanced K-EFR also have sublinear
 regret. Strictly speaking this is not the regret of the algorithm, which plays sampling policies
@@ -247,13 +247,15 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> Finding:
     groups = _groups(results)
     learned = {key: group for key, group in groups.items() if key[0] != "none"}
     idle = next(group for key, group in groups.items() if key[0] == "none")
-    rows, verdicts = [], []
+    rows = []
+    below: list[bool] = []  # per series: whether no run is above the bound
+    slow: dict[str, list[bool]] = {"full": [], "bandit": []}  # whether it grows no faster
     for (feedback, game, k, opponent), group in learned.items():
         times, regret, bound = group["times"], group["regret"], group["bound"]
         slope, before = _exponent(times, regret, times[-1]), _exponent(times, regret, times[-3])
-        below = bool((group["ratios"] <= 1).all() and (feedback != "full" or bound[-1] < times[-1]))
-        holds = below and slope <= LIMIT[feedback]
-        verdicts.append(holds)
+        speaks = feedback != "full" or bound[-1] < times[-1]
+        below.append(bool((group["ratios"] <= 1).all() and speaks))
+        slow[feedback].append(slope <= LIMIT[feedback])
         rows.append(
             (
                 _shown(k),
@@ -266,7 +268,7 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> Finding:
                 f"{group['ratios'].max():.2f}",
                 f"{before:.2f}",
                 f"{slope:.2f}",
-                "yes" if holds else "**no**",
+                "yes" if below[-1] and slow[feedback][-1] else "**no**",
             )
         )
     idle_slope = _exponent(idle["times"], idle["regret"], idle["times"][-1])
@@ -290,14 +292,16 @@ These rules were fixed before the runs, whose seeds had not been used before:
 - in every run the regret is at most the bound, and with full feedback the bound is below T at the
   largest T;
 - with full feedback the exponent exceeds the claimed 1/2 by at most {TOLERANCE:g};
-- with bandit feedback the exponent is at most {LIMIT["bandit"]:g}: the regret is sublinear, as in
-  the remark;
+- with bandit feedback the exponent is at most {LIMIT["bandit"]:g}: the regret is sublinear;
 - against the opponent who exploits, the exponent of a player who never learns is larger than that.
 
 An earlier series, in which the limits were set after the data, suggested how long the runs should
-be. The theorem bounds the regret; it does not say how it grows below the bound.
+be.
 
 {table(header, rows)}
+
+An exponent above the limit does not contradict the corollary, which is about the bound: a regret
+far below a bound can grow faster than the bound for a while.
 
 ![Regret against T on logarithmic axes, and the bounds](claim4-regret.svg)
 
@@ -306,11 +310,20 @@ regret that grows like T to the power {idle_slope:.2f} (K = 1, random games). Wi
 counts iterations of several episodes each, and the regret is that of the policies, as in the paper.
 """
     runs = sum(group["ratios"].size for group in learned.values())
+    bounded = all(below) and all(slow["bandit"]) and idle_slope > LIMIT["bandit"]
+    fast = len(slow["full"]) - sum(slow["full"])
+    start = (
+        f"Consistent with the corollary as a bound: the regret is below it in all {runs:,} runs, "
+        "and sublinear with bandit feedback."
+    )
     return Finding(
         text,
-        bool(verdicts) and all(verdicts) and idle_slope > LIMIT["bandit"],
-        f"Consistent with the corollary: the regret is below its bound in all {runs:,} runs, and "
-        "grows no faster than claimed in the last decade of T.",
+        bounded and not fast,
+        f"{start} It grows no faster than the square root of T in the last decade.",
+        f"{start} Growth like the square root of T is not confirmed: in {fast} of "
+        f"{len(slow['full'])} series with full feedback the exponent is larger."
+        if bounded
+        else FAILED,
     )
 
 

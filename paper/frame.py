@@ -63,11 +63,12 @@ class Finding(NamedTuple):
     text: str  # in Markdown
     holds: bool  # whether every check succeeded
     shown: str  # what that shows, in a sentence or two
+    otherwise: str = FAILED  # the verdict if a check failed
 
     @property
     def verdict(self) -> str:
         """What is shown, or that a check failed."""
-        return self.shown if self.holds else FAILED
+        return self.shown if self.holds else self.otherwise
 
 
 class Claim(Protocol):
