@@ -6,8 +6,8 @@ A claim is a module with
     CLAIM     what the paper claims, with the name of the theorem, in Markdown
     TASKS     the tasks that measure it, by name; SMALL, a version for the tests that takes seconds
     job(folder, **task)   one measurement; returns JSON
-    draw(results, out)    writes out/claimN*.svg; returns the findings, in Markdown, and whether
-                          the claim holds, both computed from the results of all tasks
+    draw(results, out)    writes out/claimN*.svg; returns a Finding, computed from the results of
+                          all tasks
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ import platform
 import re
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from accord.equilibrium.files import write_whole
-from accord.errors import ParseError
+from accord.errors import ArgumentError, ParseError
 from accord.report.chart import FLOOR, chart, drawing, to_svg
 from accord.report.colours import INK, MUTED, PAPER, SERIES
 from accord.runs.sweep import sweep
@@ -46,10 +47,28 @@ INTRODUCTION = """# The paper, claim by claim
 
 These pages compare the claims of *Sample-Efficient Learning of Correlated Equilibria in
 Extensive-Form Games* (Song, Mei, Bai 2022) with measurements. Each page states a claim, shows what
-was measured, and says whether the claim holds. The verdicts are computed from the data in
-`paper/data`. `make paper` redraws the pages from these data, and `make paper-full` measures
-everything again.
+was measured, and says what that shows. Most theorems are upper bounds for all games: measurements
+can contradict them but cannot prove them, so the most that a page says of them is *consistent
+with*. *Shown* is said of examples and of facts that were checked exactly, on what they were checked
+on. The verdicts are computed from the data in `paper/data`. `make paper` redraws the pages from
+these data, and `make paper-full` measures everything again.
 """
+
+FAILED = "Not confirmed: the rows marked **no** failed."
+
+
+class Finding(NamedTuple):
+    """What the measurements of a claim say."""
+
+    text: str  # in Markdown
+    holds: bool  # whether every check succeeded
+    shown: str  # what that shows, in a sentence or two
+    otherwise: str = FAILED  # the verdict if a check failed
+
+    @property
+    def verdict(self) -> str:
+        """What is shown, or that a check failed."""
+        return self.shown if self.holds else self.otherwise
 
 
 class Claim(Protocol):
@@ -63,7 +82,7 @@ class Claim(Protocol):
 
     def job(self, folder: Path, **task: Any) -> dict[str, Any]: ...
 
-    def draw(self, results: dict[str, dict[str, Any]], out: Path) -> tuple[str, bool]: ...
+    def draw(self, results: dict[str, dict[str, Any]], out: Path) -> Finding: ...
 
 
 def find_claims() -> dict[int, Any]:
@@ -85,18 +104,27 @@ def compute(
     build: Path,
     data: Path,
     *,
+    only: str = "",
     ray: str | None = None,
 ) -> None:
-    """Run ``tasks`` and store their results in ``data``; a stopped run is continued."""
+    """Run ``tasks`` and store their results in ``data``; a stopped run is continued.
+
+    Tasks whose names do not start with ``only`` are not run; their stored results are kept.
+    """
     number = number_of(claim.__name__)
-    work = build / f"claim{number}"
+    work, path = build / f"claim{number}", data / f"claim{number}.json"
+    asked = {name: task for name, task in tasks.items() if name.startswith(only)}
+    kept = read_data(path)["results"] if only else {}
+    if missing := tasks.keys() - asked.keys() - kept.keys():
+        raise ArgumentError(f"{path} has no {min(missing)}; measure the whole claim")
     start = time.perf_counter()
 
     def show(name: str, result: Any) -> None:
         took = time.perf_counter() - start
         print(f"claim {number}, {took:.0f} s: {name}", file=sys.stderr, flush=True)
 
-    results = sweep(claim.job, tasks, work, ray=ray, progress=show)
+    found = {**kept, **sweep(claim.job, asked, work, ray=ray, progress=show)}
+    results = {name: found[name] for name in tasks}
     packages = ("accord", "numpy", "numba", "open_spiel")
     about = {
         "command": f"python -m paper --full {number}",
@@ -107,25 +135,26 @@ def compute(
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
     data.mkdir(parents=True, exist_ok=True)
-    write_data(data / f"claim{number}.json", about, results)
+    write_data(path, about, results)
     shutil.rmtree(work)
 
 
-def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, bool]:
-    """Write the pages of all claims from their data; return whether each claim holds."""
+def redraw(claims: Mapping[int, Any], data: Path, pages: Path) -> dict[int, Finding]:
+    """Write the pages of all claims from their data; return the findings."""
     pages.mkdir(parents=True, exist_ok=True)
-    verdicts = {}
+    findings = {}
     for number, claim in claims.items():
         content = read_data(data / f"claim{number}.json")
-        measured, holds = claim.draw(content["results"], pages)
-        verdicts[number] = holds
-        (pages / f"claim-{number}.md").write_text(_page(claim, content, measured, holds))
+        findings[number] = claim.draw(content["results"], pages)
+        page = _page(claim, content, findings[number])
+        (pages / f"claim-{number}.md").write_text(page)
     rows = [
-        (f"[{claim.TITLE}](claim-{number}.md)", _verdict(verdicts[number]))
+        (f"[{claim.TITLE}](claim-{number}.md)", findings[number].verdict)
         for number, claim in claims.items()
     ]
-    (pages / "index.md").write_text(f"{INTRODUCTION}\n{table(('claim', 'verdict'), rows)}\n")
-    return verdicts
+    shown = table(("claim", "what the measurements show"), rows)
+    (pages / "index.md").write_text(f"{INTRODUCTION}\n{shown}\n")
+    return findings
 
 
 def write_data(path: Path, about: Mapping[str, Any], results: Mapping[str, Any]) -> None:
@@ -196,16 +225,17 @@ def log_slope(xs: Sequence[float], ys: Sequence[float]) -> float:
     return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
 
 
-def _page(claim: Any, content: dict[str, Any], measured: str, holds: bool) -> str:
+def _page(claim: Any, content: dict[str, Any], finding: Finding) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     return (
-        f"# {claim.TITLE}\n\n**{_verdict(holds)}**\n\n"
+        f"# {claim.TITLE}\n\n{quoted(finding.verdict)}\n\n"
         f"## What the paper claims\n\n{claim.CLAIM.strip()}\n\n"
-        f"## What was measured\n\n{measured.strip()}\n\n"
+        f"## What was measured\n\n{finding.text.strip()}\n\n"
         f"## How to repeat it\n\n`{content['command']}` wrote `paper/data/"
         f"claim{number_of(claim.__name__)}.json` with {versions} on {content['machine']}.\n"
     )
 
 
-def _verdict(holds: bool) -> str:
-    return "The claim holds." if holds else "The claim does not hold."
+def quoted(text: str) -> str:
+    """``text`` as a block quote in Markdown, wrapped like the other prose."""
+    return textwrap.fill(text, 98, initial_indent="> ", subsequent_indent="> ")

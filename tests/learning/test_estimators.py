@@ -22,7 +22,8 @@ from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
 from accord.learning import estimators
 from accord.learning.balanced_kefr import BalancedKEFR
-from accord.learning.estimators import episodes_per_iteration, sampling_plan, sampling_sets
+from accord.learning.estimators import sampling_plan, sampling_sets
+from accord.regret.rates import episodes_per_iteration
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference

@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 from accord.deviations.counting import rechistories_per_infoset
 from accord.deviations.notions import clipped_k
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.gap import best_deviation
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, matching_pennies, matrix_game, separation, shapley
 from accord.learning.bounds import bandit_regret_bound, regret_bound, weight_sums
-from accord.learning.estimators import episodes_per_iteration
 from accord.learning.kefr import KEFR
-from accord.learning.plan import GapBound, gap_bound, plan
+from accord.learning.plan import plan
 from accord.learning.self_play import SelfPlay
-from accord.regret.rates import paper_learning_rate
+from accord.regret.rates import episodes_per_iteration, paper_learning_rate
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from accord.treeplex.values import immediate_loss, joint_reach
+from tests.support.bounds import adversarial_loss, largest_sum
 from tests.support.strategies import examples, games
 
 KS = [0, 1, 2, math.inf]
@@ -41,34 +40,6 @@ seeds = st.integers(0, 2**32 - 1)
 
 def new_learner(plex, k, rate):
     return KEFR(plex, k, WRHedge(rate), behavior=np.ones(plex.n_sequences))
-
-
-def adversarial_loss(plex, behavior, rng, kind, t):
-    """Losses that chance and opponents who may do anything could cause, given her policy.
-
-    They share out mass 1 among the infosets that follow a sequence and the plays that end there.
-    """
-    loss, mass = np.zeros(plex.n_sequences), np.zeros(plex.n_infosets)
-    for seq in range(plex.n_sequences):
-        x = plex.seq_infoset[seq]
-        here = 1.0 if seq == 0 else mass[x]
-        below = list(plex.children(seq))
-        parts = 1 + len(below)
-        if kind == "random":
-            share = rng.dirichlet(np.ones(parts))
-        else:
-            share = np.eye(parts)[rng.integers(1, parts) if below else 0]
-        mass[below] = here * share[1:]
-        if seq == 0:
-            value = rng.random()
-        elif kind == "likeliest":
-            value = float(seq == np.argmax(behavior * (plex.seq_infoset == x)))
-        elif kind == "alternating":
-            value = float((seq + t) % 2)
-        else:
-            value = rng.random()
-        loss[seq] = here * share[0] * value
-    return loss
 
 
 @pytest.mark.kernels
@@ -138,16 +109,6 @@ def test_bound_is_not_idle():
 
 def deciders(game):
     return [plex for plex in treeplexes(game) if plex.n_infosets > 0]
-
-
-def largest_sum(tree, cost):
-    """The most, over phi, that the nodes it can meet cost together, by the gap's own sweep."""
-    total = np.zeros(tree.n_cells)
-    for node in range(1, tree.n_nodes):
-        n = int(tree.plex.n_actions[tree.node_infoset[node]])
-        first = int(tree.arrays.first_cell[node])
-        total[first : first + n] = -cost[node]  # one row: phi takes exactly one of its actions
-    return -best_deviation(tree, total)[0]
 
 
 @pytest.mark.kernels
@@ -369,27 +330,6 @@ def test_smaller_gaps_take_longer(k):
     assert plans[-1].iterations > 10**399  # an exact integer, not an infinity
     sure, unsure = (plan(separation(k=1), k, 0.1, p).bandit_iterations for p in (1e-300, 0.9))
     assert unsure < sure
-
-
-@pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", [kuhn(), shapley(), separation(k=1)])
-def test_the_bound_is_reached_after_the_planned_iterations(game, k):
-    form = sequence_form(game)
-    for epsilon in (0.3, 1e-4):
-        planned = plan(game, k, epsilon, failure_prob=0.1)
-        for p, iterations in ((None, planned.iterations), (0.1, planned.bandit_iterations)):
-            bound = gap_bound(form, k, p)
-            assert bound.failure_prob == p
-            assert 0 < bound.at(iterations) <= epsilon
-            assert bound.at(0.999 * iterations - 1) > epsilon
-            assert bound.iterations(epsilon) == pytest.approx(iterations, rel=1e-3, abs=1)
-
-
-def test_a_bound_is_never_above_the_payoff_range():
-    bound = GapBound((10.0, math.inf, 1.0), (4.0, 0.5, 3.0), None)
-    assert [bound.at(1), bound.at(25), bound.at(10**6)] == [4.0, 2.0, 0.5]
-    assert [bound.iterations(0.4), bound.iterations(1.0)] == [math.inf, 100.0]
-    assert GapBound((), (), None).at(1) == 0.0
 
 
 @seed(20264)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import accord
 from accord.report import plots
 from accord.report.chart import to_inline, to_svg
 from accord.report.colours import LIGHT
@@ -38,7 +39,7 @@ def test_convergence_has_bound_and_slope(solved: RunView) -> None:
     assert figure is not None
     shown = texts(to_svg(figure))
     assert "slope −1/2" in shown  # noqa: RUF001
-    assert "paper's bound" in shown
+    assert "proved bound" in shown
     axes = figure.axes[0]
     assert axes.get_xscale() == axes.get_yscale() == "log"
     lines = [np.column_stack(line.get_data()) for line in axes.lines]
@@ -48,6 +49,34 @@ def test_convergence_has_bound_and_slope(solved: RunView) -> None:
     assert any(abs(step[0, 1] / step[0, 0] + 0.5) < 1e-9 for step in slopes)
     bound = [[x, solved.bound.at(x)] for x in lines[-1][:, 0]]
     assert np.allclose(lines[-1], bound)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["wrhedge", "swrhedge"])
+def test_the_bound_of_the_paper_is_the_curve_of_a_fixed_rate(method: str, tmp_path: Path) -> None:
+    game, folder = accord.load_game("prisoners_dilemma"), tmp_path / "run"
+    if method == "wrhedge":
+        accord.solve(game, 1, method=method, iterations=3000, folder=folder)
+        name = "paper's bound"
+    else:
+        accord.learn(game, 1, method=method, episodes=60_000, folder=folder)
+        name = "bound, all iterates"
+    found = summarise(read_source(folder))
+    assert found.bound is not None
+    figure = plots.convergence(found)
+    assert figure is not None
+    assert any(name in text for text in texts(to_svg(figure)))
+    per = 1 if method == "wrhedge" else 2
+    larger = scaled(found, 1e6 / found.facts.history[-1].gap)  # bring the curve into the chart
+    figure = plots.convergence(larger)
+    assert figure is not None
+    line = np.column_stack(figure.axes[0].lines[-1].get_data())
+    assert np.allclose(line, [[x, found.bound.at(max(1.0, x / per))] for x in line[:, 0]])
+    tail = line[line[:, 1] < 0.99 * max(found.bound.ranges)]
+    steps = np.diff(np.log(tail), axis=0)
+    slopes = steps[:, 1] / steps[:, 0]
+    assert slopes[0] < -0.55  # steeper than one over the square root
+    assert np.all(np.diff(slopes) > 0)  # and flatter towards the end
 
 
 def test_a_bound_far_away_is_said_not_drawn(solved: RunView) -> None:

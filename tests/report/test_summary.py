@@ -10,14 +10,14 @@ import pytest
 
 import accord
 from accord._format import pretty
-from accord.learning.bounds import bandit_regret_bound, regret_bound
-from accord.regret.rates import bandit_learning_rate, paper_learning_rate
+from accord.learning.guarantee import learn_bound, solve_bound
 from accord.report import summary
 from accord.report.page import run_page
 from accord.report.source import read_source
 from accord.report.summary import summarise
+from accord.report.write import write_report
 from accord.treeplex.form import sequence_form
-from tests.support.pages import Page
+from tests.support.pages import Page, texts
 
 
 def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
@@ -76,41 +76,45 @@ def test_deviations_along_the_tree_are_the_witness(folders: dict[str, Path], nam
     assert seen > 4
 
 
-def test_bound_is_the_theorems(folders: dict[str, Path]) -> None:
-    loaded = read_source(folders["1"])
-    found = summarise(loaded)
-    form = sequence_form(loaded.game)
-    for iterations in (1, 100, 10**6):
-        expected = max(
-            float(span)
-            / iterations
-            * regret_bound(
-                plex, 1, paper_learning_rate(plex, 1) / math.sqrt(iterations), iterations
-            )
-            for plex, span in zip(form.plexes, form.leaves.payoff_range, strict=True)
-        )
-        assert found.bound.at(iterations) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.slow
+def test_bounds_are_those_of_the_theorems(folders: dict[str, Path], tmp_path: Path) -> None:
+    game = accord.load_game("kuhn")
+    form = sequence_form(game)
+    accord.solve(game, 1, method="wrhedge", iterations=50, folder=tmp_path / "hedge")
+    accord.learn(game, 1, method="swrhedge", episodes=2000, folder=tmp_path / "episodes")
+    expected = {
+        folders["1"]: solve_bound(form, 1, accord.RegretMatching(False, False), None, 0),
+        folders["0"]: solve_bound(form, 0, accord.RegretMatching(decay=0.2), None, 2),
+        tmp_path / "hedge": solve_bound(form, 1, accord.WRHedge(), 50, 0),
+        tmp_path / "episodes": learn_bound(form, 1, accord.SWRHedge(), 2000, "balanced"),
+    }
+    for folder, bound in expected.items():
+        found = summarise(read_source(folder))
+        assert found.bound == bound is not None
+        assert found.guaranteed == bound.at(found.facts.history[-1].iteration)
 
 
-def test_bandit_bound_is_the_theorems(folders: dict[str, Path]) -> None:
-    loaded = read_source(folders["l1"])
-    found = summarise(loaded)
-    plexes = sequence_form(loaded.game).plexes
-    for iterations in (10, 10**9):
-        expected = max(
-            bandit_regret_bound(
-                plex,
-                1,
-                bandit_learning_rate(plexes, i, 1, iterations, 0.05),
-                iterations,
-                0.05,
-                infosets=12,
-            )
-            * 4.0
-            / iterations
-            for i, plex in enumerate(plexes)
-        )
-        assert found.bound.at(iterations) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (accord.solve, {"method": "wrhedge", "target_gap": 0.5}),  # a rate for any length
+        (accord.solve, {"method": "wrhedge", "iterations": 20, "averaging": "linear"}),
+        (accord.solve, {"method": "dcfr", "iterations": 20}),
+        (accord.learn, {"method": "rm", "episodes": 500}),
+        (accord.learn, {"method": "swrhedge", "episodes": 500, "exploration": "uniform"}),
+    ],
+)
+def test_a_run_that_no_theorem_covers_has_no_bound(
+    command: Any, options: dict[str, Any], tmp_path: Path
+) -> None:
+    command(accord.load_game("kuhn"), 1, folder=tmp_path / "run", **options)
+    found = summarise(read_source(tmp_path / "run"))
+    assert found.bound is found.guaranteed is found.iterations_needed is None
+    write_report(tmp_path / "run")
+    assert "No theorem covers this run" in (tmp_path / "run" / "report.html").read_text()
+    drawn = texts((tmp_path / "run" / "report-convergence.svg").read_text())
+    assert not [text for text in drawn if "bound" in text]
 
 
 def test_k_that_is_too_large_is_left_out_and_says_so(

@@ -11,6 +11,7 @@ from accord._format import count, memory, number
 from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import written_k
+from accord.regret.methods import DEFAULT
 
 if TYPE_CHECKING:
     from accord.game.tree import Game
@@ -107,6 +108,7 @@ def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
         "k": written_k(k),
         "epsilon": planned.epsilon,
         "iterations": planned.iterations,
+        "default_iterations": planned.default_iterations,
         "episodes": planned.episodes,
         "failure_prob": planned.failure_prob,
     }
@@ -159,15 +161,13 @@ def _print(described: dict[str, Any]) -> None:
     if "plan" in described:
         first = described["plan"][0]
         print_text(
-            f"\nGuaranteed for a gap of {number(first['epsilon'])}: iterations with full feedback, "
-            f"or episodes with\nbandit feedback (probability {1 - first['failure_prob']:g})\n"
+            f"\nGuaranteed for a gap of {number(first['epsilon'])}: iterations of solve by method, "
+            f"or episodes of learn\nwith swrhedge (probability {1 - first['failure_prob']:g})\n"
         )
+        names = ("iterations", "default_iterations", "episodes")
         print_table(
-            ("K", "iterations", "episodes"),
-            [
-                (one["k"], count(one["iterations"]), count(one["episodes"]))
-                for one in described["plan"]
-            ],
+            ("K", "wrhedge", DEFAULT, "episodes"),
+            [(one["k"], *(count(one[name]) for name in names)) for one in described["plan"]],
         )
 
 

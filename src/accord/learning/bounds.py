@@ -190,14 +190,23 @@ def _log_rechistories(plex: Treeplex, k: int) -> Floats:
 
 def _log_cost(plex: Treeplex, k: int) -> float:
     """log D, with D the largest total cost of the rechistories that one phi can meet."""
-    actions = plex.n_actions
-    count = _log_rechistories(plex, k)
-    chooses = actions > 1
-    swap, external = (np.full(plex.n_infosets, -np.inf) for _ in range(2))
-    np.log(count + actions * np.log(actions), out=swap, where=chooses)
-    np.log(count + np.log(actions), out=external, where=chooses)
+    count, log_actions = _log_rechistories(plex, k), np.log(plex.n_actions)
+    with np.errstate(divide="ignore"):  # an infoset with one action may have log 0
+        swap, external = np.log(count + plex.n_actions * log_actions), np.log(count + log_actions)
+    return log_largest_cost(plex, k, swap, external)
+
+
+def log_largest_cost(plex: Treeplex, k: int, swap: Floats, external: Floats) -> float:
+    """The logarithm of the largest total cost of the rechistories that one phi can meet.
+
+    ``swap[x]`` and ``external[x]`` are the logarithms of the cost of one rechistory at x;
+    rechistories cost nothing where there is only one action.
+    """
+    nothing = plex.n_actions == 1
     total = np.full((plex.n_sequences, k + 1), -np.inf)
-    _add_costs(plex.arrays, swap, external, total)
+    _add_costs(
+        plex.arrays, np.where(nothing, -np.inf, swap), np.where(nothing, -np.inf, external), total
+    )
     return float(total[0, 0])
 
 

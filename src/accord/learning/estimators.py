@@ -40,6 +40,7 @@ from accord._jit import jit
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import BudgetError
 from accord.learning.exploration import exploration_weights
+from accord.regret.rates import episodes_per_iteration
 from accord.treeplex.treeplex import TreeplexArrays
 
 MAX_EPISODES = 10_000_000
@@ -85,11 +86,6 @@ def join_plans(plans: Sequence[PlanArrays]) -> PlanArrays:
         padded([plan.explores for plan in plans]),
         padded([plan.descendants for plan in plans]),
     )
-
-
-def episodes_per_iteration(horizon: int, k: int) -> int:
-    """The number of Lemma needed-episode, for ``k`` already clipped to the horizon."""
-    return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
 
 
 def sampling_sets(horizon: int, k: int) -> list[tuple[int, tuple[int, ...]]]:

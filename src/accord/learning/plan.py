@@ -1,8 +1,8 @@
 """How long to run, according to the paper's two theorems with every constant written out.
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
-the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game,
-and :func:`gap_bound` the gap that is guaranteed after a given number of iterations.
+the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game.
+It also has the number for ``solve``'s default, from the theorem of regret matching.
 
 The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
 regret bound (``learning/bounds.py``) grows as sqrt(T), and the required T is explicit. It covers
@@ -13,7 +13,6 @@ stop at a target.
 from __future__ import annotations
 
 import decimal
-import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import SupportsIndex
@@ -26,9 +25,15 @@ from accord.learning.bounds import (
     bandit_bound,
     full_feedback_bound,
 )
-from accord.learning.estimators import episodes_per_iteration
-from accord.regret.rates import DEFAULT_FAILURE_PROB, log_bandit_rate, log_paper_rate
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.learning.matching_bound import matching_bound
+from accord.regret.methods import AVERAGING, DEFAULT, METHODS
+from accord.regret.rates import (
+    DEFAULT_FAILURE_PROB,
+    episodes_per_iteration,
+    log_bandit_rate,
+    log_paper_rate,
+)
+from accord.treeplex.form import sequence_form
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Plan:
     epsilon: float  # payoff units, maximum over players
     failure_prob: float  # of the guarantee for bandit feedback; for full feedback it is 0
     iterations: int  # full feedback: WRHedge at the paper's learning rate, uniform average
+    default_iterations: int  # full feedback: solve's default, as solve averages it
     bandit_iterations: int  # Balanced K-EFR at the paper's learning rate, uniform average
     episodes_per_iteration: int  # of all players together, with bandit feedback
 
@@ -48,63 +54,13 @@ class Plan:
         return self.bandit_iterations * self.episodes_per_iteration
 
 
-@dataclass(frozen=True)
-class GapBound:
-    """The gap that is guaranteed after T iterations at the paper's learning rate.
-
-    It is the largest ``min(ranges[i], constants[i] / sqrt(T))``, in payoff units.
-    """
-
-    constants: tuple[float, ...]  # one for each player who has a choice
-    ranges: tuple[float, ...]  # the payoff ranges of the same players
-    failure_prob: float | None  # of the guarantee for bandit feedback; None for full feedback
-
-    def at(self, iterations: float) -> float:
-        """The bound after ``iterations``; 0 if no player has a choice."""
-        both = zip(self.constants, self.ranges, strict=True)
-        return max((min(span, c / math.sqrt(iterations)) for c, span in both), default=0.0)
-
-    def iterations(self, gap: float) -> float:
-        """The number of iterations after which the bound is at most ``gap``, which is positive."""
-        both = zip(self.constants, self.ranges, strict=True)
-        root = max((c / gap for c, span in both if span > gap), default=0.0)
-        return root * root  # overflows to infinity, where ``**`` would raise
-
-
-def gap_bound(form: SequenceForm, k: SupportsIndex | float, failure_prob: float | None) -> GapBound:
-    """The bound on the K-EFCE gap of a game in sequence form.
-
-    Args:
-        form: The game.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
-        failure_prob: With bandit feedback, the probability with which the bound may fail; None for
-            full feedback, whose bound always holds.
-    """
-    infosets = sum(plex.n_infosets for plex in form.plexes)
-    constants, ranges = [], []
-    for i, plex in enumerate(form.plexes):
-        if plex.max_actions == 1:
-            continue
-        own_k = clipped_k(plex, k)
-        with decimal.localcontext(CONTEXT):
-            if failure_prob is None:
-                bound, log_rate = full_feedback_bound(plex, own_k), log_paper_rate(plex, own_k)
-            else:
-                bound = bandit_bound(plex, own_k, infosets, failure_prob)
-                log_rate = log_bandit_rate(form.plexes, i, own_k, failure_prob)
-            constant = float(bound.constant(Decimal(log_rate).exp()))
-        ranges.append(float(form.leaves.payoff_range[i]))
-        constants.append(constant * ranges[-1])
-    return GapBound(tuple(constants), tuple(ranges), failure_prob)
-
-
 def plan(
     game: Game,
     k: SupportsIndex | float,
     epsilon: float,
     failure_prob: float = DEFAULT_FAILURE_PROB,
 ) -> Plan:
-    """How long K-EFR must run on ``game`` so that its theorems guarantee a gap of ``epsilon``.
+    """How long K-EFR must run on ``game`` so that theorems guarantee a gap of ``epsilon``.
 
     Args:
         game: The game.
@@ -120,7 +76,8 @@ def plan(
     check_probability("failure_prob", failure_prob)
     form = sequence_form(game)
     infosets = sum(plex.n_infosets for plex in form.plexes)
-    iterations = bandit_iterations = 1
+    default = METHODS[DEFAULT]
+    iterations = default_iterations = bandit_iterations = 1
     for i, (plex, span) in enumerate(zip(form.plexes, form.leaves.payoff_range, strict=True)):
         if span <= epsilon or plex.max_actions == 1:  # no deviation gains more than the range
             continue
@@ -132,12 +89,15 @@ def plan(
             rate = Decimal(log_paper_rate(plex, own_k)).exp()
             bandit_rate = Decimal(log_bandit_rate(form.plexes, i, own_k, failure_prob)).exp()
             iterations = max(iterations, full.iterations(rate, accuracy))
+            matching = matching_bound(plex, own_k, default.config, AVERAGING[default.averaging])
+            default_iterations = max(default_iterations, matching.iterations(accuracy))
             bandit_iterations = max(bandit_iterations, bandit.iterations(bandit_rate, accuracy))
     return Plan(
         k=asked,
         epsilon=epsilon,
         failure_prob=failure_prob,
         iterations=iterations,
+        default_iterations=default_iterations,
         bandit_iterations=bandit_iterations,
         episodes_per_iteration=sum(
             episodes_per_iteration(plex.horizon, clipped_k(plex, asked)) for plex in form.plexes

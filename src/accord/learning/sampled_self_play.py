@@ -19,7 +19,7 @@ from accord.deviations.notions import clipped_k
 from accord.learning.averaging import add_iterate, is_sampled, write_average
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.balanced_self_play import play_balanced
-from accord.learning.estimators import episodes_per_iteration, join_plans
+from accord.learning.estimators import join_plans
 from accord.learning.exploration import checked_exploration
 from accord.learning.whole_plays import WholePlayKEFR, join_policies
 from accord.learning.whole_self_play import play_whole
@@ -27,6 +27,7 @@ from accord.play.environment import Environment
 from accord.play.simulator import simulator
 from accord.play.table import Table
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
+from accord.regret.rates import episodes_per_iteration
 from accord.regret.sampled import SampledArrays, SampledMinimizer, join
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex

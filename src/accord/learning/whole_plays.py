@@ -21,8 +21,8 @@ By default m - 1 of the policies are pi^t itself. In those episodes nobody explo
 learn from the same ones: :attr:`EpisodeLearner.n_shared`. In the last one the player explores, by a
 mixture of pi^t and a policy that spreads over the treeplex. With ``balanced`` exploration the
 policies are those of Balanced K-EFR (``learning/estimators.py``). For each rechistory b they
-contain the policy that the paper uses for b, and Q_j is at least its probability; so without
-baselines w_b M_b L^ is at most 1, as in the paper.
+contain the policy that the paper uses for b, so that without baselines w_b M_b L^ is at most what
+it is in the paper, which is at most 1 in each episode.
 """
 
 from __future__ import annotations

@@ -23,6 +23,11 @@ DEFAULT_FAILURE_PROB = 0.05
 """The default probability with which a bandit guarantee may fail."""
 
 
+def episodes_per_iteration(horizon: int, k: int) -> int:
+    """The number of Lemma needed-episode, for ``k`` already clipped to the horizon."""
+    return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
+
+
 def paper_learning_rate(plex: Treeplex, k: int) -> float:
     """``eta * sqrt(T)`` with full feedback, at most :data:`LARGEST_RATE`."""
     return _rate(log_paper_rate(plex, k))

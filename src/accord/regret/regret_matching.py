@@ -15,7 +15,8 @@ Mas-Colell 2000; with time selections Morrill et al. 2021). There are three ways
 * ``predictive RM+``: as RM+, but the policy uses max(R + last regret, 0), which predicts that the
   next regret will equal the last (Farina, Kroer, Sandholm 2021).
 
-There is no learning rate, and scaling the losses changes nothing.
+There is no learning rate, and scaling the losses changes nothing. The regret bound, also with
+decaying weights and weighted averages of the iterates, is in ``learning/matching_bound.py``.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class RegretMatching:
     Attributes:
         plus: Clip negative sums of regrets to zero (RM+).
         predictive: Predict that the next regret equals the last; ignored without ``plus``.
-        decay: The regret of iteration t is added with weight ``t ** -decay``. All infosets use the
-            same weights, so only the pace changes: later predictions move the policy less.
+        decay: The regret of iteration t is added with weight ``(t + 1) ** -decay``. All infosets
+            use the same weights, so only the pace changes: later predictions move the policy less.
             :func:`accord.solve` uses 0.2 for ``"prm+"``.
     """
 

@@ -19,7 +19,12 @@ from accord._check import check_probability
 from accord.deviations.notions import clipped_k
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.rates import DEFAULT_FAILURE_PROB, LARGEST_RATE, bandit_learning_rate
+from accord.regret.rates import (
+    DEFAULT_FAILURE_PROB,
+    LARGEST_RATE,
+    bandit_learning_rate,
+    episodes_per_iteration,
+)
 from accord.regret.sampled import (
     Infosets,
     Nodes,
@@ -56,8 +61,8 @@ class SWRHedge:
         failure_prob: The probability with which the paper's guarantee may fail; enters the paper's
             learning rate.
         whole_plays: Feed it estimates at every decision of the paper's episodes, not only at the
-            layer that each of them targets (``learning/whole_plays.py``). The guarantee is the
-            same.
+            layer that each of them targets (``learning/whole_plays.py``). There is then a bound on
+            the expected gap only (``docs/theory/bandit.md``).
     """
 
     learning_rate: float | None = None
@@ -86,26 +91,34 @@ class SWRHedge:
     def schedule(
         self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
     ) -> LearningRates:
-        """The learning rate of each player."""
+        """The learning rate of each player, and the bound on their losses.
+
+        One episode of the paper's informs a rechistory in each iteration; from whole plays, all do.
+        """
+        own_k = [clipped_k(plex, k) for plex in plexes]
+        bounds = np.ones(len(plexes))
+        if self.whole_plays:
+            counts = map(episodes_per_iteration, (plex.horizon for plex in plexes), own_k)
+            bounds = np.array(list(counts), float)
         if self.learning_rate is not None:
-            return LearningRates(np.full(len(plexes), float(self.learning_rate)))
+            return LearningRates(np.full(len(plexes), float(self.learning_rate)), bounds)
         if iterations is None:
             raise ArgumentError(
                 "SWRHedge needs to know the number of iterations for the paper's learning rate; "
                 "give iterations, or a learning_rate"
             )
         rates = [
-            self.scale
-            * bandit_learning_rate(plexes, i, clipped_k(plex, k), iterations, self.failure_prob)
-            for i, plex in enumerate(plexes)
+            self.scale * bandit_learning_rate(plexes, i, own_k[i], iterations, self.failure_prob)
+            for i in range(len(plexes))
         ]
-        return LearningRates(np.minimum(rates, LARGEST_RATE))
+        return LearningRates(np.minimum(rates, LARGEST_RATE), bounds)
 
 
 class LearningRates(NamedTuple):
     """The parameters of the kernels."""
 
     rates: Floats  # [n_players] eta
+    bounds: Floats  # [n_players] on S_b times the estimated losses of an iteration
 
 
 @recommend_at.kernel_for(LearningRates)
@@ -126,7 +139,7 @@ def hedge_sampled(
     rows, external = n * n, 2 * n * n  # offsets in scratch, after the rates
     for i in range(2 * n * n + n):
         scratch[i] = 0.0
-    discount = math.exp(-learning_rate)  # exp(-eta Lbar), with loss bound 1
+    discount = math.exp(-learning_rate * schedule.bounds[player])
 
     top = -math.inf
     cell = at.first_cell

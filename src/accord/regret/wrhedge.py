@@ -36,7 +36,7 @@ from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.rates import LARGEST_RATE, paper_learning_rate
 from accord.regret.state import MinimizerArrays, decayed, pass_on, recommend
-from accord.treeplex.treeplex import TreeplexArrays
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,13 @@ class WRHedge:
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> LearningRate:
         """The learning rate at t = 1 and the power of t by which it decays."""
+        return self.rate(tree.plex, tree.k, iterations)
+
+    def rate(self, plex: Treeplex, k: int, iterations: int | None) -> LearningRate:
+        """The same, for ``k`` clipped to the horizon."""
         if self.learning_rate is not None:
             return LearningRate(float(self.learning_rate), 0.0)
-        rate = self.scale * paper_learning_rate(tree.plex, tree.k)
+        rate = self.scale * paper_learning_rate(plex, k)
         if self.anytime:
             return LearningRate(rate, 0.5)
         if iterations is None:

@@ -16,7 +16,6 @@ from matplotlib.transforms import ScaledTranslation
 from accord._format import pretty, shortened
 from accord.deviations.notions import as_notion, k_symbol
 from accord.game.labels import player_name
-from accord.learning.plan import GapBound
 from accord.report.chart import (
     DASHES,
     FLOOR,
@@ -40,7 +39,7 @@ Curve = list[tuple[float, float]]
 
 
 def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
-    """The exact gap during a run, the paper's bound, and what a slope of -1/2 looks like."""
+    """The exact gap during a run, a bound that covers it, and what a slope of -1/2 looks like."""
     facts = run.facts
     drawn = [moment for moment in facts.history if moment.gap > FLOOR]
     if not drawn:
@@ -48,8 +47,13 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
     per = _per_iteration(facts.history) if facts.learned else 1.0
     xs = [moment.iteration * per for moment in drawn]
     gaps = [moment.gap for moment in drawn]
+    high = 2.2 * max(gaps)
+    bound, name = run.bound, "bound" if narrow else _bound_name(run)
+    at_end = 0.0 if bound is None else bound.at(max(1.0, xs[-1] / per))
+    near = 0.0 < at_end <= high * 10**ROOM
     with drawing():
-        figure, axes = chart(NARROW if narrow else WIDE, margin(map(_name, run.players)))
+        names = [*map(_name, run.players), *([name] if near else [])]
+        figure, axes = chart(NARROW if narrow else WIDE, margin(names))
         axes.set_xscale("log")
         axes.set_yscale("log")
         labels = []
@@ -67,9 +71,16 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
         marker = "o" if len(drawn) < 3 else None
         axes.plot(xs, gaps, color=INK, lw=2.2, marker=marker, ms=4)
         labels.append((gaps[-1], "largest" if several else "gap", INK))
-        low, high = min(*gaps, *(y for y, _, _ in labels)) / 2, 2.2 * max(gaps)
+        low = min(*gaps, *(y for y, _, _ in labels)) / 2
         _slope(axes, xs, gaps)
-        high = _draw_bound(axes, run.bound, xs, per, high, narrow)
+        if near and bound is not None:
+            grid = np.geomspace(xs[0], max(xs[-1], xs[0] * 10), 60)
+            ys = [bound.at(max(1.0, x / per)) for x in grid]
+            axes.plot(grid, ys, color=MUTED, lw=1.3, ls=(0, (6, 2.5)))
+            labels.append((at_end, name, MUTED))
+            high = max(high, at_end * 6)
+        elif at_end:
+            _say_bound(axes, f"{name}: {pretty(at_end, 3)} at the end", narrow)
         last = xs[-1]
         axes.set_xlim(min(xs[0], last / 10), last)
         axes.set_ylim(max(low, FLOOR), high)
@@ -175,35 +186,19 @@ def overlay(
         return figure
 
 
-def _draw_bound(
-    axes: Any, bound: GapBound, xs: list[float], per: float, high: float, narrow: bool
-) -> float:
-    """Draw the paper's bound if it is near; else say where it is. The new top of the chart."""
-    at_end = bound.at(max(1.0, xs[-1] / per))
-    if not at_end:
-        return high
-    if at_end <= high * 10**ROOM:
-        grid = np.geomspace(xs[0], max(xs[-1], xs[0] * 10), 60)
-        ys = [bound.at(max(1.0, x / per)) for x in grid]
-        axes.plot(grid, ys, color=MUTED, lw=1.3, ls=(0, (6, 2.5)))
-        axes.annotate(
-            "paper's bound", (xs[-1], _begin_of_label(bound, xs, per, narrow)), xytext=(-3, 2),
-            textcoords="offset points",
-            ha="right", va="bottom", color=MUTED, fontsize=9,
-        )  # fmt: skip
-        return max(high, at_end * 6)
+def _bound_name(run: RunView) -> str:
+    """The bound's name; for a run from episodes it is about the average of all iterates."""
+    if run.facts.learned:
+        return "bound, all iterates"
+    return "paper's bound" if run.bound is not None and run.bound.of_paper else "proved bound"
+
+
+def _say_bound(axes: Any, text: str, narrow: bool) -> None:
+    """Say where the bound is if it is too far away to be drawn."""
     axes.annotate(
-        f"↑ paper's bound: {pretty(at_end, 3)} at the end" + ("" if narrow else ", off the chart"),
+        f"↑ {text}" + ("" if narrow else ", off the chart"),
         (0.99, 0.985), xycoords="axes fraction", ha="right", va="top", color=MUTED, fontsize=9,
     )  # fmt: skip
-    return high
-
-
-def _begin_of_label(bound: GapBound, xs: list[float], per: float, narrow: bool) -> float:
-    """The bound where its label begins: from there on the line is below it."""
-    share = 0.5 if narrow else 0.15
-    x = xs[-1] ** (1 - share) * min(xs[0], xs[-1] / 10) ** share
-    return bound.at(max(1.0, x / per))
 
 
 def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:

@@ -14,7 +14,7 @@ from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.report.view import Moment, Request, RunFacts
 from accord.runs.folder import RunFolder, SavedRun
-from accord.runs.request import LIMITS
+from accord.runs.request import LIMITS, LearnRequest, SolveRequest
 from accord.treeplex.form import sequence_form
 
 LARGEST_WORK = 1e10
@@ -26,6 +26,7 @@ class Source:
     """A finished run: what its folder says, its game and the mixture that it saved."""
 
     facts: RunFacts
+    request: SolveRequest | LearnRequest
     game: Game
     policy: CorrelatedPolicy
 
@@ -97,7 +98,7 @@ def source_of(run: SavedRun) -> Source:
         saved_gap=result.get("gap" if run.learned else "saved_gap"),
         history=history,
     )
-    return Source(facts, run.game, run.policy)
+    return Source(facts, run.request, run.game, run.policy)
 
 
 def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:

@@ -18,8 +18,7 @@ from accord.equilibrium.inspection import Inspection, inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
-from accord.learning.plan import GapBound, gap_bound
-from accord.regret.rates import DEFAULT_FAILURE_PROB
+from accord.learning.guarantee import GapBound, learn_bound, solve_bound
 from accord.report.inspector import inspector_data
 from accord.report.source import Source
 from accord.report.tree import tree_view
@@ -32,6 +31,7 @@ from accord.report.view import (
     RunView,
     Step,
 )
+from accord.runs.request import SolveRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
@@ -123,13 +123,12 @@ def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> G
     return GapRow(k, gap.player_gaps, gap.relative)
 
 
-def _bound(source: Source, form: SequenceForm) -> GapBound:
-    """The paper's bound for the feedback that the run had."""
-    facts = source.facts
-    if not facts.learned:
-        return gap_bound(form, facts.k, None)
-    failure_prob = float(facts.requested("failure_prob") or DEFAULT_FAILURE_PROB)
-    return gap_bound(form, facts.k, failure_prob)
+def _bound(source: Source, form: SequenceForm) -> GapBound | None:
+    """The bound that a theorem gives for this run, if one covers it."""
+    asked = source.request
+    if isinstance(asked, SolveRequest):
+        return solve_bound(form, asked.k, asked.minimizer, asked.iterations, asked.power)
+    return learn_bound(form, asked.k, asked.minimizer, asked.episodes, asked.exploration)
 
 
 def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness) -> DeviationView:

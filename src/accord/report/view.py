@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from markupsafe import Markup
 
 from accord._format import denoised
-from accord.learning.plan import GapBound
+from accord.learning.guarantee import GapBound
 from accord.report.tree import TreeView
 
 
@@ -204,7 +205,7 @@ class RunView:
     gaps: tuple[GapRow, ...]  # by K
     notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
-    bound: GapBound
+    bound: GapBound | None  # None if no theorem covers the run
     deviations: tuple[DeviationView, ...]
     tree: TreeView | None  # None if it is too large to draw
     inspector: dict[str, Any]  # the JSON that the page's script reads
@@ -221,19 +222,22 @@ class RunView:
         return self.facts.saved_gap if gap is None else gap
 
     @property
-    def guaranteed(self) -> float:
-        """The paper's bound at the end of the recorded history."""
-        return self.bound.at(self.facts.history[-1].iteration)
+    def guaranteed(self) -> float | None:
+        """The bound at the end of the recorded history."""
+        return None if self.bound is None else self.bound.at(self.facts.history[-1].iteration)
 
     @property
     def iterations_needed(self) -> float | None:
-        """The number of iterations, to two digits, after which the bound is the gap reached.
+        """The length of a run, to two digits, for which the bound is the gap reached here.
 
-        None if there is no such number, because the gap is 0 or the bound beyond floats.
+        None if there is no such number, because no bound covers the run, the gap is 0 or the number
+        is beyond floats.
         """
         gap = self.facts.history[-1].gap
-        needed = self.bound.iterations(gap) if gap > 0 else math.inf
-        return float(f"{needed:.2g}") if math.isfinite(needed) else None
+        if self.bound is None or gap <= 0:
+            return None
+        needed = float(f"{Decimal(self.bound.iterations(gap)):.1e}")
+        return needed if math.isfinite(needed) else None
 
     @property
     def own_deviations(self) -> list[DeviationView]:
