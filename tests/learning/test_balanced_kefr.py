@@ -23,7 +23,7 @@ from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, minimizer, naive_episodes, play_round
+from tests.support.driven import as_rng, naive_episodes, play_round
 from tests.support.policies import grown_game
 
 pytestmark = pytest.mark.kernels
@@ -35,7 +35,6 @@ GAMES = [
     pytest.param(kuhn(), id="kuhn"),
 ]
 KS = (0, 1, 2, math.inf)
-METHODS = ("swrhedge", "rm")
 
 
 def rates_of(game: Game, k: float, iterations: int, scale: float = 1.0) -> list[float]:
@@ -46,12 +45,9 @@ def rates_of(game: Game, k: float, iterations: int, scale: float = 1.0) -> list[
     ]
 
 
-def learners_of(game: Game, k: float, rates: list[float], method: str) -> list[BalancedKEFR]:
+def learners_of(game: Game, k: float, rates: list[float]) -> list[BalancedKEFR]:
     plexes = sequence_form(game).plexes
-    return [
-        BalancedKEFR(plex, k, minimizer(method, rate))
-        for plex, rate in zip(plexes, rates, strict=True)
-    ]
+    return [BalancedKEFR(plex, k, SWRHedge(rate)) for plex, rate in zip(plexes, rates, strict=True)]
 
 
 def joint_policy(learners: list[BalancedKEFR]) -> np.ndarray:
@@ -67,7 +63,7 @@ def test_every_iterate_is_the_papers(game: Game, k: float) -> None:
     """Algorithm 8 with SWRHedge over all A^A experts, fed with the same plays."""
     iterations, scale = 8, 3.0
     rates = rates_of(game, k, iterations, scale)
-    learners = learners_of(game, k, rates, "swrhedge")
+    learners = learners_of(game, k, rates)
     rng = np.random.default_rng(5)
     ends: list[dict[tuple[int, int], int]] = []
     iterates = []
@@ -95,7 +91,7 @@ def test_every_iterate_is_the_papers(game: Game, k: float) -> None:
 def test_the_iterates_do_change() -> None:
     """Else the test above would not say much."""
     for game in (grown_game(0, 2, 60), grown_game(0, 3, 60), kuhn()):
-        learners = learners_of(game, 1, rates_of(game, 1, 8, 3.0), "swrhedge")
+        learners = learners_of(game, 1, rates_of(game, 1, 8, 3.0))
         rng = np.random.default_rng(5)
         play_round(game, learners, rng)
         first = joint_policy(learners)
@@ -120,11 +116,10 @@ def test_learning_rates_do_not_overflow() -> None:
     assert bandit_learning_rate((plex,), 0, size, 1, 0.05) == pytest.approx(LARGEST_RATE)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rate", [1e-300, 1e-12, 1e3, LARGEST_RATE])
-def test_no_learning_rate_leaves_the_simplex(rate: float, method: str) -> None:
+def test_no_learning_rate_leaves_the_simplex(rate: float) -> None:
     game = library_game("separation:k=1")
-    learners = learners_of(game, 1, [rate] * 2, method)
+    learners = learners_of(game, 1, [rate] * 2)
     rng = np.random.default_rng(1)
     for _ in range(50):
         play_round(game, learners, rng)
@@ -138,17 +133,15 @@ def test_no_learning_rate_leaves_the_simplex(rate: float, method: str) -> None:
 # --- compiled self-play ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
-def test_self_play_is_its_learners_playing(game: Game, k: float, method: str) -> None:
+def test_self_play_is_its_learners_playing(game: Game, k: float) -> None:
     """Learners that are separate objects, asked one move at a time, give the same bits."""
     iterations = 12
     form = sequence_form(game)
-    scaled = SWRHedge(scale=2.0) if method == "swrhedge" else method
+    scaled = SWRHedge(scale=2.0)
     play = SampledSelfPlay.of(form, k, 10**4, np.random.default_rng(7), method=scaled)
-    rates = play.schedule.rates if method == "swrhedge" else np.ones(game.n_players)
-    learners = learners_of(game, k, rates.tolist(), method)
+    learners = learners_of(game, k, play.schedule.rates.tolist())
     assert play.episodes_per_iteration == sum(learner.n_episodes for learner in learners)
     kept = np.empty((iterations, form.n_sequences))
     assert play.advance(iterations, kept) == iterations
@@ -161,12 +154,11 @@ def test_self_play_is_its_learners_playing(game: Game, k: float, method: str) ->
     assert play.joint.regret.tobytes() == regrets.tobytes()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_splits_of_a_run_do_not_matter(method: str) -> None:
+def test_splits_of_a_run_do_not_matter() -> None:
     form = sequence_form(library_game("kuhn:players=3"))
     runs = []
     for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method="swrhedge")
         kept = np.empty((6, form.n_sequences))
         rows = 0
         for size in split:
@@ -177,13 +169,12 @@ def test_splits_of_a_run_do_not_matter(method: str) -> None:
     assert len(set(runs)) == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_what_is_kept_changes_nothing(method: str) -> None:
+def test_what_is_kept_changes_nothing() -> None:
     """To evaluate pi^t in full is only to compute early what episodes may need later."""
     form = sequence_form(library_game("kuhn:players=3"))
     regrets = []
     for stride in (None, 1, 7):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method="swrhedge")
         if stride is None:
             play.advance(30)
         else:
@@ -196,7 +187,7 @@ def test_the_seed_matters() -> None:
     form = sequence_form(kuhn())
     regrets = set()
     for seed in (0, 0, 1):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(seed))
+        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(seed), method="swrhedge")
         play.advance(20)
         regrets.add(play.joint.regret.tobytes())
     assert len(regrets) == 2
@@ -277,7 +268,7 @@ def test_a_learner_is_made_from_a_treeplex() -> None:
         assert set(inspect.signature(method).parameters) <= allowed | {"loss"}, name
     learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, SWRHedge(0.1))
     assert set(vars(learner)) == {
-        "tree", "plan", "schedule", "player", "iteration", "state",
+        "tree", "plan", "schedule", "player", "iteration", "state", "n_episodes",
         "_path", "_episode", "_seq", "_layer", "_followed",
     }  # fmt: skip
 
@@ -285,7 +276,7 @@ def test_a_learner_is_made_from_a_treeplex() -> None:
 def joined(learners: list[BalancedKEFR]) -> tuple[SampledArrays, PlanArrays]:
     """The states and the sampling plans of several learners in one set of arrays each."""
     states, counts = [one.state for one in learners], [one.n_episodes for one in learners]
-    return join(states, counts), join_plans([one.plan.arrays for one in learners])
+    return join(states, counts, 1), join_plans([one.plan.arrays for one in learners])
 
 
 def slices_of(learners: list[BalancedKEFR]) -> list[dict[str, slice]]:
@@ -315,7 +306,7 @@ def within(values: Any, where: slice) -> bool:
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
     """Every index in the joint arrays points into the part of the same player."""
-    learners = learners_of(game, 1, [0.1] * game.n_players, "swrhedge")
+    learners = learners_of(game, 1, [0.1] * game.n_players)
     joint, plan = joined(learners)
     for own, learner in zip(slices_of(learners), learners, strict=True):
         infosets, nodes = joint.infosets[own["infosets"]], joint.nodes[own["nodes"]]
@@ -338,12 +329,11 @@ def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
         assert (plan.descendants[own["seqs"], :horizon] == learner.plan.descendants).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("game", GAMES)
-def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
+def test_kernels_do_not_look_at_other_players(game: Game) -> None:
     """With everything of the others made nonsense, a player in joint arrays plays and learns as
     she does alone."""
-    learners = learners_of(game, 1, [0.3] * game.n_players, method)
+    learners = learners_of(game, 1, [0.3] * game.n_players)
     rng = np.random.default_rng(4)
     for i, learner in enumerate(learners):
         if not learner.n_episodes:
@@ -355,7 +345,6 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
             for name, where in own.items()
         }
         joint.behavior[others["seqs"]] = np.nan
-        joint.baseline[others["seqs"]] = np.nan
         joint.regret[others["cells"]] = np.nan
         plan.descendants[others["seqs"]] = -(10**6)
         plan.explores[others["episodes"]] ^= True
@@ -363,7 +352,7 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
             joint.nodes[name][others["nodes"]] = np.nan
         before = [array.copy() for array in joint]
         plex = learner.tree.plex
-        alone = BalancedKEFR(plex, 1, minimizer(method, 0.3))
+        alone = BalancedKEFR(plex, 1, SWRHedge(0.3))
         alone.begin_iteration()
         path = np.zeros((2, max(1, plan.explores.shape[1])), np.int32)
         for e in range(alone.n_episodes):
@@ -397,13 +386,16 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
                     0.7,
                     followed,
                     path,
-                    *joint,
+                    joint.infosets,
+                    joint.nodes,
+                    joint.behavior,
+                    joint.regret,
+                    joint.scratch,
                 )
             alone.end_episode(0.7)
         arrays = alone.state
         assert joint.behavior[own["seqs"]].tobytes() == arrays.behavior.tobytes()
         assert joint.regret[own["cells"]].tobytes() == arrays.regret.tobytes()
-        assert joint.baseline[own["seqs"]].tobytes() == arrays.baseline.tobytes()
         for name in ("rec_reach", "weight", "credit"):
             assert (joint.nodes[name][own["nodes"]] == arrays.nodes[name]).all()
         for array, was, kind in zip(
@@ -416,14 +408,13 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_an_iteration_touches_only_what_it_sees(method: str) -> None:
+def test_an_iteration_touches_only_what_it_sees() -> None:
     """The same number of entries in a game of a thousand infosets and in one of a hundred thousand,
     at most what its episodes pass."""
     for infosets in (1000, 100_000):
         game = balanced(infosets, horizon=2, actions=2, ratio=3.2)
         form = sequence_form(game)
-        play = SampledSelfPlay.of(form, 1, 10**6, np.random.default_rng(0), method=method)
+        play = SampledSelfPlay.of(form, 1, 10**6, np.random.default_rng(0), method="swrhedge")
         per_iteration = play.episodes_per_iteration
         assert per_iteration == 6  # C(3, 2) for each of two players
         for _ in range(20):
@@ -439,15 +430,13 @@ def test_an_iteration_touches_only_what_it_sees(method: str) -> None:
             assert len(behavior) <= 2 * len(seen)
             regret = np.flatnonzero(after.regret != before[3])
             assert 0 < len(regret) <= 4 * per_iteration
-            baseline = np.flatnonzero(after.baseline != before[4])
-            assert len(baseline) <= 2 * per_iteration
             assert all((a == b).all() for a, b in zip(play._plan, plan, strict=True))
 
 
 def test_an_episode_informs_the_rechistories_it_is_for() -> None:
     """Exactly the nodes of its target infoset that the plan assigns to it."""
     game = grown_game(55, 2, 60)
-    learner = learners_of(game, 2, [0.4, 0.4], "swrhedge")[0]
+    learner = learners_of(game, 2, [0.4, 0.4])[0]
     tree, arrays = learner.tree, learner.state
     rng = np.random.default_rng(8)
     learned = 0
@@ -479,15 +468,12 @@ def test_an_episode_informs_the_rechistories_it_is_for() -> None:
 
 def test_a_fresh_learner_is_uniform() -> None:
     for plex in sequence_form(library_game("kuhn:players=3")).plexes:
-        for method in METHODS:
-            learner = BalancedKEFR(plex, 1, minimizer(method, 0.5))
-            for _ in range(2):
-                policy = learner.policy()
-                np.testing.assert_allclose(
-                    policy[1:], 1 / np.repeat(plex.n_actions, plex.n_actions)
-                )
-                policy[:] = -1.0  # a copy
-                learner.begin_iteration()
+        learner = BalancedKEFR(plex, 1, SWRHedge(0.5))
+        for _ in range(2):
+            policy = learner.policy()
+            np.testing.assert_allclose(policy[1:], 1 / np.repeat(plex.n_actions, plex.n_actions))
+            policy[:] = -1.0  # a copy
+            learner.begin_iteration()
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan, 1e101])
@@ -498,12 +484,12 @@ def test_bad_learning_rates(rate: float) -> None:
 
 def test_bad_arguments() -> None:
     plex = sequence_form(kuhn()).plexes[0]
-    with pytest.raises(ArgumentError, match="method must be one of swrhedge, rm; got 'cfr'"):
+    with pytest.raises(ArgumentError, match="method must be one of prm, rm, swrhedge; got 'cfr'"):
         BalancedKEFR(plex, 1, "cfr")
     with pytest.raises(ArgumentError, match="k must be"):
-        BalancedKEFR(plex, -1, "rm")
+        BalancedKEFR(plex, -1)
     with pytest.raises(BudgetError, match="try a smaller k"):
-        BalancedKEFR(plex, 1, "rm", budget=100)
+        BalancedKEFR(plex, 1, SWRHedge(0.1), budget=100)
 
 
 def test_moves_that_cannot_be() -> None:

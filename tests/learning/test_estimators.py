@@ -24,10 +24,11 @@ from accord.learning import estimators
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.estimators import sampling_plan, sampling_sets
 from accord.regret.rates import episodes_per_iteration
+from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, minimizer, naive_episodes, nodes_of, own_path, replay
+from tests.support.driven import as_rng, naive_episodes, nodes_of, own_path, replay
 from tests.support.policies import all_games, all_k, grown_game
 from tests.support.strategies import examples
 
@@ -113,19 +114,18 @@ KS = (0, 1, 2, math.inf)
 
 
 def in_random_state(
-    game: Game, k: float, method: str, seed: int
+    game: Game, k: float, seed: int
 ) -> tuple[list[BalancedKEFR], list[list[float]]]:
-    """A learner per player with random minimizers and baselines, and the policies that follow."""
+    """A learner per player with random minimizers, and the policies that follow."""
     rng = np.random.default_rng(seed)
     learners = [
-        BalancedKEFR(plex, k, minimizer(method, 0.7 + i))
+        BalancedKEFR(plex, k, SWRHedge(0.7 + i))
         for i, plex in enumerate(sequence_form(game).plexes)
     ]
     for learner in learners:
         arrays = learner.state
         arrays.regret[:] = rng.normal(size=len(arrays.regret))
         arrays.nodes["credit"] = rng.random(len(arrays.nodes))
-        arrays.baseline[:] = rng.normal(size=len(arrays.baseline))
         learner.begin_iteration()
     return learners, [learner.policy().tolist() for learner in learners]
 
@@ -134,7 +134,7 @@ def in_random_state(
 @pytest.mark.parametrize("game", GAMES)
 def test_episodes_play_the_sampling_policies(game: Game, k: float) -> None:
     """As a draw goes through [0, 1) the actions come in turn, each for its probability."""
-    learners, behaviors = in_random_state(game, k, "swrhedge", 1)
+    learners, behaviors = in_random_state(game, k, 1)
     for i, learner in enumerate(learners):
         episodes: list[reference.Episode | None] = [*naive_episodes(game, i, k), None]
         for e, episode in enumerate(episodes):
@@ -161,7 +161,7 @@ def test_episodes_play_the_sampling_policies(game: Game, k: float) -> None:
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
 def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:
-    learners, behaviors = in_random_state(game, k, "swrhedge", 2)
+    learners, behaviors = in_random_state(game, k, 2)
     for i, learner in enumerate(learners):
         arrays, tree = learner.state, learner.tree
         regret, credit = arrays.regret.copy(), arrays.nodes["credit"].copy()
@@ -203,76 +203,3 @@ def assert_bounded(learner: BalancedKEFR, added: np.ndarray) -> None:
         scaled = cells.reshape(-1, n).sum(axis=0)  # SWAP: p(r) S_b estimate(a), summed over r
         assert (scaled >= -1e-12).all()
         assert scaled.max(initial=0.0) <= 1.0 + 1e-12
-
-
-@pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", GAMES)
-def test_regret_matching_is_fed_unbiased_regrets(game: Game, k: float) -> None:
-    """For any baselines, which the random state contains."""
-    learners, behaviors = in_random_state(game, k, "rm", 3)
-    for i, learner in enumerate(learners):
-        arrays, tree = learner.state, learner.tree
-        regret, baseline = arrays.regret.copy(), arrays.baseline.copy()
-        mean = np.zeros_like(regret)
-        for e, episode in enumerate(naive_episodes(game, i, k)):
-            law = reference.sampling_behavior(game, i, behaviors[i], episode)
-            joint = [law if j == i else other for j, other in enumerate(behaviors)]
-            for prob, end in reference.play_law(game, joint):
-                if prob == 0.0:
-                    continue
-                learner.begin_episode(e)
-                replay(learner, law, own_path(game, i, end))
-                learner.end_episode(reference.normalized_loss(game, i, end.payoffs[i]))
-                mean += prob * (arrays.regret - regret)
-                arrays.regret[:], arrays.baseline[:] = regret, baseline
-        losses = reference.counterfactual_losses(game, i, behaviors)
-        for node, x, b in nodes_of(learner):
-            if (n := int(tree.plex.n_actions[x])) == 1:
-                continue
-            seqs = [reference.sequence(game, i, x, a) for a in range(n)]
-            p, loss = np.array(behaviors[i])[seqs], np.array(losses)[seqs]
-            S = reference.time_selection(game, i, behaviors[i], x, b)
-            S *= reference.sampling_weight(game, i, k, x, b)
-            cells = slice(tree.arrays.first_cell[node], tree.arrays.first_cell[node + 1])
-            wanted = p @ loss - loss
-            if tree.is_swap[node]:
-                wanted = (p[:, None] * (loss[:, None] - loss)).ravel()
-            np.testing.assert_allclose(mean[cells], S * wanted, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_a_baseline_that_predicts_the_loss_leaves_no_noise(game: Game) -> None:
-    """With every loss equal to the baseline, regrets are 0 whatever is played."""
-    learners, behaviors = in_random_state(game, 1, "rm", 4)
-    for i, learner in enumerate(learners):
-        learner.state.baseline[:] = 0.25
-        regret = learner.state.regret.copy()
-        for e, episode in enumerate(naive_episodes(game, i, 1)):
-            law = reference.sampling_behavior(game, i, behaviors[i], episode)
-            for prob, end in reference.play_law(
-                game, [law if j == i else other for j, other in enumerate(behaviors)]
-            ):
-                if prob > 0.0:
-                    learner.begin_episode(e)
-                    replay(learner, law, own_path(game, i, end))
-                    learner.end_episode(0.25)
-        np.testing.assert_allclose(learner.state.regret, regret, rtol=0, atol=1e-12)
-        assert (learner.state.baseline == 0.25).all()
-
-
-def test_baselines_follow_the_losses_that_were_seen() -> None:
-    """From the target on; before it the episode did not play pi^t."""
-    game = library_game("balanced:infosets=5,horizon=2,ratio=3.2")
-    learners, behaviors = in_random_state(game, 1, "rm", 5)
-    learner = learners[0]
-    e = next(e for e, layer in enumerate(learner.plan.layer) if layer == 1)
-    law = reference.sampling_behavior(game, 0, behaviors[0], naive_episodes(game, 0, 1)[e])
-    end = next(end for prob, end in reference.play_law(game, [law, behaviors[1]]) if prob > 0)
-    before = learner.state.baseline.copy()
-    learner.begin_episode(e)
-    replay(learner, law, own_path(game, 0, end))
-    learner.end_episode(0.75)
-    changed = np.flatnonzero(learner.state.baseline != before)
-    assert changed.tolist() == [end.seqs[0]]
-    moved = (learner.state.baseline - before)[changed] / (0.75 - before[changed])
-    assert moved == pytest.approx(0.02)

@@ -11,6 +11,7 @@ import pytest
 
 from accord.game.library import library_game
 from accord.learning.balanced_kefr import BalancedKEFR, explore
+from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from paper import claim2_full_feedback, claim3_bandit, scaling
 from paper.frame import DATA, Finding, read_data
@@ -58,7 +59,7 @@ def test_exponents_by_seed() -> None:
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_uniform_exploration_is_uniform(k: int) -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4,actions=3")).plexes[0]
-    learner = BalancedKEFR(plex, k, "rm", exploration="uniform")
+    learner = BalancedKEFR(plex, k, SWRHedge(1.0), exploration="uniform")
     own, first_node = learner.state, learner.tree.arrays.first_node
     for x in range(plex.n_infosets):
         nodes = slice(first_node[x], first_node[x + 1])
@@ -74,7 +75,7 @@ def test_uniform_exploration_is_uniform(k: int) -> None:
 
 def test_balanced_exploration_is_left_alone() -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4")).plexes[0]
-    learner = BalancedKEFR(plex, 0, "rm")
+    learner = BalancedKEFR(plex, 0, SWRHedge(1.0))
     assert claim3_bandit._largest_sum(learner) == pytest.approx(4)
     assert (learner.plan.descendants != 1).any()
 

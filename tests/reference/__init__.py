@@ -40,3 +40,4 @@ from tests.reference.rechistories import *
 from tests.reference.regret import *
 from tests.reference.types import *
 from tests.reference.values import *
+from tests.reference.whole_plays import *

@@ -13,16 +13,25 @@ from accord.game.library import balanced, kuhn
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.kefr import KEFR
-from accord.regret import sampled, state
+from accord.learning.whole_plays import WholePlayKEFR
+from accord.regret import state
+from accord.regret.methods import SAMPLED_METHODS
+from accord.regret.sampled import footprint as sampled_footprint
 from accord.treeplex.form import sequence_form
 
 GAMES = [kuhn(3), balanced(infosets=300, horizon=3, actions=3)]
-LEARNERS = [(KEFR, "wrhedge", state.FOOTPRINT), (BalancedKEFR, "rm", sampled.FOOTPRINT)]
+LEARNERS = [
+    pytest.param(KEFR, "wrhedge", state.FOOTPRINT, id="full"),
+    *(
+        pytest.param(kind, method, sampled_footprint(SAMPLED_METHODS[method].config), id=method)
+        for kind, method in ((BalancedKEFR, "swrhedge"), (WholePlayKEFR, "prm"))
+    ),
+]
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, math.inf])
 @pytest.mark.parametrize("game", GAMES, ids=["kuhn", "balanced"])
-@pytest.mark.parametrize(("kind", "method", "footprint"), LEARNERS, ids=["full", "sampled"])
+@pytest.mark.parametrize(("kind", "method", "footprint"), LEARNERS)
 def test_the_arrays_of_a_learner_have_their_footprint(
     kind: Any, method: str, footprint: Any, game: Game, k: float
 ) -> None:
@@ -36,7 +45,7 @@ def test_the_arrays_of_a_learner_have_their_footprint(
         assert count.bytes(footprint) <= used <= count.bytes(footprint) + small
 
 
-@pytest.mark.parametrize(("kind", "method", "footprint"), LEARNERS, ids=["full", "sampled"])
+@pytest.mark.parametrize(("kind", "method", "footprint"), LEARNERS)
 def test_a_learner_is_refused_by_its_own_size(kind: Any, method: str, footprint: Any) -> None:
     plex = sequence_form(kuhn()).plexes[0]
     need = int(count_rechistories(plex, 1).bytes(footprint))

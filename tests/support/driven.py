@@ -10,7 +10,7 @@ import numpy as np
 from accord._arrays import CHANCE, TERMINAL
 from accord.deviations.rechistory import ROOT
 from accord.game.tree import Game
-from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import sampling_sets
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
@@ -44,7 +44,7 @@ def own_path(game: Game, i: int, end: reference.Terminal) -> list[tuple[int, int
     return [*reference.path(game, i, last[0]), last]
 
 
-def replay(learner: BalancedKEFR, law: list[float], path: Sequence[tuple[int, int]]) -> None:
+def replay(learner: EpisodeLearner, law: list[float], path: Sequence[tuple[int, int]]) -> None:
     """Make the learner, in an episode that plays ``law``, take the actions of ``path``.
 
     The draws lie in the middle of what ``law`` gives to each action, so this fails if the learner
@@ -67,7 +67,7 @@ def naive_episodes(game: Game, i: int, k: float) -> list[reference.Episode]:
     return [known[key] for key in sets]
 
 
-def nodes_of(learner: BalancedKEFR) -> list[tuple[int, int, reference.Rechistory]]:
+def nodes_of(learner: EpisodeLearner) -> list[tuple[int, int, reference.Rechistory]]:
     """``(node, infoset, rechistory)`` of every node but the root."""
     tree = learner.tree
     return [
@@ -76,10 +76,15 @@ def nodes_of(learner: BalancedKEFR) -> list[tuple[int, int, reference.Rechistory
     ]
 
 
+EVERYBODY = -1
+
+
 def play_round(
-    game: Game, learners: Sequence[BalancedKEFR], rng: np.random.Generator
+    game: Game, learners: Sequence[EpisodeLearner], rng: np.random.Generator
 ) -> dict[tuple[int, int], int]:
-    """One iteration of the round-robin protocol; where each ``(player, episode)`` ended.
+    """One iteration of shared episodes and of the round-robin protocol.
+
+    Returns where each ``(player, episode)`` ended; ``EVERYBODY`` is the player of shared ones.
 
     Everything a learner is told goes through ``act`` and ``end_episode``. Draws are taken in the
     order of the moves, as compiled self-play takes them.
@@ -90,22 +95,26 @@ def play_round(
     ends = {}
     for learner in learners:
         learner.begin_iteration()
+    shared = learners[0].n_shared
+    rounds = [(EVERYBODY, episode) for episode in range(shared)]
     for active, sampler in enumerate(learners):
-        for episode in range(sampler.n_episodes):
-            for i, learner in enumerate(learners):
-                learner.begin_episode(episode if i == active else None)
-            node = 0
-            while game.player[node] != TERMINAL:
-                if game.player[node] == CHANCE:
-                    law = np.cumsum([game.chance_prob[child] for child in children[node]])
-                    law[-1] = 1.0
-                    action = int(np.searchsorted(law, rng.random(), side="right"))
-                else:
-                    mover = learners[game.player[node]]
-                    action = mover.act(int(game.infoset[node]), rng)
-                node = children[node][action]
-            for i, learner in enumerate(learners):
-                loss = (leaves.best[i] - payoffs[node][i]) * leaves.loss_scale[i]
-                learner.end_episode(float(np.clip(loss, 0.0, 1.0)))
-            ends[active, episode] = node
+        rounds += [(active, episode) for episode in range(shared, sampler.n_episodes)]
+    for active, episode in rounds:
+        for i, learner in enumerate(learners):
+            learner.begin_episode(episode if active in (i, EVERYBODY) else None)
+        node = 0
+        while game.player[node] != TERMINAL:
+            if game.player[node] == CHANCE:
+                law = np.cumsum([game.chance_prob[child] for child in children[node]])
+                law[-1] = 1.0
+                action = int(np.searchsorted(law, rng.random(), side="right"))
+            else:
+                mover = learners[game.player[node]]
+                action = mover.act(int(game.infoset[node]), rng)
+            node = children[node][action]
+        for i, learner in enumerate(learners):
+            loss = (leaves.best[i] - payoffs[node][i]) * leaves.loss_scale[i]
+            learner.end_episode(float(np.clip(loss, 0.0, 1.0)))
+        ends[active, episode] = node
+
     return ends

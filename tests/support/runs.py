@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats
-from accord.deviations.rechistory import RechistoryArrays
+from accord.deviations.rechistory import EXTERNAL, SWAP, RechistoryArrays
 from accord.game.tree import Game
 from accord.learning.kefr import take_turn
 from accord.learning.self_play import SelfPlay
@@ -66,6 +66,7 @@ class OneInfoset:
             rec_seq=np.arange(1 + size, dtype=np.int32),
             parent_cell=np.zeros(1 + size, np.int32),
             first_cell=np.concatenate([[0], np.cumsum(cells)]).astype(np.int32),
+            kinds=np.array([SWAP, EXTERNAL], np.int32),
         )
         for array in (*self.plex, *self.tree):
             array.flags.writeable = False  # as in trees that are built
