@@ -263,7 +263,7 @@ def test_a_learner_is_made_from_a_treeplex() -> None:
     """It cannot see what it does not have: the learner gets a treeplex and numbers, and every
     method gets an infoset of it, a loss or a source of randomness."""
     allowed = {"self", "plex", "k", "method", "iterations", "exploration", "budget"}
-    allowed |= {"schedule", "player", "episode", "x", "rng"}
+    allowed |= {"schedule", "player", "episode", "x", "rng", "draw"}
     for name, method in inspect.getmembers(BalancedKEFR, inspect.isfunction):
         assert set(inspect.signature(method).parameters) <= allowed | {"loss"}, name
     learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, SWRHedge(0.1))

@@ -15,6 +15,7 @@ from accord.errors import ArgumentError
 from accord.game.library import kuhn
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.kefr import KEFR
+from accord.learning.whole_plays import WholePlayKEFR
 from accord.regret.methods import (
     AVERAGING,
     METHODS,
@@ -48,11 +49,10 @@ def test_a_name_stands_for_one_frozen_configuration(methods: Methods, name: str)
 def test_a_schedule_is_plain_numbers(methods: Methods, name: str) -> None:
     """What kernels get is a NamedTuple of its own type, so that each has its own kernel."""
     plex = sequence_form(kuhn()).plexes[0]
-    learner: Any = (
-        KEFR(plex, 1, name, iterations=10)
-        if methods is METHODS
-        else BalancedKEFR(plex, 1, name, iterations=10)
-    )
+    kinds: list[Any] = [KEFR]
+    if methods is SAMPLED_METHODS:
+        kinds = [WholePlayKEFR if methods[name].config.whole_plays else BalancedKEFR]
+    learner = kinds[0](plex, 1, name, iterations=10)
     for value in learner.schedule._asdict().values():
         assert isinstance(value, (bool, int, float, np.ndarray))
 
@@ -118,7 +118,10 @@ def test_what_the_names_stand_for() -> None:
         "linear", "uniform", "uniform",
     )  # fmt: skip
     assert SAMPLED_METHODS["swrhedge"].config == accord.SWRHedge(None, 1.0, 0.05)
-    assert SAMPLED_METHODS["rm"].config == accord.SampledRegretMatching(baseline_rate=0.02)
+    assert SAMPLED_METHODS["prm"].config == accord.SampledRegretMatching(
+        window=1.0, shared=1, follow=0.05, baseline_rate=0.05, trace=0.5, averages=4
+    )
+    assert SAMPLED_METHODS["rm"].config == accord.SampledRegretMatching(window=0.0)
 
 
 def test_a_missing_kernel_is_named_before_compiling() -> None:
