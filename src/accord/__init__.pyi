@@ -14,6 +14,7 @@ from accord.deviations.rechistory import RechistoryTree as RechistoryTree
 from accord.equilibrium.certificate import Certificate as Certificate
 from accord.equilibrium.certificate import certify as certify
 from accord.equilibrium.correlated import CorrelatedPolicy as CorrelatedPolicy
+from accord.equilibrium.device import Device as Device
 from accord.equilibrium.files import load_policy as load_policy
 from accord.equilibrium.files import save_policy as save_policy
 from accord.equilibrium.gap import RegretMeter as RegretMeter

@@ -84,6 +84,11 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
+def one_line(label: str) -> str:
+    """The lines of a label in one; the label itself if it has no letters."""
+    return " · ".join(line.strip() for line in label.split("\n") if line.strip()) or label
+
+
 def visible(text: str) -> str:
     """``text`` with a picture in place of each character that XML cannot hold."""
     return "".join(map(_picture, text))

@@ -19,13 +19,25 @@ import pytest
 import accord
 from accord import _format
 from accord.cli import progress, terminal
+from accord.equilibrium import plans
 from accord.equilibrium.files import save_policy
 from accord.game.library import LIBRARY, library_device
 from accord.regret.methods import METHODS
 from accord.runs.loop import Checkpoint
 from tests.support.command import process, refused, run, run_json
 
-COMMANDS = ("games", "info", "solve", "learn", "sweep", "certify", "play", "report", "convert")
+COMMANDS = (
+    "games",
+    "info",
+    "solve",
+    "learn",
+    "sweep",
+    "certify",
+    "device",
+    "play",
+    "report",
+    "convert",
+)
 SOLVE_KEYS = [
     "game",
     "k",
@@ -458,6 +470,64 @@ def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
     assert accord.load_game(target).n_players == 2
 
 
+# device
+
+
+def test_device_prints_the_plans_of_a_policy() -> None:
+    lines = run("device", "device", "--game", "signalling").stdout.splitlines()
+    assert lines == [
+        "signalling: device, 4 components, 4 plans",
+        "",
+        "             student    professor",
+        "probability  good  bad  X       Y",
+        "0.25         X     X    accept",
+        "0.25         X     Y    accept  refuse",
+        "0.25         Y     X    refuse  accept",
+        "0.25         Y     Y            accept",
+    ]
+    text = run("device", "device", "--game", "signalling", "--off-path").stdout
+    assert "0.25         X     X    accept    (refuse)\n" in text
+    assert text.endswith("In parentheses: told only after another player has deviated.\n")
+
+
+def test_device_of_a_run_is_that_of_its_policy(solved: Path) -> None:
+    found = run_json("device", solved)
+    game = accord.load_game("kuhn")
+    policy = accord.load_policy(solved / "policy.npz", game)
+    assert found == policy.device().to_json()
+    assert run_json("device", solved / "policy.npz", "--game", "kuhn") == found
+    total = sum(plan["probability"] for plan in found["plans"]) + found["rest"]
+    assert total == pytest.approx(1.0)
+    text = run("device", solved, "--plans", 3).stdout
+    assert "50 components, the 3 likeliest plans, with a probability of 0." in text
+    assert "other plans, each at most 0." in text
+    assert len(run_json("device", solved, "--plans", 3)["plans"]) == 3
+
+
+def test_device_files(solved: Path, tmp_path: Path) -> None:
+    device = accord.load_policy(solved / "policy.npz", accord.load_game("kuhn")).device()
+    for name, content in (
+        ("device.csv", device.to_csv()),
+        ("device.tex", device.to_latex()),
+        ("device.json", json.dumps(device.to_json())),
+    ):
+        said = run("device", solved, "--out", tmp_path / name).stdout
+        assert said == f"{tmp_path / name}: {len(device.plans)} plans\n"
+        assert (tmp_path / name).read_text() == content
+        assert "exists; give --force" in refused("device", solved, "--out", tmp_path / name)
+    run("device", solved, "--out", tmp_path / "device.csv", "--plans", 1, "--force")
+    assert (tmp_path / "device.csv").read_text().count("\n") == 3
+
+
+def test_device_of_a_policy_with_too_many_plans(
+    solved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "LARGEST_WORK", 10)
+    text = run("device", solved).stdout
+    assert "50 components, too many plans to list" in text
+    assert "mixes at too many infosets" in text
+
+
 # Bad use and bad input
 
 
@@ -502,6 +572,17 @@ def test_convert_replaces_only_if_told(tmp_path: Path) -> None:
         ("convert a.json b.efg", "a.json is a policy"),
         ("convert a.json b.npz", "give --game GAME"),
         ("convert a.json b.npz --game kuhn", "a.json: cannot be read"),
+        ("convert a.json b.csv --game kuhn", "; accord device writes tables"),
+        ("device", "Missing argument 'SOURCE'"),
+        ("device kuhn", "SOURCE must be the folder of a run, a .json or .npz policy, or `device`"),
+        ("device a.json", "give --game GAME"),
+        ("device a.json --game kuhn", "a.json: cannot be read"),
+        ("device device --game kuhn", "the library has no device for kuhn"),
+        ("device .", "a run folder must have this file"),
+        ("device device --game chicken --plans 0", "plans must be a whole number, 1 or more"),
+        ("device device --game chicken --plans x", "must be a whole number; got 'x'"),
+        ("device device --game chicken --out d.txt", "FILE must end in .csv, .tex or .json"),
+        ("device device --game chicken --out no/d.csv", "there is no folder no"),
         ("convert kuhn nowhere/kuhn.efg", "there is no folder nowhere"),
     ],
 )

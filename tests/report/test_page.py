@@ -116,7 +116,8 @@ def test_cells_of_stacked_tables_have_the_names_of_their_columns(
     rows = [replace(row, player_gaps=(0.5, 0.25, 0.0)) for row in solved.gaps]
     rows[-1] = replace(rows[-1], player_gaps=(), relative=None, refusal="too large")
     notions = tuple(replace(row, player_gaps=(0.5, 0.25, 0.0)) for row in solved.notions[:1])
-    text = gap_table(replace(solved, players=players, gaps=tuple(rows), notions=notions))
+    shown = replace(solved, players=players, gaps=tuple(rows), notions=notions, device=None)
+    text = gap_table(shown)
     assert '<th scope="row" data-name="K"><span>0 <small>NFCCE</small></span></th>' in text
     assert '<td data-name="player A&amp;B">0.5</td>' in text
     assert '<td class="words" colspan="4">not computed: too large</td>' in text

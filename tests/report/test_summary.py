@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord._format import pretty
+from accord._format import percent, pretty
 from accord.learning.guarantee import learn_bound, solve_bound
 from accord.report import summary
 from accord.report.page import run_page
@@ -74,6 +74,33 @@ def test_deviations_along_the_tree_are_the_witness(folders: dict[str, Path], nam
                 assert 0 < step.probability <= steps[0].probability
                 assert (step.told is None) == (k == 1)
     assert seen > 4
+
+
+def test_a_small_device_is_listed(tmp_path: Path) -> None:
+    accord.solve(accord.load_game("chicken"), k=1, iterations=20, folder=tmp_path / "run")
+    found = summarise(read_source(tmp_path / "run"))
+    assert found.device is not None
+    assert found.device.is_complete
+    page = run_page(found, None, None)
+    Page(page)
+    section = page[page.index('<section id="device">') : page.index('<section id="inspector">')]
+    assert section.count("<tr>") == 1 + len(found.device.plans)
+    for plan in found.device.plans:
+        assert percent(plan.probability) in section
+    link = '<a href="#inspector" data-go="1" data-label="col"><span class="label">col</span></a>'
+    assert f"<li>{link} <strong>yield</strong></li>" in section
+
+
+def test_a_large_device_is_not(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    source = read_source(folders["l1"])
+    assert source.policy.device(10_000).is_complete
+    large = summarise(source)
+    assert large.device is None
+    assert "<code>accord device</code> lists the likeliest" in run_page(large, None, None)
+    monkeypatch.setattr(summary, "MOST_PLANS", 10_000)
+    assert summarise(source).device is None
+    monkeypatch.setattr(summary, "MOST_TOLD", 10_000)
+    assert summarise(source).device is not None
 
 
 @pytest.mark.slow

@@ -44,8 +44,10 @@ def convert(
         accord convert policy.npz policy.json --game kuhn_poker
     """
     if target.suffix not in (".efg", ".json", ".npz"):
+        tables = "; accord device writes tables" if target.suffix in (".csv", ".tex") else ""
         raise ArgumentError(
-            f"TARGET must end in .efg (a game) or in .json or .npz (a policy); got {str(target)!r}"
+            "TARGET must end in .efg (a game) or in .json or .npz (a policy); got "
+            f"{str(target)!r}{tables}"
         )
     if not target.absolute().parent.is_dir():
         raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")

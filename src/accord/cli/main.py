@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from accord.cli.certify import certify
 from accord.cli.convert import convert
+from accord.cli.device import device
 from accord.cli.games import games
 from accord.cli.info import info
 from accord.cli.learn import learn
@@ -105,6 +106,7 @@ app.command(short_help="Compute a K-EFCE.")(solve)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
+app.command(short_help="List what a policy recommends to all players together.")(device)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
 app.command(short_help="Write a run as a page with plots and an inspector.")(report)
 app.command(short_help="Write a game or a policy in another format.")(convert)

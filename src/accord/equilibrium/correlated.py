@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from accord._arrays import Floats
+from accord.equilibrium.device import Device
 from accord.errors import ArgumentError, MismatchError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game, checked_game
@@ -130,6 +131,23 @@ class CorrelatedPolicy:
         for weight, behaviors in self.components():
             total += weight * expected_values(form.leaves, joint_reach(form.plexes, behaviors))
         return total
+
+    def device(self, plans: int = 1000, *, off_path: bool = False) -> Device:
+        """The plans that the policy draws, with their probabilities, the likeliest first.
+
+        A plan has the recommendations at all infosets that obedient players reach under it. Draws
+        that agree there are one plan, whichever components they come from.
+
+        Args:
+            plans: How many plans to list. The device has the total probability of all others. A
+                policy that mixes at many infosets draws from so many plans that none can be found;
+                even then the device bounds their probabilities.
+            off_path: Also list what each player is told after another player has deviated. Plans
+                that differ only there are then different plans.
+        """
+        return Device.of(
+            sequence_form(self.game), self.weights, self.behavior, plans, off_path=off_path
+        )
 
     def __repr__(self) -> str:
         return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"

@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from accord._format import NOTHING, denoised, duration, percent, pretty, visible
+from accord._format import NOTHING, denoised, duration, one_line, percent, pretty, visible
 from accord.deviations.notions import NAMES, as_notion, k_symbol
 from accord.report.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.report.tree import TreeView
@@ -59,7 +59,7 @@ def environment() -> Environment:
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
         "notion": lambda k: as_notion(k).name,
-        "one_line": _one_line,
+        "one_line": one_line,
         "px": lambda length: f"{length:.1f}",
     }
     jinja.globals |= {
@@ -89,8 +89,3 @@ def _verbatim(name: str) -> Markup:
     jinja = environment()
     assert jinja.loader is not None
     return Markup(jinja.loader.get_source(jinja, name)[0])
-
-
-def _one_line(label: str) -> str:
-    """The lines of a label in one; the label itself if it has no letters."""
-    return " · ".join(line.strip() for line in label.split("\n") if line.strip()) or label

@@ -14,6 +14,8 @@ from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import LADDER, NFCE, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.device import Device
 from accord.equilibrium.inspection import Inspection, inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
@@ -44,6 +46,12 @@ MOST_STEPS = 40
 QUICK = 1e9
 """Cells times components up to which the inspector shows a K that is not the run's own, and the
 report has a notion that is not a K-EFCE."""
+
+MOST_PLANS = 20
+"""Plans of a device that is listed."""
+
+MOST_TOLD = 300
+"""Recommendations, in all plans, of a device that is listed."""
 
 MARKED = 0.05
 """Share of a deviation's gain from which on one of its places is marked in the tree."""
@@ -79,9 +87,17 @@ def summarise(source: Source) -> RunView:
         trigger_gap=certificate.trigger.gap,
         bound=_bound(source, form),
         deviations=deviations,
+        device=_small_device(policy),
         tree=tree_view(source.game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
     )
+
+
+def _small_device(policy: CorrelatedPolicy) -> Device | None:
+    """All plans that the mixture draws; None if they are too many for a page."""
+    device = policy.device(MOST_PLANS)
+    told = sum(len(part) for plan in device.plans for part in plan.told)
+    return device if device.is_complete and told <= MOST_TOLD else None
 
 
 def _refusals(source: Source, ks: list[float]) -> dict[float, str]:

@@ -17,6 +17,7 @@ from typing import Any
 from markupsafe import Markup
 
 from accord._format import denoised
+from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
 from accord.report.tree import TreeView
 
@@ -207,6 +208,7 @@ class RunView:
     trigger_gap: float
     bound: GapBound | None  # None if no theorem covers the run
     deviations: tuple[DeviationView, ...]
+    device: Device | None  # None if it has too many plans to list
     tree: TreeView | None  # None if it is too large to draw
     inspector: dict[str, Any]  # the JSON that the page's script reads
 

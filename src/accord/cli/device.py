@@ -1,0 +1,168 @@
+"""``accord device``: a policy as a table of the actions that it recommends together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord._format import number
+from accord.cli.arguments import (
+    DEVICE,
+    AsJson,
+    complete_game,
+    is_policy,
+    load_policy_of,
+    parse_whole,
+)
+from accord.cli.terminal import PLAIN_WIDTH, announced_compilation, print_json, print_text
+from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.device import Device
+
+FORMATS = (".csv", ".tex", ".json")
+
+PRINTED = 20
+"""Plans that are printed by default."""
+
+WRITTEN = 1000
+"""Plans that are written to a file by default."""
+
+
+def device(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="The folder of a run, a .json or .npz policy, or `device` for the library's "
+            "device for GAME.",
+            show_default=False,
+        ),
+    ],
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAME",
+            help="The game that the policy is for, or where the game of the run is now.",
+            autocompletion=complete_game,
+        ),
+    ] = None,
+    plans: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help=f"List the N likeliest plans; by default {PRINTED}, or {WRITTEN} with --out or "
+            "--json.",
+        ),
+    ] = None,
+    off_path: Annotated[
+        bool,
+        typer.Option(
+            "--off-path", help="Also list what players are told after another player has deviated."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a .csv, .tex or .json file instead of printing the table."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the plans that the mediator may draw: all players' recommendations and their
+    probability.
+
+    A plan has the recommendations at the infosets that obedient players reach under it. Where a
+    line is blank they do not get there.
+
+    \b
+    Examples:
+        accord device device --game signalling
+        accord device policy.npz --game kuhn_poker --plans 50 --out device.csv
+    """
+    if out is not None:
+        _check_target(out, force=force)
+    most = (PRINTED if out is None and not as_json else WRITTEN) if plans is None else plans
+    with announced_compilation():
+        policy = _read(source, game)
+        found = policy.device(most, off_path=off_path)
+    if out is not None:
+        _write(found, out)
+    if as_json:
+        print_json(found.to_json())
+    elif out is not None:
+        print_text(f"{out}: {_counted(found)}")
+    else:
+        print_text(
+            f"{found.game}: {source}, {policy.n_components:,} components, {_counted(found)}\n"
+        )
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+        print_text(found.to_text(width))
+        _print_notes(found)
+
+
+def _check_target(target: Path, *, force: bool) -> None:
+    if target.suffix not in FORMATS:
+        raise ArgumentError(f"FILE must end in .csv, .tex or .json; got {str(target)!r}")
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.exists() and not force:
+        raise ArgumentError(f"{target} exists; give --force to replace it")
+
+
+def _read(source: str, game: str | None) -> CorrelatedPolicy:
+    from accord.interop.load import load_game
+
+    if source != DEVICE and Path(source).is_dir():
+        from accord.report.source import read_source
+
+        return read_source(Path(source), game).policy
+    if not is_policy(source):
+        raise ArgumentError(
+            "SOURCE must be the folder of a run, a .json or .npz policy, or `device`; got "
+            f"{source!r}"
+        )
+    if game is None:
+        raise ArgumentError("a policy can only be read with its game; give --game GAME")
+    return load_policy_of(game, load_game(game), source)
+
+
+def _write(found: Device, target: Path) -> None:
+    from accord.equilibrium.files import write_whole
+
+    if target.suffix == ".csv":
+        text = found.to_csv()
+    elif target.suffix == ".tex":
+        text = found.to_latex()
+    else:
+        text = json.dumps(found.to_json(), allow_nan=False)
+    write_whole(target, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+
+
+def _counted(found: Device) -> str:
+    """How many plans there are, or are listed."""
+    count = len(found.plans)
+    if found.is_complete:
+        return f"{count:,} plan{'' if count == 1 else 's'}"
+    if not count:
+        return "too many plans to list"
+    total = number(1.0 - found.rest)
+    return f"the {count:,} likeliest plans, with a probability of {total} in total"
+
+
+def _print_notes(found: Device) -> None:
+    if not found.plans:
+        print_text(
+            "\nThe policy mixes at too many infosets to list its plans. `accord report` shows the "
+            "recommendations\nat each infoset of a run."
+        )
+    if any(any(plan.off_path) for plan in found.plans):
+        print_text("\nIn parentheses: told only after another player has deviated.")

@@ -1,0 +1,206 @@
+"""A correlated policy as a table of the actions that it recommends together.
+
+Each line is one plan of ``equilibrium/plans.py``: its probability, and for each player the
+recommendation at every infoset that obedient players reach under this plan. If the table is narrow
+enough, each infoset has its own column:
+
+                 student    professor
+    probability  good  bad  X       Y
+    0.25         X     X    accept
+    0.25         X     Y    accept  refuse
+
+Otherwise each recommendation has its own line, with its player, infoset and action. Recommendations
+off the path are in parentheses.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accord._arrays import Floats
+from accord._check import checked_whole
+from accord._format import number, one_line
+from accord.equilibrium.plans import DrawnPlan, drawn_plans
+from accord.equilibrium.tables import PAGE, Table, as_latex, as_text
+from accord.game.labels import player_name
+from accord.treeplex.form import SequenceForm
+
+TEXT_WIDTH = 100
+"""Letters in a line of a printed table."""
+
+UNNAMED = "(no label)"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The recommendations that all players get together, and the probability that they do."""
+
+    probability: float
+    told: tuple[Mapping[str, str], ...]  # per player: action by infoset
+    off_path: tuple[frozenset[str], ...]  # per player: infosets that obedient players never reach
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Device:
+    """The plans that a correlated policy draws; :meth:`accord.CorrelatedPolicy.device` finds them.
+
+    ``print(device)`` shows them as a table.
+    """
+
+    game: str
+    players: tuple[str, ...]
+    infosets: tuple[tuple[str, ...], ...]  # per player: those in the plans, in the game's order
+    plans: tuple[Plan, ...]  # the largest probability first
+    rest: float  # probability of all plans that are not listed; 0 if there are none
+    rest_most: float  # no plan that is not listed has a larger probability
+
+    @classmethod
+    def of(
+        cls, form: SequenceForm, weights: Floats, behavior: Floats, plans: int, *, off_path: bool
+    ) -> Device:
+        """The likeliest ``plans`` of the correlated policy with these components."""
+        checked_whole("plans", plans, 1)
+        drawn = drawn_plans(form, weights, behavior, plans, off_path=off_path)
+        places = sorted({(one.player, one.infoset) for plan in drawn.plans for one in plan.told})
+        return cls(
+            game=form.game.name,
+            players=tuple(form.game.player_labels),
+            infosets=tuple(
+                tuple(plex.infoset_labels[x] for player, x in places if player == i)
+                for i, plex in enumerate(form.plexes)
+            ),
+            plans=tuple(_with_labels(form, plan) for plan in drawn.plans),
+            rest=drawn.rest,
+            rest_most=drawn.rest_most,
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all plans are listed."""
+        return self.rest == 0.0
+
+    def to_text(self, width: int = TEXT_WIDTH) -> str:
+        """A table in plain text whose lines have at most ``width`` letters, if words allow that."""
+        table = self._by_infoset()
+        return as_text(table if table.width <= width else self._by_recommendation(), width)
+
+    def to_latex(self) -> str:
+        r"""A LaTeX ``tabular`` for ``\input``. It needs the package booktabs."""
+        table = self._by_infoset()
+        return as_latex(table if table.width <= PAGE else self._by_recommendation())
+
+    def to_csv(self) -> str:
+        """CSV with one line per plan and one column per infoset, and probabilities in full.
+
+        A cell is empty where a plan recommends nothing. Parentheses do not mark what is off the
+        path. If plans are missing, a last line, called ``other``, has their total probability.
+        """
+        places = self._places()
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        names = (f"{self.players[i]}: {infoset}" for i, infoset in places)
+        table.writerow(("plan", "probability", *names))
+        for rank, plan in enumerate(self.plans, 1):
+            actions = (plan.told[i].get(infoset, "") for i, infoset in places)
+            table.writerow((rank, repr(plan.probability), *actions))
+        if not self.is_complete:
+            table.writerow(("other", repr(self.rest), *("" for _ in places)))
+        return text.getvalue()
+
+    def to_json(self) -> dict[str, Any]:
+        """The plans as JSON data, with labels as the game has them."""
+        return {
+            "game": self.game,
+            "players": list(self.players),
+            "plans": [
+                {
+                    "probability": plan.probability,
+                    "told": [dict(told) for told in plan.told],
+                    "off_path": [
+                        [infoset for infoset in told if infoset in off]
+                        for told, off in zip(plan.told, plan.off_path, strict=True)
+                    ],
+                }
+                for plan in self.plans
+            ],
+            "rest": self.rest,
+            "rest_most": self.rest_most,
+        }
+
+    def _places(self) -> list[tuple[int, str]]:
+        """Player and infoset of each column."""
+        return [(i, infoset) for i, infosets in enumerate(self.infosets) for infoset in infosets]
+
+    def _by_infoset(self) -> Table:
+        places = self._places()
+        named = [
+            (_heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own
+        ]
+        return Table(
+            header=("probability", *(_shown(infoset) for _, infoset in places)),
+            rows=tuple(
+                (number(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
+                for plan in self.plans
+            ),
+            groups=(("", 1), *named) if named else (),
+            last=self._last(),
+        )
+
+    def _by_recommendation(self) -> Table:
+        rows: list[tuple[str, ...]] = []
+        for plan in self.plans:
+            if rows:
+                rows.append(())
+            probability = number(plan.probability)
+            for i, told in enumerate(plan.told):
+                name = _heading(self.players[i])
+                for infoset in told:
+                    rows.append((probability, name, _shown(infoset), _cell(plan, i, infoset)))
+                    probability = name = ""
+        header = ("probability", "player", "infoset", "told")
+        return Table(header, tuple(rows), last=self._last())
+
+    def _last(self) -> tuple[str, str] | None:
+        if self.is_complete:
+            return None
+        which = "other plans" if self.plans else "plans"
+        return number(self.rest), f"{which}, each at most {number(self.rest_most)}"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Device({self.game!r}, plans={len(self.plans)}, rest={number(self.rest)})"
+
+
+def _heading(player: str) -> str:
+    """The label of a player in a table; with the word ``player`` if it has no letters."""
+    return _shown(player if any(map(str.isalpha, player)) else player_name(player))
+
+
+def _shown(label: str) -> str:
+    """A label in one line."""
+    return " ".join(one_line(label).split()) or UNNAMED
+
+
+def _cell(plan: Plan, i: int, infoset: str) -> str:
+    action = plan.told[i].get(infoset)
+    if action is None:
+        return ""
+    return f"({_shown(action)})" if infoset in plan.off_path[i] else _shown(action)
+
+
+def _with_labels(form: SequenceForm, plan: DrawnPlan) -> Plan:
+    told: list[dict[str, str]] = [{} for _ in form.plexes]
+    off_path: list[set[str]] = [set() for _ in form.plexes]
+    for i, x, action, on_path in plan.told:
+        plex = form.plexes[i]
+        infoset = plex.infoset_labels[x]
+        told[i][infoset] = plex.action_labels[x][action]
+        if not on_path:
+            off_path[i].add(infoset)
+    return Plan(plan.probability, tuple(told), tuple(map(frozenset, off_path)))

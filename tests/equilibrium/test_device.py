@@ -1,0 +1,408 @@
+"""Devices against brute force over all pure policies, and as tables that people read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import accord
+from accord.equilibrium import plans as plans_module
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.device import Device
+from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
+from accord.game.library import library_device
+from accord.game.tree import Game
+from accord.treeplex.form import sequence_form
+from accord.treeplex.values import joint_reach
+from tests import reference
+from tests.support.policies import all_games, as_reference, grown_games, random_policy
+from tests.support.strategies import examples
+
+seeds = st.integers(0, 2**32 - 1)
+ALL = 10**9
+NASTY = 'a & b % c_d # $e$ {f} ~g ^h \\i, "j"\nk <l> |m| [n] *o -- `p`'
+
+
+def drawn(policy: CorrelatedPolicy, most: int = ALL, *, off_path: bool = False) -> DrawnPlans:
+    form = sequence_form(policy.game)
+    return drawn_plans(form, policy.weights, policy.behavior, most, off_path=off_path)
+
+
+def recommendations(told: tuple[Told, ...]) -> reference.Plan:
+    return frozenset((one.player, one.infoset, one.action) for one in told)
+
+
+def completed(policy: CorrelatedPolicy, seed: int, *, off_path: bool) -> CorrelatedPolicy:
+    """The plans of ``policy``; where they recommend nothing, any action."""
+    form = sequence_form(policy.game)
+    rng = np.random.default_rng(seed)
+    found = drawn(policy, off_path=off_path)
+    assert found.rest == 0.0
+    components = []
+    for plan in found.plans:
+        choices = [rng.integers(plex.n_actions) for plex in form.plexes]
+        for one in plan.told:
+            choices[one.player][one.infoset] = one.action
+        pure = [np.zeros(plex.n_sequences) for plex in form.plexes]
+        for plex, part, choice in zip(form.plexes, pure, choices, strict=True):
+            part[0] = 1.0
+            part[plex.first_seq[:-1] + choice] = 1.0
+        components.append((plan.probability, pure))
+    return CorrelatedPolicy.from_components(policy.game, components)
+
+
+def play_distribution(policy: CorrelatedPolicy) -> np.ndarray:
+    """The probability of each tuple of sequences with which plays end, when everybody obeys."""
+    form = sequence_form(policy.game)
+    total = np.zeros(len(form.leaves))
+    for weight, behaviors in policy.components():
+        reach = joint_reach(form.plexes, behaviors)
+        places = form.leaves.first_reach[:-1] + form.leaves.seqs
+        total += weight * form.leaves.prob * reach[places].prod(axis=1)
+    return total
+
+
+# The plans
+
+
+@pytest.mark.parametrize("off_path", [False, True])
+@examples(60)
+@given(game=all_games(), seed=seeds)
+def test_plans_are_those_of_brute_force(off_path: bool, game: Game, seed: int) -> None:
+    assume(reference.n_pure_profiles(game) <= 3000)
+    policy = random_policy(game, seed)
+    found = drawn(policy, off_path=off_path)
+    wanted = reference.drawn_plans(game, as_reference(policy), off_path=off_path)
+    got = {recommendations(plan.told): plan.probability for plan in found.plans}
+    assert len(got) == len(found.plans)  # no plan is listed twice
+    assert got.keys() == wanted.keys()
+    for plan, p in wanted.items():
+        assert got[plan] == pytest.approx(p, rel=1e-12)
+    probabilities = [plan.probability for plan in found.plans]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert math.fsum(probabilities) == pytest.approx(1.0, abs=1e-12)
+    assert (found.rest, found.rest_most) == (0.0, 0.0)
+
+
+@examples(60)
+@given(game=all_games(), seed=seeds)
+def test_recommendations_off_the_path_are_told_after_deviations_only(game: Game, seed: int) -> None:
+    policy = random_policy(game, seed, pure=1.0)
+    for plan in drawn(policy, off_path=True).plans:
+        choices = [[0] * len(list(reference.infosets(game, i))) for i in range(game.n_players)]
+        for one in plan.told:
+            choices[one.player][one.infoset] = one.action
+        profile = tuple(map(tuple, choices))
+        on_path = {(one.player, one.infoset) for one in plan.told if one.on_path}
+        assert on_path == reference.reached_infosets(game, profile)
+        told = {(one.player, one.infoset) for one in plan.told}
+        assert told == reference.allowed_infosets(game, profile)
+
+
+@examples(60)
+@given(game=grown_games(most=300), seed=seeds)
+def test_plans_have_the_plays_and_values_of_the_policy(game: Game, seed: int) -> None:
+    policy = random_policy(game, seed, pure=1.0)
+    again = completed(policy, seed, off_path=False)
+    assert again.n_components <= policy.n_components
+    np.testing.assert_allclose(play_distribution(again), play_distribution(policy), atol=1e-14)
+    np.testing.assert_allclose(again.values(), policy.values(), rtol=1e-12, atol=1e-12)
+
+
+@examples(30)
+@given(game=grown_games(most=60), seed=seeds)
+def test_plans_of_mixed_policies_have_their_plays_too(game: Game, seed: int) -> None:
+    assume(reference.n_pure_profiles(game) <= 3000)
+    policy = random_policy(game, seed, pure=0.3)
+    again = completed(policy, seed, off_path=False)
+    np.testing.assert_allclose(play_distribution(again), play_distribution(policy), atol=1e-13)
+
+
+@examples(30)
+@given(game=grown_games(most=100), seed=seeds)
+def test_reduced_plans_determine_the_gaps_up_to_one_deviation(game: Game, seed: int) -> None:
+    """Whatever players who have deviated would be told next."""
+    policy = random_policy(game, seed, pure=1.0)
+    again = completed(policy, seed, off_path=True)
+    for k in (0, 1):
+        before, after = (certify(game, one, k)[k].player_gaps for one in (policy, again))
+        np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+def test_plans_on_the_path_do_not_determine_the_gaps() -> None:
+    game = accord.load_game("signalling")
+    policy = CorrelatedPolicy.from_device(game, library_device("signalling"))
+    gaps = {
+        round(certify(game, completed(policy, seed, off_path=False), 1)[1].gap, 6)
+        for seed in range(20)
+    }
+    assert certify(game, policy, 1)[1].gap == pytest.approx(0.0, abs=1e-12)
+    assert max(gaps) > 0.1
+
+
+@examples(40)
+@given(game=grown_games(most=200), seed=seeds)
+def test_equal_draws_are_one_plan(game: Game, seed: int) -> None:
+    policy = random_policy(game, seed, pure=1.0)
+    twice = CorrelatedPolicy(
+        game,
+        np.concatenate([policy.weights / 4, policy.weights * 3 / 4]),
+        np.concatenate([policy.behavior, policy.behavior]),
+    )
+    once, again = drawn(policy), drawn(twice)
+    assert len(once.plans) == len(again.plans) <= policy.n_components
+    assert {one.told for one in once.plans} == {one.told for one in again.plans}
+    for one, other in zip(once.plans, again.plans, strict=True):
+        assert one.probability == pytest.approx(other.probability)
+
+
+@examples(40)
+@given(game=grown_games(most=60), seed=seeds, most=st.integers(1, 6))
+def test_the_likeliest_plans_come_first(game: Game, seed: int, most: int) -> None:
+    assume(reference.n_pure_profiles(game) <= 3000)
+    policy = random_policy(game, seed, pure=0.0)
+    every, some = drawn(policy), drawn(policy, most)
+    assert some.plans == every.plans[:most]
+    missing = [plan.probability for plan in every.plans[most:]]
+    assert some.rest == pytest.approx(math.fsum(missing))
+    assert some.rest_most >= max(missing, default=0.0) * (1 - 1e-12)
+    assert some.rest_most <= some.rest * (1 + 1e-12)
+
+
+def test_a_search_that_is_too_long_still_bounds_every_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = accord.load_game("kuhn")
+    policy = random_policy(game, 0, components=3, pure=0.0)
+    every = drawn(policy)
+    listed = set()
+    for work in (1, 30, 300, 3000):
+        monkeypatch.setattr(plans_module, "LARGEST_WORK", work)
+        some = drawn(policy)
+        assert some.plans == every.plans[: len(some.plans)]
+        total = math.fsum([some.rest, *(plan.probability for plan in some.plans)])
+        assert total == pytest.approx(1.0)
+        assert some.rest_most >= every.plans[len(some.plans)].probability
+        listed.add(len(some.plans))
+    assert 0 in listed
+    assert len(listed) > 1
+
+
+# The table
+
+
+def device_of(name: str, *, off_path: bool = False, plans: int = 1000) -> Device:
+    policy = CorrelatedPolicy.from_device(accord.load_game(name), library_device(name))
+    return policy.device(plans, off_path=off_path)
+
+
+def labelled(label: str, player: str = "one") -> Device:
+    """A device in which every label but those of players is ``label``."""
+    b = accord.GameBuilder("labels", players=[player, "two"])
+    b.move(player=player, infoset=label, actions=[label, "other"])
+    for action in (label, "other"):
+        b.payoff([action], 1, 0)
+    game = b.build()
+    choice = [(1.0, [{label: label}, {}])]
+    return CorrelatedPolicy.from_device(game, choice).device()
+
+
+def test_a_device_has_labels() -> None:
+    device = device_of("signalling")
+    assert isinstance(device, accord.Device)
+    assert device.players == ("student", "professor")
+    assert device.infosets == (("good", "bad"), ("X", "Y"))
+    first, *_, last = device.plans
+    assert first.told == ({"good": "X", "bad": "X"}, {"X": "accept"})
+    assert last.told == ({"good": "Y", "bad": "Y"}, {"Y": "accept"})
+    assert first.off_path == (frozenset(), frozenset())
+    assert device.is_complete
+    reduced = device_of("signalling", off_path=True)
+    assert reduced.plans[0].told[1] == {"X": "accept", "Y": "refuse"}
+    assert reduced.plans[0].off_path == (frozenset(), {"Y"})
+    assert repr(device) == "Device('signalling', plans=4, rest=0)"
+
+
+def test_one_column_per_infoset_where_that_fits() -> None:
+    device = device_of("signalling", off_path=True)
+    assert str(device).splitlines() == [
+        "             student    professor",
+        "probability  good  bad  X         Y",
+        "0.25         X     X    accept    (refuse)",
+        "0.25         X     Y    accept    refuse",
+        "0.25         Y     X    refuse    accept",
+        "0.25         Y     Y    (refuse)  accept",
+    ]
+
+
+def test_one_line_per_recommendation_else() -> None:
+    device = device_of("signalling", plans=2)
+    assert device.to_text(36).splitlines() == [
+        "probability  player     infoset  told",
+        "0.25         student    good     X",
+        "                        bad      X",
+        "             professor  X        accept",
+        "",
+        "0.25         student    good     X",
+        "                        bad      Y",
+        "             professor  X        accept",
+        "                        Y        refuse",
+        "",
+        "0.5          other plans, each at most 0.25",
+    ]
+
+
+def test_a_label_is_one_line() -> None:
+    assert labelled("a\n b\tc").to_text().splitlines() == [
+        "             one",
+        "probability  a · b c",
+        "1            a · b c",
+    ]
+    assert labelled(" ").to_text().splitlines()[1:] == [
+        "probability  (no label)",
+        "1            (no label)",
+    ]
+
+
+@pytest.mark.parametrize("width", [50, 72, 100])
+def test_long_labels_are_wrapped(width: int) -> None:
+    game = accord.load_game("sheriff(max_items=3,max_bribe=2,num_rounds=1)")
+    device = accord.solve(game, k=1, iterations=50).policy.device(3)
+    text = device.to_text(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.split("\n")[0].split() == ["probability", "player", "infoset", "told"]
+    starts = [line.split()[0] for line in text.splitlines()[1:] if line[:1].strip()]
+    wanted = [*(plan.probability for plan in device.plans), device.rest]
+    assert starts == [f"{p:.4g}" for p in wanted]
+
+
+def test_players_are_named() -> None:
+    game = accord.load_game("kuhn_poker")
+    policy = accord.solve(game, k=0, iterations=5).policy
+    assert policy.device(2).to_text().split("\n")[0].split("  ")[-1].strip() == "player 1"
+    assert device_of("chicken").to_text().split("\n")[0].split() == ["row", "col"]
+
+
+def test_plans_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans_module, "LARGEST_WORK", 1)
+    device = device_of("signalling")
+    assert device.plans == ()
+    assert not device.is_complete
+    assert device.to_text() == "probability\n1            plans, each at most 1"
+    assert device.to_csv() == "plan,probability\nother,1.0\n"
+    assert "$1$ \\\\" in device.to_latex()
+
+
+def test_plans_must_be_a_number() -> None:
+    with pytest.raises(accord.ArgumentError, match="plans must be a whole number, 1 or more; got"):
+        device_of("chicken", plans=0)
+
+
+# CSV and JSON
+
+
+def test_csv() -> None:
+    assert device_of("signalling", plans=3).to_csv().splitlines() == [
+        "plan,probability,student: good,student: bad,professor: X,professor: Y",
+        "1,0.25,X,X,accept,",
+        "2,0.25,X,Y,accept,refuse",
+        "3,0.25,Y,X,refuse,accept",
+        "other,0.25,,,,",
+    ]
+
+
+@examples(30)
+@given(game=grown_games(most=100), seed=seeds)
+def test_csv_and_json_have_everything(game: Game, seed: int) -> None:
+    device = random_policy(game, seed, pure=1.0).device()
+    header, *rows = csv.reader(io.StringIO(device.to_csv()))
+    places = [(i, x) for i, infosets in enumerate(device.infosets) for x in infosets]
+    assert header[2:] == [f"{device.players[i]}: {x}" for i, x in places]
+    data = json.loads(json.dumps(device.to_json(), allow_nan=False))
+    for row, plan, written in zip(rows, device.plans, data["plans"], strict=True):
+        assert float(row[1]) == plan.probability == written["probability"]
+        cells = dict(zip(places, row[2:], strict=True))
+        for i, told in enumerate(plan.told):
+            assert {x: cells[i, x] for x in device.infosets[i] if cells[i, x]} == told
+            assert written["told"][i] == told
+    assert data["rest"] == 0.0
+
+
+def test_csv_quotes_labels() -> None:
+    _, row = csv.reader(io.StringIO(labelled(NASTY).to_csv()))
+    assert row == ["1", "1.0", NASTY]
+    header, _ = csv.reader(io.StringIO(labelled("x", 'p, "q"').to_csv()))
+    assert header == ["plan", "probability", 'p, "q": x']
+
+
+# LaTeX
+
+
+def test_latex() -> None:
+    assert device_of("signalling", off_path=True, plans=1).to_latex().splitlines() == [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{@{}rllll@{}}",
+        r"\toprule",
+        r" & \multicolumn{2}{l}{student} & \multicolumn{2}{l}{professor} \\",
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}",
+        r"probability & good & bad & X & Y \\",
+        r"\midrule",
+        r"$0.25$ & X & X & accept & (refuse) \\",
+        r"\midrule",
+        r"$0.75$ & \multicolumn{4}{l}{other plans, each at most 0.25} \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_latex_escapes_labels() -> None:
+    text = labelled(NASTY).to_latex()
+    assert r"a \& b \% c\_d \# \$e\$ \{f\} \textasciitilde{}g \textasciicircum{}h " in text
+    assert r"\textbackslash{}i, ''j'' \textperiodcentered{} k \textless{}l\textgreater{} " in text
+    assert r"\textbar{}m\textbar{} {[}n{]} {*}o -{}- \textasciigrave{}p\textasciigrave{}" in text
+
+
+@examples(200)
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30))
+def test_no_label_breaks_a_latex_table(label: str) -> None:
+    """Every row has the same number of cells, and all braces are closed, in either layout."""
+    for text in (labelled(label).to_latex(), labelled(f"{label} {'long' * 30}").to_latex()):
+        body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
+        columns = text.count("p{0.36") + 2 if "p{0.36" in text else 2
+        for line in body.splitlines():
+            assert line.endswith(r" \\")
+            plain = line.removesuffix(r" \\").replace("\\\\", "")
+            depth = 0
+            cells = 1
+            for before, letter in zip(" " + plain, plain, strict=False):
+                if before == "\\":
+                    continue
+                depth += (letter == "{") - (letter == "}")
+                cells += letter == "&"
+                assert depth >= 0
+                assert letter not in "%#_~^" or before == "\\"
+            assert (depth, cells) == (0, columns)
+
+
+def test_wide_tables_are_wrapped_in_latex() -> None:
+    game = accord.load_game("sheriff(max_items=3,max_bribe=2,num_rounds=1)")
+    text = accord.solve(game, k=1, iterations=50).policy.device(2).to_latex()
+    assert r"\begin{tabular}{@{}rlp{0.36\linewidth}p{0.36\linewidth}@{}}" in text
+    assert r"{\raggedright T=0 num\_\allowbreak{}illegal\_\allowbreak{}items:" in text
+    assert r"Inspection\allowbreak{}Feedback(\allowbreak{}will" in text
+    assert text.count(r"\addlinespace") == 1
+
+
+def test_small_probabilities_in_latex() -> None:
+    game = accord.load_game("chicken")
+    profiles = [({"row": a}, {"col": "dare"}) for a in ("dare", "yield")]
+    device = CorrelatedPolicy.from_device(
+        game, list(zip([1 - 2e-7, 2e-7], profiles, strict=True))
+    ).device()
+    assert r"$2 \times 10^{-7}$ & yield & dare \\" in device.to_latex()
