@@ -284,7 +284,7 @@ def observe_play(
             rate = max(baseline_rate, 1.0 / plays)
             missed = trace * surprise + (1.0 - trace) * (later - scratch[a])
             sequences[first + a].plays = plays
-            sequences[first + a].baseline += rate * missed
+            sequences[first + a].baseline = min(max(scratch[a] + rate * missed, 0.0), 1.0)
         scratch[a] += correction
         if n > 1:
             observe_at(
