@@ -34,6 +34,7 @@ from tests.reference.gaps import *
 from tests.reference.kefr import *
 from tests.reference.minimizers import *
 from tests.reference.modifications import *
+from tests.reference.optimum import *
 from tests.reference.policies import *
 from tests.reference.rechistories import *
 from tests.reference.regret import *
