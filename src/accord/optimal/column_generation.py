@@ -21,7 +21,9 @@ Heuristic pricing never enters a bound.
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -51,11 +53,20 @@ LEAST_GAIN = 1e-9
 OPTIMAL = 2e-9
 """Value and bound meet if they differ by at most this part of the objective's spread."""
 
+MET = 1e-10
+"""The search ends when they are as close as this."""
+
 SHARES = (0.98, 0.8, 0.5, 0.0)
 """Parts of the relaxation's prices in those that find columns; the first that finds any is used."""
 
 PATIENCE = 10
 """Rounds without an equilibrium after which violations become dearer."""
+
+FRESH = 10
+"""Rounds after which the program is built anew, from what is then saved."""
+
+LONGEST = 120.0
+"""Seconds that a relaxation or a mixed-integer program may take."""
 
 STARTS = 20
 COLUMNS = 30
@@ -67,11 +78,13 @@ class ColumnGeneration:
 
     Attributes:
         program: The program over the joint plans found so far.
-        lottery: Its last solution that violates no incentive constraint; None before there is one.
+        lottery: Its last solution.
+        exact: Whether that violates no incentive constraint.
         bound: No K-EFCE exceeds it. In terms of the maximised objective, as is ``value``.
         source: Where the bound comes from, in words.
         iteration: How many rounds there were.
         finished: Whether another round cannot improve anything.
+        saved: The last state to continue from; None before there is one.
     """
 
     def __init__(
@@ -90,6 +103,7 @@ class ColumnGeneration:
         self.pricing = Pricing(incentives)
         self.enumeration = Enumeration(self.pricing)
         self.lottery: Lottery | None = None
+        self.exact = False
         self.value = -np.inf
         self.bound, self.source = free_bound(self.form.game, objective), "the best of all plays"
         self.iteration = 0
@@ -97,15 +111,11 @@ class ColumnGeneration:
         self._tuples: Tuples | None = None
         self._relaxed: Relaxed | None = None
         self._prepared = False
+        self.saved: dict[str, Any] | None = None
         for plan in plans or ():
             self.program.add(incentives.reduced(plan))
         for _ in range(FIRST_PLANS):
             self.program.add(self._random_plan())
-
-    @property
-    def optimal(self) -> bool:
-        """Whether value and bound meet."""
-        return self.bound - self.value <= OPTIMAL * self.program.scale
 
     def advance(self, seconds: float | None = None) -> None:
         """One round: solve the program, and look for joint plans that improve it.
@@ -113,18 +123,22 @@ class ColumnGeneration:
         Args:
             seconds: What may be spent on proofs; rounds without a proof are short.
         """
-        end = None if seconds is None else time.monotonic() + seconds
+        allowed = LONGEST if seconds is None else min(seconds, LONGEST)
+        end = time.monotonic() + allowed
         if not self._prepared:
-            self._prepare(seconds)
+            self._prepare(allowed)
+        elif self.iteration % FRESH == 0:
+            self.saved = self._state()
+            self.restore(self.saved)
         self.iteration += 1
-        lottery = self.program.solve_separated()
-        if lottery.slack <= LEAST_GAIN:
-            self.lottery = lottery
+        self.lottery = lottery = self.program.solve_separated()
+        self.exact = lottery.slack <= LEAST_GAIN
+        if self.exact:
             payoffs = self.form.payoffs(lottery.losses + 1.0)
             self.value = self.objective.sign * self.objective.value(
                 payoffs, self.form.leaves.payoff_range
             )
-            if self.optimal:
+            if self.bound - self.value <= MET * self.program.scale:
                 self.finished = True
                 return
         elif self.iteration % PATIENCE == 0:
@@ -134,7 +148,7 @@ class ColumnGeneration:
             return
         if lottery.slack > LEAST_GAIN and self.program.raise_penalty():
             return
-        left = None if end is None else max(0.0, end - time.monotonic())
+        left = max(0.0, end - time.monotonic())
         if self._add(self._exact_plans(prices, gradient, left), limit):
             return
         if lottery.slack > LEAST_GAIN:
@@ -144,12 +158,55 @@ class ColumnGeneration:
             )
         self.finished = True
 
-    def _prepare(self, seconds: float | None) -> None:
+    def _state(self) -> dict[str, Any]:
+        """Everything needed to continue, by name."""
+        state: dict[str, Any] = {
+            "iteration": np.array(self.iteration),
+            "bound": np.array(self.bound),
+            "source": np.array(self.source),
+            "penalty": np.array(self.program.penalty),
+            "random": np.array(json.dumps(self.rng.bit_generator.state)),
+            "plans": np.array(self.program.plans),
+        }
+        for i in range(self.form.n_players):
+            state[f"cells_{i}"] = self.program.cells(i)
+            if self._relaxed is not None:
+                state[f"flow_{i}"] = self._relaxed.prices.flow[i]
+        if self._relaxed is not None:
+            state["kappa"] = self._relaxed.prices.kappa
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state that was saved.
+
+        A search starts afresh from its own saved states now and then, so that it finds the same,
+        whether it was resumed from them or not.
+        """
+        self.iteration = int(state["iteration"])
+        self.bound, self.source = float(state["bound"]), str(state["source"])
+        self.rng.bit_generator.state = json.loads(str(state["random"]))
+        self.program = Program(self.incentives, self.objective, self.epsilon)
+        self.program.penalize(float(state["penalty"]))
+        for plan in state["plans"]:
+            self.program.add(plan)
+        for i in range(self.form.n_players):
+            self.program.add_rows(i, state[f"cells_{i}"])
+        if "kappa" in state:
+            flows = tuple(state[f"flow_{i}"] for i in range(self.form.n_players))
+            self._relaxed = Relaxed(self.bound, Multipliers(state["kappa"], flows))
+        self.saved, self._prepared = state, True
+        self._find_tuples()
+
+    def _find_tuples(self) -> None:
+        if self._tuples is None:
+            with suppress(BudgetError):
+                self._tuples = Tuples(self.incentives, TUPLES)
+
+    def _prepare(self, seconds: float) -> None:
         """Solve the relaxation, and take its best joint plans as columns."""
         self._prepared = True
-        try:
-            self._tuples = Tuples(self.incentives, TUPLES)
-        except BudgetError:
+        self._find_tuples()
+        if self._tuples is None:
             return
         relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
         self._relaxed = relaxation.solve(seconds)
@@ -162,6 +219,7 @@ class ColumnGeneration:
             tuple(flow / self.program.scale for flow in prices.flow),
         )
         self._relaxed = Relaxed(self._relaxed.bound, scaled)
+        self.program.penalize(max(1.0, 2.0 * self.program.mass(scaled)))
         for _ in range(STARTS):
             order = self.rng.permutation(self.form.n_players).tolist()
             _, plan = self.pricing.descend(scaled, self._random_plan(), order, LEAST_GAIN)
@@ -190,9 +248,7 @@ class ColumnGeneration:
                 break
         return found
 
-    def _exact_plans(
-        self, prices: Multipliers, gradient: Floats, seconds: float | None
-    ) -> list[Any]:
+    def _exact_plans(self, prices: Multipliers, gradient: Floats, seconds: float) -> list[Any]:
         """``(price, plan)`` of the cheapest joint plans; lowers the bound."""
         if self.enumeration.count <= ENUMERATED:
             found = self.enumeration.cheapest(prices, COLUMNS)

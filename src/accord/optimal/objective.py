@@ -80,6 +80,8 @@ class Objective:
 
     def scale(self, leaves: LeafTable) -> float:
         """The spread of the objective over all plays, or 1 if it is constant."""
+        if self.target is not None:
+            return 1.0
         if self.weights is None:
             return float(leaves.payoff_range.max(initial=0.0)) or 1.0
         payoff = leaves.payoff @ np.array(self.weights) / leaves.prob

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 
+import highspy
 import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import lsqr
@@ -21,7 +22,8 @@ from scipy.sparse.linalg import lsqr
 from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
-from accord.errors import NumericalError
+from accord.errors import ArgumentError, NumericalError
+from accord.optimal.linear import INFINITY, solver
 from accord.optimal.program import Lottery, Program
 
 EXACT = 1e-9
@@ -34,14 +36,25 @@ BINDING = 1e-8
 SPARSE_SECONDS = 5.0
 """The most time to spend on sparing components."""
 
+LIMITED_SECONDS = 60.0
+"""The most time for one mixed-integer program with a limited number of components."""
 
-def polished(program: Program, lottery: Lottery) -> CorrelatedPolicy:
+
+def polished(program: Program, lottery: Lottery, components: int | None = None) -> CorrelatedPolicy:
     """The mixture of a solved program, exact and as sparse as it can easily be made.
 
+    Args:
+        program: The program.
+        lottery: Its solution.
+        components: The largest number of components; by default as many as are left.
+
     Raises:
+        ArgumentError: If no mixture with so few components was found.
         NumericalError: If no exact mixture is found.
     """
     sparse = _spared(program, lottery)
+    if components is not None and (sparse.weights > 0).sum() > components:
+        sparse = _limited(program, components)
     form = program.incentives.form
     least, best = np.inf, None
     for dust in DUST:
@@ -60,6 +73,49 @@ def polished(program: Program, lottery: Lottery) -> CorrelatedPolicy:
         f"the mixture's gap must be at most {EXACT:g} of the payoff range, but is {least:.3g} "
         "after rounding; the program is too ill-conditioned; please report this with the game"
     )
+
+
+def unpolished(
+    program: Program, lottery: Lottery, components: int | None = None
+) -> CorrelatedPolicy:
+    """The mixture of a program whose columns allow no equilibrium yet, without dust."""
+    weights = np.where(lottery.weights > DUST[2], lottery.weights, 0.0)
+    if components is not None:
+        weights[np.argsort(-weights, kind="stable")[components:]] = 0.0
+    return _policy(program, weights)
+
+
+def _limited(program: Program, components: int) -> Lottery:
+    """The best solution on at most ``components`` of the columns, by a mixed-integer program."""
+    most = program.n_columns
+    while True:
+        model = program.highs.getLp()
+        highs = solver(mip_feasibility_tolerance=1e-9, time_limit=LIMITED_SECONDS)
+        highs.passModel(model)
+        first = highs.getNumCol()
+        for variable in program.variables:  # w <= chosen, and at most so many chosen
+            highs.addCol(0.0, 0.0, 1.0, 0, [], [])
+            chosen = int(highs.getNumCol()) - 1
+            highs.changeColIntegrality(chosen, highspy.HighsVarType.kInteger)
+            highs.addRow(-INFINITY, 0.0, 2, [int(variable), chosen], [1.0, -1.0])
+        index = np.arange(first, first + most, dtype=np.int32)
+        highs.addRow(-INFINITY, float(components), most, index, np.ones(most))
+        highs.changeColBounds(program.slack, 0.0, EXACT / 100)
+        highs.run()
+        info = highs.getInfo()
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            raise ArgumentError(
+                f"no equilibrium with at most {components} components was found; allow more "
+                "components, a larger gap, or start from other plans"
+            )
+        values = np.array(highs.getSolution().col_value)
+        program.allow(np.flatnonzero(values[program.variables] > DUST[2]))
+        try:
+            lottery = program.solve()
+            if not program.separate(lottery) and lottery.slack <= EXACT / 10:
+                return lottery
+        finally:
+            program.allow(None)
 
 
 def _spared(program: Program, lottery: Lottery) -> Lottery:

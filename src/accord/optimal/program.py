@@ -116,7 +116,7 @@ class Program:
             cost = objective.sign * np.array(objective.weights) * span / self.scale
         for i in range(n):
             highs.addCol(float(cost[i]), -INFINITY, INFINITY, 0, [], [])
-        self._slack = self._add_variable(self.penalty)
+        self.slack = self._add_variable(self.penalty)
         highs.addRow(1.0, 1.0, 0, [], [])
         for i in range(n):
             highs.addRow(0.0, 0.0, 1, [i], [-1.0])
@@ -204,7 +204,7 @@ class Program:
         slack = np.flatnonzero(first)
         rows = np.concatenate([rows, np.flatnonzero(known), slack])
         columns = np.concatenate(
-            [columns, player.variable[decision[known]], np.full(len(slack), self._slack)]
+            [columns, player.variable[decision[known]], np.full(len(slack), self.slack)]
         )
         values = np.concatenate([values, np.ones(int(known.sum())), np.full(len(slack), -1.0)])
         order = np.argsort(rows, kind="stable")
@@ -269,7 +269,7 @@ class Program:
         values = np.array(self.highs.getSolution().col_value)
         weights = np.maximum(values[self.variables], 0.0)
         losses = values[: self.incentives.form.n_players]
-        return Lottery(weights, losses, max(0.0, float(values[self._slack])))
+        return Lottery(weights, losses, max(0.0, float(values[self.slack])))
 
     def solve_separated(self) -> Lottery:
         """Solve with the present columns and all rows that they need."""
@@ -346,10 +346,38 @@ class Program:
         worst = float(gradient @ leaves.worst) - self.objective.offset(gradient)
         return worst + self.scale * (allowed - least_price)
 
+    def cells(self, i: int) -> Ints:
+        """The cells of player i that have a row."""
+        return self._players[i].cells
+
+    def gaps(self, lottery: Lottery) -> Floats:
+        """``[n_players]`` the exact K-EFCE gaps of a solution, in payoff units."""
+        weights = np.zeros(self.n_columns)  # there may be new columns since
+        weights[: len(lottery.weights)] = lottery.weights
+        gaps = []
+        for i, player in enumerate(self._players):
+            total = player.deviating.summed(weights, player.separation.tree.n_cells)
+            own = float(np.array([loss[i] for loss in self._losses]) @ weights)
+            gaps.append(own - player.separation.least_loss(total))
+        return np.array(gaps) * self.incentives.form.leaves.payoff_range
+
+    def mass(self, prices: Multipliers) -> float:
+        """What a unit of slack would be worth at these prices: the flow that starts at rows with
+        slack. A penalty above that of the optimum allows no slack."""
+        total = 0.0
+        for player, flow in zip(self._players, prices.flow, strict=True):
+            separation = player.separation
+            total += float(flow[separation.told > 0].sum() if separation.triggers else flow[ROOT])
+        return total
+
     def raise_penalty(self) -> bool:
         """Make violations dearer; False at the limit."""
         if self.penalty >= LARGEST_PENALTY:
             return False
-        self.penalty *= 10.0
-        self.highs.changeColCost(self._slack, self.penalty)
+        self.penalize(10.0 * self.penalty)
         return True
+
+    def penalize(self, penalty: float) -> None:
+        """Set the price of violations."""
+        self.penalty = penalty
+        self.highs.changeColCost(self.slack, penalty)

@@ -65,8 +65,7 @@ class Separation:
             tolerance: Smaller violations are ignored.
         """
         tree, plex = self.tree, self.tree.plex
-        best, choice = total.copy(), np.zeros(int(tree.first_row[-1]), np.int32)
-        choose_actions(plex.arrays, tree.arrays, tree.first_row, best, choice)
+        best, choice = self._best(total)
         if self.triggers:
             cells = np.flatnonzero(self.told).astype(np.int32)
             gains = obeying[self.told[cells]] - best[cells]
@@ -84,6 +83,17 @@ class Separation:
             choice, best, start, passed,
         )  # fmt: skip
         return float(gains.max()), np.flatnonzero(passed).astype(np.int32)
+
+    def least_loss(self, total: Floats) -> float:
+        """The loss of the best deviation."""
+        return float(self._best(total)[0][ROOT])
+
+    def _best(self, total: Floats) -> tuple[Floats, Ints]:
+        """``[n_cells]`` the loss from each cell on under the best phi; the choices of phi."""
+        tree = self.tree
+        best, choice = total.copy(), np.zeros(int(tree.first_row[-1]), np.int32)
+        choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, best, choice)
+        return best, choice
 
 
 @jit

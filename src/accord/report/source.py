@@ -11,9 +11,9 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.report.view import Moment, Request, RunFacts
+from accord.report.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.folder import RunFolder, SavedRun
-from accord.runs.request import LIMITS
+from accord.runs.request import LIMITS, OptimizeRequest
 from accord.treeplex.form import sequence_form
 
 LARGEST_WORK = 1e10
@@ -93,10 +93,25 @@ def source_of(run: SavedRun) -> Source:
         seconds=result.get("seconds"),
         gap=result.get("gap"),
         relative=_relative(run.game, players) if players else None,
-        saved_gap=result.get("gap" if run.learned else "saved_gap"),
+        saved_gap=result.get("saved_gap", result.get("gap")),
         history=history,
+        best=_best(run),
     )
     return Source(facts, run.game, run.policy)
+
+
+def _best(run: SavedRun) -> BestFacts | None:
+    """The objective, if the run had one."""
+    if not isinstance(run.request, OptimizeRequest):
+        return None
+    last = run.history[-1].best if run.history else None
+    return BestFacts(
+        objective=run.result["objective"],
+        value=run.result["value"],
+        bound=run.result["bound"],
+        optimal=run.result["optimal"],
+        proof="" if last is None else last.proof,
+    )
 
 
 def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:
