@@ -1,8 +1,8 @@
 """The command ``accord``.
 
-Exit codes: 0 for success; 1 if the target was not reached; 2 for bad usage or bad input, with one
-message on standard error; 130 if interrupted. Names become objects here and nowhere deeper. Nothing
-heavy is imported before a command runs.
+Exit codes: 0 for success; 1 if the target was not reached or the value not proved; 2 for bad usage
+or bad input, with one message on standard error; 130 if interrupted. Names become objects here and
+nowhere deeper. Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
