@@ -4,10 +4,11 @@ The program (``optimal/program.py``) over the joint plans found so far gives a m
 Pricing (``optimal/pricing.py``) finds joint plans that the mixture lacks; they become columns, and
 so on. When no joint plan is worth more than the mixture, it is the best of all equilibria.
 
-Prices jump about while columns are few. If the relaxation (``optimal/polytope.py``) is small enough
-to be solved first, its prices are nearly those of the optimum: joint plans are also priced at
-averages of both, which takes far fewer rounds (B. Neame's and P. Wentges' smoothing). Its bound
-also ends the search as soon as the mixture meets it.
+If the relaxation (``optimal/polytope.py``) is small enough it is solved first. Its optimum is taken
+apart into joint plans (``optimal/decomposition.py``), which often makes the first program optimal.
+Otherwise its prices help: those of the program jump about while columns are few, so joint plans are
+also priced at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And
+its bound ends the search as soon as the mixture meets it.
 
 The *bound* on what any K-EFCE can reach is the least of
 
@@ -30,6 +31,7 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord.errors import BudgetError, NumericalError
+from accord.optimal.decomposition import decomposed
 from accord.optimal.enumeration import Enumeration
 from accord.optimal.exact_pricing import price_exactly
 from accord.optimal.free_play import free_bound
@@ -41,7 +43,7 @@ from accord.optimal.program import Lottery, Program
 from accord.optimal.tuples import Tuples
 from accord.treeplex.strategy import random_behavior
 
-TUPLES = 20_000
+TUPLES = 50_000
 """Relaxations with more variables are not solved."""
 
 ENUMERATED = 20_000
@@ -61,6 +63,9 @@ SHARES = (0.98, 0.8, 0.5, 0.0)
 
 PATIENCE = 10
 """Rounds without an equilibrium after which violations become dearer."""
+
+DECOMPOSED = 200
+"""The most joint plans that are taken from the relaxation's optimum."""
 
 FRESH = 10
 """Rounds after which the program is built anew, from what is then saved."""
@@ -209,7 +214,7 @@ class ColumnGeneration:
         if self._tuples is None:
             return
         relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
-        self._relaxed = relaxation.solve(seconds)
+        self._relaxed = relaxation.solve(seconds / 2)
         if self._relaxed is None:
             return
         self._lower_bound(self._relaxed.bound, "correlation plans over relevant tuples")
@@ -218,6 +223,9 @@ class ColumnGeneration:
             prices.kappa / self.program.scale,
             tuple(flow / self.program.scale for flow in prices.flow),
         )
+        assert self._relaxed.plan is not None
+        for plan in decomposed(self._tuples, self._relaxed.plan, DECOMPOSED):
+            self.program.add(plan)
         self._relaxed = Relaxed(self._relaxed.bound, scaled)
         self.program.penalize(max(1.0, 2.0 * self.program.mass(scaled)))
         for _ in range(STARTS):

@@ -34,6 +34,9 @@ from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.tuples import Tuples
 
+SIMPLEX = 2000
+"""Tuples up to which the simplex method is quicker than the interior-point method."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relaxed:
@@ -41,6 +44,7 @@ class Relaxed:
 
     bound: float  # of the maximised objective: no K-EFCE exceeds it
     prices: Multipliers  # of joint plans, in units of the objective
+    plan: Floats | None = None  # [n_tuples] the optimal xi
 
 
 class Relaxation:
@@ -109,7 +113,8 @@ class Relaxation:
         Raises:
             NumericalError: If HiGHS fails.
         """
-        highs = self.program.solve(seconds)
+        method = "ipm" if len(self.tuples) > SIMPLEX else "simplex"
+        highs = self.program.solve(seconds, solver=method)
         if highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
             return None
         check_optimal(highs, "the program over correlation plans")
@@ -118,7 +123,8 @@ class Relaxation:
         if self.objective.weights is not None:
             leaves = self.tuples.incentives.form.leaves
             bound += self.objective.sign * float(np.array(self.objective.weights) @ leaves.worst)
-        return Relaxed(bound, self._prices(duals))
+        values = np.array(highs.getSolution().col_value)[: len(self.tuples)]
+        return Relaxed(bound, self._prices(duals), values)
 
     def _prices(self, duals: Floats) -> Multipliers:
         incentives = self.tuples.incentives
