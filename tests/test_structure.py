@@ -30,6 +30,7 @@ ORDER = (
     ("mediator",),
     ("play",),
     ("learning",),
+    ("optimal",),
     ("runs",),
     ("interop",),
     ("report",),
@@ -38,7 +39,10 @@ ORDER = (
 """Packages in the order of the data flow. A module may import from its own and earlier ones."""
 
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-HEAVY = ("numpy", "numba", "scipy", "matplotlib", "pyspiel", "open_spiel", "typer", "rich", "ray")
+HEAVY = (
+    "numpy", "numba", "scipy", "highspy", "matplotlib", "pyspiel", "open_spiel", "typer", "rich",
+    "ray",
+)  # fmt: skip
 
 Graph = dict[str, set[str]]
 """The modules that each module imports."""

@@ -61,8 +61,11 @@ from accord.runs.checkpoint import Checkpoint as Checkpoint
 from accord.runs.learn import learn as learn
 from accord.runs.learn import learn_env as learn_env
 from accord.runs.learn import resume_learn as resume_learn
+from accord.runs.optimize import optimize as optimize
+from accord.runs.optimize import resume_optimize as resume_optimize
 from accord.runs.result import Learned as Learned
 from accord.runs.result import LearnedByPlay as LearnedByPlay
+from accord.runs.result import Optimum as Optimum
 from accord.runs.result import Solution as Solution
 from accord.runs.solve import resume_solve as resume_solve
 from accord.runs.solve import solve as solve

@@ -1,8 +1,8 @@
 """The command ``accord``.
 
-Exit codes: 0 for success; 1 if the target was not reached; 2 for bad usage or bad input, with one
-message on standard error; 130 if interrupted. Names become objects here and nowhere deeper. Nothing
-heavy is imported before a command runs.
+Exit codes: 0 for success; 1 if the target was not reached or the value not proved; 2 for bad usage
+or bad input, with one message on standard error; 130 if interrupted. Names become objects here and
+nowhere deeper. Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from accord.cli.device import device
 from accord.cli.games import games
 from accord.cli.info import info
 from accord.cli.learn import learn
+from accord.cli.optimize import optimize, reduce
 from accord.cli.play import play
 from accord.cli.report import report
 from accord.cli.solve import solve
@@ -103,6 +104,8 @@ def accord(
 app.command(short_help="List the known games.")(games)
 app.command(short_help="Describe a game and the cost of solving it.")(info)
 app.command(short_help="Compute a K-EFCE.")(solve)
+app.command(short_help="Find the best K-EFCE, exactly.")(optimize)
+app.command(short_help="Turn a saved mixture into a small exact one.")(reduce)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)

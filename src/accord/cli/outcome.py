@@ -1,4 +1,4 @@
-"""The end of ``solve`` and ``learn``: the printed result and the exit code."""
+"""The end of ``solve``, ``learn`` and ``optimize``: the printed result and the exit code."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from accord._format import number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
 
 if TYPE_CHECKING:
-    from accord.runs.result import Learned, Solution
+    from accord.runs.result import Learned, Optimum, Solution
 
 
 def print_outcome(
-    outcome: Solution | Learned, title: str, of_what: str, folder: Path | None
+    outcome: Solution | Learned | Optimum, title: str, of_what: str, folder: Path | None
 ) -> None:
     """Print a table of the players, the gap ``of_what``, the best deviation and the files."""
     from accord.treeplex.form import sequence_form
@@ -37,7 +37,9 @@ def print_outcome(
         print_text(f"\nWritten to {folder}: {names}.")
 
 
-def exit_if_interrupted(outcome: Solution | Learned, command: str, folder: Path | None) -> None:
+def exit_if_interrupted(
+    outcome: Solution | Learned | Optimum, command: str, folder: Path | None
+) -> None:
     """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:
         return

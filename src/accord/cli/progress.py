@@ -124,6 +124,10 @@ class _Pace:
         what = "iterations" if now.episodes is None else "episodes"
         speed = f", {rate:,.0f} per second" if rate >= 10 else f", {rate:.2g} per second"
         gap = "" if math.isnan(now.gap) else f", gap {now.gap:.3g}"
+        if (best := now.best) is not None:
+            value = "no equilibrium yet" if best.value is None else f"value {best.value:.6g}"
+            rounds = f"round {now.iteration:,}, {best.columns:,} plans"
+            return f"{rounds}, {value}, bound {best.bound:.6g}{gap}"
         return f"{_done(now):,} {what}{speed if rate else ''}{gap}"
 
 

@@ -60,11 +60,12 @@ def _labels(runs: list[RunFacts]) -> list[str]:
 
 def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
     """By name: the value of each option of a run, and how a label writes it."""
+    how = "learned" if run.learned else "optimized" if run.best else "solved"
     shown = {
         "game": (run.game, run.game),
         "K": (k_symbol(run.k), f"K = {k_symbol(run.k)}"),
         "method": (run.method, run.method),
-        "how": (run.learned, "learned" if run.learned else "solved"),
+        "how": (how, how),
     }
     for one in run.requests:
         if one.name not in ("game", "k", "method", "seed"):

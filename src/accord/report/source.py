@@ -12,9 +12,9 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.report.view import Moment, Request, RunFacts
+from accord.report.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.folder import RunFolder, SavedRun
-from accord.runs.request import LIMITS, LearnRequest, SolveRequest
+from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.treeplex.form import sequence_form
 
 LARGEST_WORK = 1e10
@@ -26,7 +26,7 @@ class Source:
     """A finished run: what its folder says, its game and the mixture that it saved."""
 
     facts: RunFacts
-    request: SolveRequest | LearnRequest
+    request: SolveRequest | LearnRequest | OptimizeRequest
     game: Game
     policy: CorrelatedPolicy
 
@@ -95,10 +95,25 @@ def source_of(run: SavedRun) -> Source:
         seconds=result.get("seconds"),
         gap=result.get("gap"),
         relative=_relative(run.game, players) if players else None,
-        saved_gap=result.get("gap" if run.learned else "saved_gap"),
+        saved_gap=result.get("saved_gap", result.get("gap")),
         history=history,
+        best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def _best(run: SavedRun) -> BestFacts | None:
+    """The objective, if the run had one."""
+    if not isinstance(run.request, OptimizeRequest):
+        return None
+    last = run.history[-1].best if run.history else None
+    return BestFacts(
+        objective=run.result["objective"],
+        value=run.result["value"],
+        bound=run.result["bound"],
+        optimal=run.result["optimal"],
+        proof="" if last is None else last.proof,
+    )
 
 
 def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:

@@ -33,7 +33,7 @@ from accord.report.view import (
     RunView,
     Step,
 )
-from accord.runs.request import SolveRequest
+from accord.runs.request import LearnRequest, SolveRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
@@ -144,7 +144,9 @@ def _bound(source: Source, form: SequenceForm) -> GapBound | None:
     asked = source.request
     if isinstance(asked, SolveRequest):
         return solve_bound(form, asked.k, asked.minimizer, asked.iterations, asked.power)
-    return learn_bound(form, asked.k, asked.minimizer, asked.episodes, asked.exploration)
+    if isinstance(asked, LearnRequest):
+        return learn_bound(form, asked.k, asked.minimizer, asked.episodes, asked.exploration)
+    return None
 
 
 def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness) -> DeviationView:

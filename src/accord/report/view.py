@@ -48,6 +48,17 @@ class Request:
 
 
 @dataclass(frozen=True)
+class BestFacts:
+    """What a run of accord optimize says about its objective."""
+
+    objective: str
+    value: float
+    bound: float
+    optimal: bool
+    proof: str  # where the bound comes from
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """One run as its folder describes it."""
 
@@ -66,6 +77,7 @@ class RunFacts:
     relative: float | None
     saved_gap: float | None  # of the saved mixture, as the run recorded it
     history: tuple[Moment, ...]
+    best: BestFacts | None = None  # of accord optimize
 
     def requested(self, name: str) -> Any:
         """The value of one option, or None if it was not given."""
@@ -84,8 +96,8 @@ class RunFacts:
 
     @property
     def average_gap(self) -> float | None:
-        """The gap of the average of all iterates, which only a solved run has."""
-        return None if self.learned else self.gap
+        """The gap of the average of all iterates, which only runs of accord solve have."""
+        return None if self.learned or self.best else self.gap
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,12 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
     """
     files = _Files(folder / REPORT if out is None else out, folder if out is None else None)
     run = summarise(read_source(folder, game))
+    learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
     convergence = files.add_plot(
         "convergence",
         f"The gap of {run.facts.game} against the length of the run",
-        plots.convergence(run),
-        plots.convergence(run, narrow=True),
+        plots.convergence(run) if learned else None,
+        plots.convergence(run, narrow=True) if learned else None,
     )
     gaps = files.add_plot(
         "gaps",

@@ -8,6 +8,22 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Progressed:
+    """How far ``optimize`` is."""
+
+    value: float | None  # of the objective; None before there is an equilibrium
+    bound: float  # what no equilibrium can beat
+    proof: str  # where the bound comes from
+    columns: int  # joint plans in the program
+
+    @classmethod
+    def from_json(cls, line: Any) -> Progressed:
+        """Read the entries of a line."""
+        value = None if line["value"] is None else float(line["value"])
+        return cls(value, float(line["bound"]), str(line["proof"]), int(line["columns"]))
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """The gap and values after some iterations."""
 
@@ -17,6 +33,7 @@ class Checkpoint:
     values: tuple[float, ...]  # expected payoffs when everybody obeys
     seconds: float  # since the start
     episodes: int | None = None  # played so far; None if the run plays none
+    best: Progressed | None = None  # how far the search for the best equilibrium is
 
     def to_json(self) -> dict[str, Any]:
         """A line of ``progress.jsonl``."""
@@ -27,7 +44,9 @@ class Checkpoint:
             "values": list(self.values),
             "seconds": self.seconds,
         }
-        return line if self.episodes is None else {**line, "episodes": self.episodes}
+        if self.episodes is not None:
+            line["episodes"] = self.episodes
+        return line if self.best is None else {**line, **vars(self.best)}
 
     @classmethod
     def from_json(cls, line: Any) -> Checkpoint:
@@ -40,9 +59,10 @@ class Checkpoint:
             player_gaps, values = (tuple(map(float, line[key])) for key in ("players", "values"))
             iteration, seconds = int(line["iteration"]), float(line["seconds"])
             episodes = None if line.get("episodes") is None else int(line["episodes"])
+            best = Progressed.from_json(line) if "bound" in line else None
         except (AttributeError, KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not a checkpoint: {error}") from None
         numbers = (*player_gaps, *values, seconds)
         if not player_gaps or iteration < 1 or not all(map(math.isfinite, numbers)):
             raise ValueError("a checkpoint needs an iteration and finite gaps, values and seconds")
-        return cls(iteration, max(player_gaps), player_gaps, values, seconds, episodes)
+        return cls(iteration, max(player_gaps), player_gaps, values, seconds, episodes, best)

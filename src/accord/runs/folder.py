@@ -33,15 +33,17 @@ from accord.equilibrium.files import load_policy, save_policy, write_whole
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.request import LearnRequest, SolveRequest
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
 VERSION = 1
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
 
-REQUESTS: dict[str, type[SolveRequest | LearnRequest]] = {
-    kind.command: kind for kind in (SolveRequest, LearnRequest)
+AnyRequest = SolveRequest | LearnRequest | OptimizeRequest
+
+REQUESTS: dict[str, type[AnyRequest]] = {
+    kind.command: kind for kind in (SolveRequest, LearnRequest, OptimizeRequest)
 }
 PACKAGES = ("accord", "numpy", "numba", "open_spiel")
 
@@ -52,7 +54,7 @@ class SavedRun:
 
     folder: Path
     game: Game
-    request: SolveRequest | LearnRequest
+    request: AnyRequest
     result: dict[str, Any]  # as printed by ``--json``
     versions: dict[str, str]
     policy: CorrelatedPolicy
@@ -67,16 +69,12 @@ class SavedRun:
 class RunFolder:
     """The folder of one run, made by :meth:`create` or :meth:`open`."""
 
-    def __init__(
-        self, path: Path, request: SolveRequest | LearnRequest, content: dict[str, Any]
-    ) -> None:
+    def __init__(self, path: Path, request: AnyRequest, content: dict[str, Any]) -> None:
         self.path, self.request, self._content = path, request, content
         self._next_save = 0.0
 
     @classmethod
-    def create(
-        cls, path: str | os.PathLike[str], request: SolveRequest | LearnRequest, game: Game
-    ) -> RunFolder:
+    def create(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> RunFolder:
         """Start a run in a new or empty folder; existing files are never overwritten."""
         folder = Path(path)
         try:

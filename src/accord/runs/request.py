@@ -192,6 +192,33 @@ class LearnRequest(_Request):
         return method.configured(**(self.options or {}))
 
 
+@dataclass(frozen=True)
+class OptimizeRequest(_Request):
+    """A run of :func:`accord.optimize`; its docstring says what the fields mean."""
+
+    command = "optimize"
+    method: ClassVar[str] = "column generation"
+
+    game: str  # the name or path that loads the game
+    k: float
+    objective: str = "welfare"
+    minimize: bool = False
+    gap: float = 0.0
+    components: int | None = None
+    seconds: float | None = None
+    target: tuple[float, ...] | None = None  # the payoffs to keep
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        if self.target is not None:
+            object.__setattr__(self, "target", tuple(map(float, self.target)))
+        _whole_or_none(self, "components", 1)
+        for name in ("gap", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value < math.inf:
+                raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
+
+
 def split_method(methods: Methods, method: Any) -> dict[str, Any]:
     """``method`` and ``options`` of a request, from a name or a minimizer configured by hand."""
     if isinstance(method, str):

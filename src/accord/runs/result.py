@@ -1,4 +1,4 @@
-"""The results of runs: what ``solve``, ``learn`` and ``learn_env`` return."""
+"""The results of runs: what ``solve``, ``learn``, ``learn_env`` and ``optimize`` return."""
 
 from __future__ import annotations
 
@@ -149,4 +149,64 @@ class LearnedByPlay:
         return (
             f"LearnedByPlay({self.name!r}, k={self.k}, method={self.method!r}, "
             f"episodes={self.episodes}, values=({values}))"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Optimum:
+    """The best K-EFCE of a game, or the best one found, with a bound on all of them."""
+
+    game: Game
+    k: float
+    objective: str
+    value: float  # of the objective, from the certificate
+    bound: float  # no K-EFCE has a better value: larger or, if it is minimised, smaller
+    optimal: bool  # whether value and bound meet
+    proof: str  # where the bound comes from
+    policy: CorrelatedPolicy  # pure joint plans; in zero-sum games one product policy
+    certificate: Certificate
+    iterations: int  # rounds of column generation
+    columns: int  # joint plans that the program had in the end
+    history: tuple[Checkpoint, ...]
+    seconds: float
+    interrupted: bool = False  # by Ctrl-C
+
+    @property
+    def gap(self) -> float:
+        """The K-EFCE gap of the mixture, from its certificate, in payoff units."""
+        return self.certificate[self.k].gap
+
+    @property
+    def player_gaps(self) -> tuple[float, ...]:
+        """The same per player."""
+        return self.certificate[self.k].player_gaps
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Expected payoffs when everybody obeys."""
+        return self.certificate.values
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
+        return {
+            "game": self.game.name,
+            "k": written_k(self.k),
+            "objective": self.objective,
+            "value": self.value,
+            "bound": self.bound,
+            "optimal": self.optimal,
+            "gap": self.gap,
+            "players": list(self.player_gaps),
+            "components": self.policy.n_components,
+            "values": list(self.values),
+            "iterations": self.iterations,
+            "columns": self.columns,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        proved = "optimal" if self.optimal else f"bound={self.bound:.6g}"
+        return (
+            f"Optimum({self.game.name!r}, k={self.k}, objective={self.objective!r}, "
+            f"value={self.value:.6g}, {proved})"
         )

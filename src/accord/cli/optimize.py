@@ -1,0 +1,209 @@
+"""``accord optimize``: the best K-EFCE. ``accord reduce``: a small one with the same values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.arguments import (
+    AsJson,
+    K,
+    OptionalGameName,
+    Out,
+    Resume,
+    parse_k,
+    parse_number,
+    parse_whole,
+    refuse_with_resume,
+)
+from accord.cli.outcome import exit_if_interrupted, print_outcome
+from accord.cli.progress import shown_progress
+from accord.cli.terminal import announced_compilation, print_json, say
+from accord.deviations.notions import written_k
+from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.game.tree import Game
+    from accord.runs.result import Optimum
+
+NOT_PROVED = 1
+
+Gap = Annotated[
+    float,
+    typer.Option(
+        parser=parse_number,
+        metavar="EPS",
+        help="Largest gap that counts as an equilibrium (payoff units).",
+    ),
+]
+Components = Annotated[
+    int | None,
+    typer.Option(parser=parse_whole, metavar="N", help="Use at most N components."),
+]
+Seconds = Annotated[
+    float | None, typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds.")
+]
+
+
+def optimize(
+    context: typer.Context,
+    game: OptionalGameName = None,
+    k: K = 1,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="OBJECTIVE",
+            help="welfare, egalitarian, player=NAME, weights=1,0,-1, or keep (the values of the "
+            "run given with --from).",
+        ),
+    ] = "welfare",
+    minimize: Annotated[
+        bool, typer.Option("--minimize", help="Minimise the objective instead.")
+    ] = False,
+    gap: Gap = 0.0,
+    components: Components = None,
+    seconds: Seconds = None,
+    out: Out = None,
+    resume: Resume = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="RUN", help="Start from the mixture saved in this run."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the best K-EFCE exactly: its value, a proof, and a small mixture of pure plans.
+
+    Exits with 1 if the value is not proved to be the best, for example because --seconds came
+    first.
+
+    \b
+    Examples:
+        accord optimize chicken -k 1
+        accord optimize signalling -k 1 --objective player=professor
+        accord optimize "kuhn_poker(players=3)" --objective weights=1,0,0 --out runs/kuhn3
+    """
+    if game is None and resume is None and source is None:
+        raise ArgumentError("give a GAME to optimize, or --resume DIR to resume a run")
+    if resume is not None:
+        names = ("k", "objective", "minimize", "gap", "components", "out")
+        refuse_with_resume(context, *names)
+
+    from accord.runs.folder import RunFolder
+    from accord.runs.optimize import optimize as optimize_game
+    from accord.runs.optimize import resume_optimize
+    from accord.runs.request import OptimizeRequest
+
+    with announced_compilation():
+        if resume is not None:
+            request = RunFolder.open(resume, OptimizeRequest.command).request
+            assert isinstance(request, OptimizeRequest)
+            loaded, start = _load(game or request.game, source)
+            limit = request.seconds if seconds is None else seconds
+            with shown_progress(None, limit) as show:
+                found = resume_optimize(loaded, resume, seconds=seconds, start=start, progress=show)
+        else:
+            loaded, start = _load(game, source)
+            with shown_progress(None, seconds) as show:
+                found = optimize_game(
+                    loaded,
+                    k,
+                    objective,
+                    minimize=minimize,
+                    gap=gap,
+                    components=components,
+                    seconds=seconds,
+                    start=start,
+                    folder=out,
+                    progress=show,
+                )
+        _print(found, out or resume, as_json=as_json)
+    _exit(found, out or resume)
+
+
+def reduce(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    k: Annotated[
+        float | None,
+        typer.Option("-k", parser=parse_k, metavar="K", help="By default the K of the run."),
+    ] = None,
+    gap: Gap = 0.0,
+    components: Components = None,
+    seconds: Seconds = None,
+    game: Annotated[
+        str | None,
+        typer.Option(metavar="GAME", help="Where the game is now, if its file has moved."),
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn the mixture of a run into a small exact one with the same values.
+
+    The same as `accord optimize --from RUN --objective keep`. If no equilibrium has these values,
+    the nearest ones are taken: the value printed is minus the distance, in payoff ranges.
+
+    \b
+    Example:
+        accord reduce runs/kuhn3 --out runs/kuhn3-small
+    """
+    from accord.runs.folder import RunFolder
+    from accord.runs.optimize import optimize as optimize_game
+
+    with announced_compilation():
+        request = RunFolder.open(run).request
+        loaded, start = _load(game or request.game, run)
+        with shown_progress(None, seconds) as show:
+            found = optimize_game(
+                loaded,
+                request.k if k is None else k,
+                "keep",
+                gap=gap,
+                components=components,
+                seconds=seconds,
+                start=start,
+                folder=out,
+                progress=show,
+            )
+        _print(found, out, as_json=as_json)
+    _exit(found, out)
+
+
+def _load(name: str | None, run: Path | None) -> tuple[Game, CorrelatedPolicy | None]:
+    """The game, by default that of the run, and the mixture that the run saved."""
+    from accord.interop.load import load_game
+    from accord.runs.folder import RunFolder
+
+    if run is None:
+        assert name is not None
+        return load_game(name), None
+    files = RunFolder.open(run)
+    game = load_game(name or files.request.game)
+    return game, files.read(game).policy
+
+
+def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+        return
+    print_outcome(
+        found,
+        f"{found.game.name}: {written_k(found.k)}-EFCE, {found.objective} {found.value:.9g}, "
+        f"{'proved optimal' if found.optimal else f'bound {found.bound:.9g}'}; "
+        f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
+        f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
+        f"bound {found.bound:.9g}, from {found.proof}",
+        folder,
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def _exit(found: Optimum, folder: Path | None) -> None:
+    exit_if_interrupted(found, "optimize", folder)
+    if not found.optimal:
+        say(f"not proved optimal: the value is {found.value:.6g}, the bound {found.bound:.6g}")
+        raise typer.Exit(NOT_PROVED)

@@ -1,0 +1,294 @@
+"""Column generation: the best equilibrium, from programs over few joint plans.
+
+The program (``optimal/program.py``) over the joint plans found so far gives a mixture and prices.
+Pricing (``optimal/pricing.py``) finds joint plans that the mixture lacks; they become columns, and
+so on. When no joint plan is worth more than the mixture, it is the best of all equilibria.
+
+If the relaxation (``optimal/polytope.py``) is small enough it is solved first. Its optimum is taken
+apart into joint plans (``optimal/decomposition.py``), which often makes the first program optimal.
+Otherwise its prices help: those of the program jump about while columns are few, so joint plans are
+also priced at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And
+its bound ends the search as soon as the mixture meets it.
+
+The *bound* on what any K-EFCE can reach is the least of
+
+* what one player with all information would get (``optimal/free_play.py``);
+* the relaxation's optimum;
+* the bound that follows from prices and the least price of any joint plan, found by enumeration
+  (``optimal/enumeration.py``) or by a mixed-integer program (``optimal/exact_pricing.py``).
+
+Heuristic pricing never enters a bound.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord.errors import BudgetError, NumericalError
+from accord.optimal.decomposition import decomposed
+from accord.optimal.enumeration import Enumeration
+from accord.optimal.exact_pricing import price_exactly
+from accord.optimal.free_play import free_bound
+from accord.optimal.incentives import Incentives
+from accord.optimal.objective import Objective
+from accord.optimal.polytope import Relaxation, Relaxed
+from accord.optimal.pricing import Multipliers, Pricing
+from accord.optimal.program import Lottery, Program
+from accord.optimal.tuples import Tuples
+from accord.treeplex.strategy import random_behavior
+
+TUPLES = 50_000
+"""Relaxations with more variables are not solved."""
+
+ENUMERATED = 20_000
+"""The most plans of all players but one that exact pricing enumerates."""
+
+LEAST_GAIN = 1e-9
+"""A joint plan whose price is better by less than this is not worth a column."""
+
+OPTIMAL = 2e-9
+"""Value and bound meet if they differ by at most this part of the objective's spread."""
+
+MET = 1e-10
+"""The search ends when they are as close as this."""
+
+SHARES = (0.98, 0.8, 0.5, 0.0)
+"""Parts of the relaxation's prices in those that find columns; the first that finds any is used."""
+
+PATIENCE = 10
+"""Rounds without an equilibrium after which violations become dearer."""
+
+DECOMPOSED = 200
+"""The most joint plans that are taken from the relaxation's optimum."""
+
+FRESH = 10
+"""Rounds after which the program is built anew, from what is then saved."""
+
+LONGEST = 120.0
+"""Seconds that a relaxation or a mixed-integer program may take."""
+
+STARTS = 20
+COLUMNS = 30
+FIRST_PLANS = 20
+
+
+class ColumnGeneration:
+    """The search for the best equilibrium, one round at a time.
+
+    Attributes:
+        program: The program over the joint plans found so far.
+        lottery: Its last solution.
+        exact: Whether that violates no incentive constraint.
+        bound: No K-EFCE exceeds it. In terms of the maximised objective, as is ``value``.
+        source: Where the bound comes from, in words.
+        iteration: How many rounds there were.
+        finished: Whether another round cannot improve anything.
+        saved: The last state to continue from; None before there is one.
+    """
+
+    def __init__(
+        self,
+        incentives: Incentives,
+        objective: Objective,
+        epsilon: float = 0.0,
+        *,
+        plans: list[Ints] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.incentives, self.objective, self.epsilon = incentives, objective, epsilon
+        self.form = incentives.form
+        self.rng = np.random.default_rng(seed)
+        self.program = Program(incentives, objective, epsilon)
+        self.pricing = Pricing(incentives)
+        self.enumeration = Enumeration(self.pricing)
+        self.lottery: Lottery | None = None
+        self.exact = False
+        self.value = -np.inf
+        self.bound, self.source = free_bound(self.form.game, objective), "the best of all plays"
+        self.iteration = 0
+        self.finished = False
+        self._tuples: Tuples | None = None
+        self._relaxed: Relaxed | None = None
+        self._prepared = False
+        self.saved: dict[str, Any] | None = None
+        for plan in plans or ():
+            self.program.add(incentives.reduced(plan))
+        for _ in range(FIRST_PLANS):
+            self.program.add(self._random_plan())
+
+    def advance(self, seconds: float | None = None) -> None:
+        """One round: solve the program, and look for joint plans that improve it.
+
+        Args:
+            seconds: What may be spent on proofs; rounds without a proof are short.
+        """
+        allowed = LONGEST if seconds is None else min(seconds, LONGEST)
+        end = time.monotonic() + allowed
+        if not self._prepared:
+            self._prepare(allowed)
+        elif self.iteration % FRESH == 0:
+            self.saved = self._state()
+            self.restore(self.saved)
+        self.iteration += 1
+        self.lottery = lottery = self.program.solve_separated()
+        self.exact = lottery.slack <= LEAST_GAIN
+        if self.exact:
+            payoffs = self.form.payoffs(lottery.losses + 1.0)
+            self.value = self.objective.sign * self.objective.value(
+                payoffs, self.form.leaves.payoff_range
+            )
+            if self.bound - self.value <= MET * self.program.scale:
+                self.finished = True
+                return
+        elif self.iteration % PATIENCE == 0:
+            self.program.raise_penalty()
+        prices, gradient, limit = self.program.prices()
+        if self._add(self._cheap_plans(prices, lottery, limit), limit):
+            return
+        if lottery.slack > LEAST_GAIN and self.program.raise_penalty():
+            return
+        left = max(0.0, end - time.monotonic())
+        if self._add(self._exact_plans(prices, gradient, left), limit):
+            return
+        if lottery.slack > LEAST_GAIN:
+            raise NumericalError(
+                "an equilibrium must exist, but the program found none within its tolerances; the "
+                f"smallest violation is {lottery.slack:.3g}; please report this with the game"
+            )
+        self.finished = True
+
+    def _state(self) -> dict[str, Any]:
+        """Everything needed to continue, by name."""
+        state: dict[str, Any] = {
+            "iteration": np.array(self.iteration),
+            "bound": np.array(self.bound),
+            "source": np.array(self.source),
+            "penalty": np.array(self.program.penalty),
+            "random": np.array(json.dumps(self.rng.bit_generator.state)),
+            "plans": np.array(self.program.plans),
+        }
+        for i in range(self.form.n_players):
+            state[f"cells_{i}"] = self.program.cells(i)
+            if self._relaxed is not None:
+                state[f"flow_{i}"] = self._relaxed.prices.flow[i]
+        if self._relaxed is not None:
+            state["kappa"] = self._relaxed.prices.kappa
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state that was saved.
+
+        A search starts afresh from its own saved states now and then, so that it finds the same,
+        whether it was resumed from them or not.
+        """
+        self.iteration = int(state["iteration"])
+        self.bound, self.source = float(state["bound"]), str(state["source"])
+        self.rng.bit_generator.state = json.loads(str(state["random"]))
+        self.program = Program(self.incentives, self.objective, self.epsilon)
+        self.program.penalize(float(state["penalty"]))
+        for plan in state["plans"]:
+            self.program.add(plan)
+        for i in range(self.form.n_players):
+            self.program.add_rows(i, state[f"cells_{i}"])
+        if "kappa" in state:
+            flows = tuple(state[f"flow_{i}"] for i in range(self.form.n_players))
+            self._relaxed = Relaxed(self.bound, Multipliers(state["kappa"], flows))
+        self.saved, self._prepared = state, True
+        self._find_tuples()
+
+    def _find_tuples(self) -> None:
+        if self._tuples is None:
+            with suppress(BudgetError):
+                self._tuples = Tuples(self.incentives, TUPLES)
+
+    def _prepare(self, seconds: float) -> None:
+        """Solve the relaxation, and take its best joint plans as columns."""
+        self._prepared = True
+        self._find_tuples()
+        if self._tuples is None:
+            return
+        relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
+        self._relaxed = relaxation.solve(seconds / 2)
+        if self._relaxed is None:
+            return
+        self._lower_bound(self._relaxed.bound, "correlation plans over relevant tuples")
+        prices = self._relaxed.prices
+        scaled = Multipliers(
+            prices.kappa / self.program.scale,
+            tuple(flow / self.program.scale for flow in prices.flow),
+        )
+        assert self._relaxed.plan is not None
+        for plan in decomposed(self._tuples, self._relaxed.plan, DECOMPOSED):
+            self.program.add(plan)
+        self._relaxed = Relaxed(self._relaxed.bound, scaled)
+        self.program.penalize(max(1.0, 2.0 * self.program.mass(scaled)))
+        for _ in range(STARTS):
+            order = self.rng.permutation(self.form.n_players).tolist()
+            _, plan = self.pricing.descend(scaled, self._random_plan(), order, LEAST_GAIN)
+            self.program.add(plan)
+
+    def _lower_bound(self, bound: float, source: str) -> None:
+        if bound < self.bound:
+            self.bound, self.source = bound, source
+
+    def _cheap_plans(self, prices: Multipliers, lottery: Lottery, limit: float) -> list[Any]:
+        """``(price, plan)`` of joint plans at local optima."""
+        heaviest = np.argsort(-lottery.weights, kind="stable")[:STARTS]
+        starts = [self.program.plans[c] for c in heaviest if lottery.weights[c] > 0]
+        starts += [self._random_plan() for _ in range(STARTS // 2)]
+        for share in SHARES if self._relaxed is not None else (0.0,):
+            setting = prices if share == 0.0 else self._average(prices, share)
+            found = []
+            for plan in starts:
+                for order in (1, -1):
+                    players = range(self.form.n_players)[::order]
+                    price, better = self.pricing.descend(setting, plan, players, 1e-11)
+                    if setting is not prices:
+                        price = self.pricing.price(prices, better)
+                    found.append((price, better))
+            if any(price < limit - LEAST_GAIN for price, _ in found):
+                break
+        return found
+
+    def _exact_plans(self, prices: Multipliers, gradient: Floats, seconds: float) -> list[Any]:
+        """``(price, plan)`` of the cheapest joint plans; lowers the bound."""
+        if self.enumeration.count <= ENUMERATED:
+            found = self.enumeration.cheapest(prices, COLUMNS)
+            least, source = found[0][0], "the enumeration of all joint plans"
+        elif self._tuples is not None:
+            priced = price_exactly(self._tuples, prices, seconds)
+            least, source = priced.least, "a mixed-integer program over all joint plans"
+            found = []
+            if priced.plan is not None:
+                found.append((self.pricing.price(prices, priced.plan), priced.plan))
+        else:
+            return []
+        self._lower_bound(self.program.bound(prices, gradient, least), source)
+        return found
+
+    def _add(self, found: list[Any], limit: float) -> int:
+        """Add the cheapest new plans that are worth it; return how many."""
+        worth = sorted((pair for pair in found if pair[0] < limit - LEAST_GAIN), key=lambda p: p[0])
+        added = 0
+        for _, plan in worth:
+            added += self.program.add(plan)
+            if added == COLUMNS:
+                break
+        return added
+
+    def _average(self, prices: Multipliers, share: float) -> Multipliers:
+        """Prices between those of the program and of the relaxation."""
+        assert self._relaxed is not None
+        ours, theirs = 1.0 - share, self._relaxed.prices
+        flows = (ours * a + share * b for a, b in zip(prices.flow, theirs.flow, strict=True))
+        return Multipliers(ours * prices.kappa + share * theirs.kappa, tuple(flows))
+
+    def _random_plan(self) -> Ints:
+        behaviors = [random_behavior(plex, self.rng) for plex in self.form.plexes]
+        return self.incentives.sampled(np.concatenate(behaviors), self.rng)

@@ -1,0 +1,173 @@
+"""Exact pricing by enumeration: every plan of all players but one, and the best reply of that one.
+
+The number of reduced plans of a player follows from the tree: at a SWAP node, the sum over
+recommendations r of the product over the SWAP nodes that continue (r, a) for any a; at K = 0 the
+same on the treeplex. The player with the most plans replies, in one sweep (``pricing.py``); the
+plans of the others are enumerated. So the least G(c) over all joint plans is exact, without any
+tolerance, wherever the others have few plans together. That includes many games with far too many
+joint plans: a Sheriff with three infosets has eight plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.deviations.rechistory import ROOT, RechistoryTree
+from accord.optimal.pricing import Multipliers, PricedPlayer, Pricing, Room, best_plan, spread_plan
+from accord.treeplex.treeplex import Treeplex
+
+LARGEST = 1e300
+
+
+def count_plans(tree: RechistoryTree) -> float:
+    """The number of a player's reduced plans, as a float because it may be huge."""
+    plex = tree.plex
+    if tree.k == 0:
+        after = np.ones(plex.n_sequences)  # plans of everything that follows a sequence
+        for x in range(plex.n_infosets - 1, -1, -1):
+            own = after[plex.first_seq[x] : plex.first_seq[x + 1]].sum()
+            after[plex.parent_seq[x]] = min(after[plex.parent_seq[x]] * own, LARGEST)
+        return float(after[0])
+    follow = np.ones(tree.n_cells)
+    for node in range(tree.n_nodes - 1, ROOT, -1):
+        if tree.is_swap[node]:
+            n = int(plex.n_actions[tree.node_infoset[node]])
+            first = int(tree.arrays.first_cell[node])
+            cells = np.minimum(follow[first : first + n * n].reshape(n, n), LARGEST)
+            with np.errstate(over="ignore"):
+                own = float(np.minimum(cells.prod(axis=1), LARGEST).sum())
+                cell = int(tree.arrays.parent_cell[node])
+                follow[cell] = min(follow[cell] * own, LARGEST)
+    return float(follow[ROOT])
+
+
+def all_plans(tree: RechistoryTree) -> Ints:
+    """``[n_plans, n_infosets]`` all reduced plans of a player."""
+    plans = list(_grown_plans(tree))
+    return np.array(plans, np.int32).reshape(len(plans), tree.plex.n_infosets)
+
+
+def _grown_plans(tree: RechistoryTree) -> Iterator[list[int]]:
+    """Extend plans infoset by infoset, in the order of the tree, wherever something is heard."""
+    plex, arrays = tree.plex, tree.arrays
+    pending: list[list[int]] = [[]]
+    while pending:
+        plan = pending.pop()
+        x = len(plan)
+        if x == plex.n_infosets:
+            yield plan
+            continue
+        own = int(plex.parent_seq[x])
+        audible = _recommends(plex, plan, own)
+        for node in range(int(arrays.first_node[x]), int(arrays.first_external[x])):
+            audible = audible or _leads_to(tree, plan, node)
+        choices = range(int(plex.n_actions[x])) if audible else range(1)
+        pending += [[*plan, a] for a in reversed(choices)]
+
+
+def _recommends(plex: Treeplex, plan: list[int], seq: int) -> bool:
+    """Whether the plan recommends a sequence and all before it."""
+    while seq != 0:
+        x = int(plex.seq_infoset[seq])
+        if int(plex.first_seq[x]) + plan[x] != seq:
+            return False
+        seq = int(plex.parent_seq[x])
+    return True
+
+
+def _leads_to(tree: RechistoryTree, plan: list[int], node: int) -> bool:
+    """Whether the plan recommends everything that a rechistory remembers."""
+    plex = tree.plex
+    while node != ROOT:
+        seq = int(tree.arrays.rec_seq[node])
+        if (
+            seq != 0
+            and int(plex.first_seq[plex.seq_infoset[seq]]) + plan[plex.seq_infoset[seq]] != seq
+        ):
+            return False
+        node = int(tree.arrays.parent[node])
+    return True
+
+
+class Enumeration:
+    """Prices exactly, if the players but one have at most ``limit`` joint plans."""
+
+    def __init__(self, pricing: Pricing) -> None:
+        self.pricing = pricing
+        trees = pricing.incentives.trees
+        counts = [count_plans(tree) for tree in trees]
+        self.replier = int(np.argmax(counts))
+        self.others = [i for i in range(len(trees)) if i != self.replier]
+        self.count = float(np.prod([min(counts[i], 1e18) for i in self.others], initial=1.0))
+        self._plans: dict[int, Ints] | None = None
+
+    @property
+    def plans(self) -> dict[int, Ints]:
+        """The plans of every player but the replier."""
+        if self._plans is None:
+            self._plans = {i: all_plans(self.pricing.incentives.trees[i]) for i in self.others}
+        return self._plans
+
+    def cheapest(self, prices: Multipliers, keep: int = 1) -> list[tuple[float, Ints]]:
+        """The ``keep`` cheapest of the joint plans found, best first; the first is the optimum."""
+        pricing, reply = self.pricing, self.replier
+        sizes = pricing.incentives.first_action
+        plan = np.zeros(int(sizes[-1]), np.int32)
+        parts = pricing.incentives.split_plan(plan)
+        fixed, last = self.others[:-1], self.others[-1] if self.others else None
+        found: list[tuple[float, Ints]] = []
+        for choice in product(*(self.plans[i] for i in fixed)):
+            for i, actions in zip(fixed, choice, strict=True):
+                parts[i][:] = actions
+                spread_plan(
+                    pricing.players[i], prices.kappa[i], prices.flow[i], parts[i],
+                    pricing.rooms[i], pricing.reach, pricing.share,
+                )  # fmt: skip
+            if last is None:
+                found.append((pricing.respond(prices, reply, parts[reply]), plan.copy()))
+                continue
+            values = np.empty(len(self.plans[last]))
+            _reply_to_all(
+                pricing.players[last], prices.kappa[last], prices.flow[last], pricing.rooms[last],
+                self.plans[last], pricing.players[reply], reply, prices.kappa[reply],
+                prices.flow[reply], pricing.rooms[reply], pricing.reach, pricing.share,
+                parts[reply], values,
+            )  # fmt: skip
+            for row in np.argsort(values, kind="stable")[:keep]:
+                parts[last][:] = self.plans[last][row]
+                spread_plan(
+                    pricing.players[last], prices.kappa[last], prices.flow[last], parts[last],
+                    pricing.rooms[last], pricing.reach, pricing.share,
+                )  # fmt: skip
+                found.append((pricing.respond(prices, reply, parts[reply]), plan.copy()))
+            found.sort(key=lambda pair: pair[0])
+            del found[keep:]
+        return found
+
+
+@jit
+def _reply_to_all(
+    other: PricedPlayer,
+    other_kappa: float,
+    other_flow: Floats,
+    other_room: Room,
+    plans: Ints,
+    me: PricedPlayer,
+    player: int,
+    kappa: float,
+    flow: Floats,
+    room: Room,
+    reach: Floats,
+    share: Floats,
+    actions: Ints,
+    values: Floats,
+) -> None:
+    """Overwrite ``values`` with the least G against each of the other player's plans."""
+    for row in range(len(plans)):
+        spread_plan(other, other_kappa, other_flow, plans[row], other_room, reach, share)
+        values[row] = best_plan(me, player, kappa, flow, room, reach, share, actions)

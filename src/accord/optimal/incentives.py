@@ -1,0 +1,195 @@
+"""The deviators of all players, and what a joint plan means to them.
+
+Incentives of player i are an index of what a deviator may know and do: the rechistory tree, whose
+cells are (rechistory b, recommendation r, action a). Everything in this package reads the tree
+through its arrays (nodes, cells, ``parent_cell``, ``rec_seq``), so a tree of another notion of
+equilibrium with the same arrays serves as well.
+
+A *plan* is a pure policy: one action per infoset. A joint plan c is one *column* of the program.
+It has the players' expected losses and, per player, the immediate counterfactual losses met in each
+cell, U_c[b, r, a] = S_b(c) [c recommends r] l(x, a; c), which is a sparse vector: at each infoset a
+pure plan is consistent with one rechistory.
+
+In this package losses are those of ``treeplex/leaves.py`` minus 1, so they are in [-1, 0] and 0 is
+the worst that can happen to a deviator. Gains are differences of losses, so they stay the same.
+
+Plans are *reduced*: the first action stands wherever no deviator who disobeys at most K times, nor
+an obedient player, can ever hear the recommendation. Reduced plans that differ are different
+columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, SupportsIndex
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.deviations.notions import checked_k
+from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.equilibrium.evaluation import obedient_nodes
+from accord.equilibrium.gap import add_deviation_loss
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.leaves import LeafArrays
+from accord.treeplex.treeplex import TreeplexArrays
+from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
+
+
+class Column(NamedTuple):
+    """A joint plan as the program sees it."""
+
+    loss: Floats  # [n_players] expected losses when everybody obeys
+    cells: tuple[Ints, ...]  # per player: the cells in which a loss is met
+    values: tuple[Floats, ...]  # per player: those losses
+    told: tuple[Ints, ...]  # per player: the sequences that an obedient player is told
+    obeying: tuple[Floats, ...]  # per player: the losses from there on of obeying
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Incentives:
+    """The deviator's tree of each player. Use :meth:`build` to make one."""
+
+    form: SequenceForm
+    k: float
+    trees: tuple[RechistoryTree, ...]
+
+    @classmethod
+    def build(
+        cls, form: SequenceForm, k: SupportsIndex | float, budget: int | None = None
+    ) -> Incentives:
+        """The incentives of a K-EFCE.
+
+        Raises:
+            BudgetError: If the rechistories do not fit into memory.
+        """
+        k = checked_k(k)
+        return cls(form, k, tuple(RechistoryTree.build(plex, k, budget) for plex in form.plexes))
+
+    @cached_property
+    def obedient(self) -> tuple[Ints, ...]:
+        """Per player, ``[n_infosets]`` the rechistory of an obedient player."""
+        return tuple(obedient_nodes(tree) for tree in self.trees)
+
+    @cached_property
+    def leaves(self) -> tuple[LeafArrays, ...]:
+        """The leaf table once per player, with losses in [-1, 0]."""
+        return tuple(own._replace(loss=own.loss - own.prob) for own in self.form.leaves.arrays)
+
+    @cached_property
+    def first_action(self) -> Ints:
+        """``[n_players + 1]`` where each player's actions start in a joint plan."""
+        sizes = [plex.n_infosets for plex in self.form.plexes]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+
+    def split_plan(self, plan: Ints) -> tuple[Ints, ...]:
+        """Each player's part of a joint plan, as views."""
+        starts = self.first_action
+        return tuple(plan[starts[i] : starts[i + 1]] for i in range(self.form.n_players))
+
+    def behaviors(self, plan: Ints) -> tuple[Floats, ...]:
+        """The joint plan as pure behaviours."""
+        behaviors = []
+        for plex, actions in zip(self.form.plexes, self.split_plan(plan), strict=True):
+            behavior = np.zeros(plex.n_sequences)
+            behavior[0] = 1.0
+            behavior[plex.first_seq[:-1] + actions] = 1.0
+            behaviors.append(behavior)
+        return tuple(behaviors)
+
+    def reduced(self, plan: Ints) -> Ints:
+        """The plan with the first action wherever nobody can hear the recommendation."""
+        plan = np.array(plan, np.int32)
+        for tree, actions in zip(self.trees, self.split_plan(plan), strict=True):
+            heard = np.zeros(tree.n_nodes, np.bool_)
+            reached = np.zeros(tree.plex.n_sequences, np.bool_)
+            reduce_plan(
+                tree.plex.arrays, tree.plex.seq_infoset, tree.arrays, heard, reached, actions
+            )
+        return plan
+
+    def sampled(self, joint: Floats, rng: np.random.Generator) -> Ints:
+        """A reduced joint plan drawn from a joint behaviour."""
+        parts = []
+        for plex, behavior in zip(self.form.plexes, self.form.split(joint), strict=True):
+            actions = np.zeros(plex.n_infosets, np.int32)
+            if plex.n_infosets:
+                draw_actions(plex.arrays, behavior, rng.random(plex.n_infosets), actions)
+            parts.append(actions)
+        return self.reduced(np.concatenate(parts))
+
+    def column(self, plan: Ints) -> Column:
+        """The column of a joint plan."""
+        form, behaviors = self.form, self.behaviors(plan)
+        reach = joint_reach(form.plexes, behaviors)
+        reaches = form.split(reach)
+        losses = np.zeros(form.n_players)
+        cells, values, told, obeying = [], [], [], []
+        for i, tree in enumerate(self.trees):
+            loss, cf_loss = (np.empty(tree.plex.n_sequences) for _ in range(2))
+            compute_loss(self.leaves[i], reach, loss)
+            compute_cf_loss(tree.plex.arrays, behaviors[i], loss, cf_loss)
+            losses[i] = cf_loss[0]
+            cf_loss *= reaches[i]
+            heard = np.flatnonzero(cf_loss).astype(np.int32)
+            told.append(heard)
+            obeying.append(cf_loss[heard])
+            total, room = np.zeros(tree.n_cells), np.empty(tree.n_nodes)
+            add_deviation_loss(tree.plex.arrays, tree.arrays, behaviors[i], loss, 1.0, room, total)
+            found = np.flatnonzero(total).astype(np.int32)
+            cells.append(found)
+            values.append(total[found])
+        return Column(losses, tuple(cells), tuple(values), tuple(told), tuple(obeying))
+
+
+def node_actions(tree: RechistoryTree) -> Ints:
+    """``[n_nodes]`` the number of actions at each node; 1 at ``ROOT``."""
+    actions = np.ones(tree.n_nodes, np.int32)
+    actions[1:] = tree.plex.n_actions[tree.node_infoset[1:]]
+    return actions
+
+
+@jit
+def reduce_plan(
+    plex: TreeplexArrays,
+    seq_infoset: Ints,
+    tree: RechistoryArrays,
+    heard: np.typing.NDArray[np.bool_],
+    reached: np.typing.NDArray[np.bool_],
+    actions: Ints,
+) -> None:
+    """Overwrite ``actions`` by 0 where they are never heard; overwrite the flags of nodes that hear
+    a recommendation and of sequences that an obedient player reaches."""
+    reached[:] = False
+    reached[0] = True
+    for x in range(len(plex.parent_seq)):
+        above = plex.parent_seq[x]
+        audible = reached[above]
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            seq = tree.rec_seq[node]
+            heard[node] = seq == 0
+            if seq != 0:
+                y = seq_infoset[seq]
+                heard[node] = heard[tree.parent[node]] and plex.first_seq[y] + actions[y] == seq
+            audible = audible or heard[node]
+        if not audible:
+            actions[x] = 0
+        reached[plex.first_seq[x] + actions[x]] = reached[above]
+
+
+@jit
+def draw_actions(plex: TreeplexArrays, behavior: Floats, uniform: Floats, actions: Ints) -> None:
+    """Overwrite ``actions`` with one action per infoset drawn from ``behavior``."""
+    for x in range(len(plex.parent_seq)):
+        left = uniform[x]
+        best = 0
+        for a in range(plex.first_seq[x + 1] - plex.first_seq[x]):
+            prob = behavior[plex.first_seq[x] + a]
+            if prob > 0.0:
+                best = a
+                left -= prob
+                if left < 0.0:
+                    break
+        actions[x] = best

@@ -1,0 +1,157 @@
+"""Linear and mixed-integer programs in blocks, solved by HiGHS.
+
+    minimise cost . x  subject to  lower <= A x <= upper  and  least <= x <= most.
+
+Whoever writes a program down adds blocks of variables and blocks of rows, whose entries are triples
+(row, variable, coefficient). A failure of the solver is an error, never an answer.
+
+If all variables have finite limits, *any* vector y of duals bounds the optimum from below,
+
+    min >= sum_rows (y > 0 ? lower : upper) y + sum_j min(d_j least_j, d_j most_j)   with
+    d = cost - A^T y
+
+(Neumaier and Shcherbina 2004), so a bound computed this way does not depend on the tolerances of
+the solver that found y: :meth:`LinearProgram.safe_bound`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
+
+from accord._arrays import Floats
+from accord.errors import NumericalError
+
+Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+TOLERANCE = 1e-10
+"""The feasibility tolerance of HiGHS, its smallest."""
+
+INFINITY = highspy.kHighsInf
+
+
+class Triples(NamedTuple):
+    """Entries of a sparse matrix; repeated ones add up."""
+
+    rows: Longs
+    columns: Longs
+    values: Floats
+
+    def dot(self, weights: Floats, size: int) -> Floats:
+        """``[size]`` the weighted sum of the rows, by column."""
+        return np.bincount(self.columns, self.values * weights[self.rows], size).astype(np.float64)
+
+
+def triples(rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> Triples:
+    """Entries from arrays or numbers, which are repeated as needed."""
+    parts = np.broadcast_arrays(np.atleast_1d(rows), columns, values)
+    return Triples(
+        parts[0].astype(np.int64), parts[1].astype(np.int64), parts[2].astype(np.float64)
+    )
+
+
+def solver(**options: object) -> highspy.Highs:
+    """A silent HiGHS on one core with tight tolerances."""
+    highs: highspy.Highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    settings: dict[str, Any] = {
+        "output_flag": False,
+        "threads": 1,
+        "primal_feasibility_tolerance": TOLERANCE,
+        "dual_feasibility_tolerance": TOLERANCE,
+        **options,
+    }
+    for name, value in settings.items():
+        highs.setOptionValue(name, value)
+    return highs
+
+
+def check_optimal(highs: highspy.Highs, what: str) -> None:
+    """Raise a NumericalError unless HiGHS found an optimum."""
+    status = highs.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise NumericalError(
+            f"{what} must have an optimum, but HiGHS reports "
+            f"{highs.modelStatusToString(status)!r}; please report this with the game"
+        )
+
+
+class LinearProgram:
+    """A program under construction."""
+
+    def __init__(self) -> None:
+        self.n_variables = self.n_rows = 0
+        self._variables: list[tuple[Floats, Floats, Floats]] = []
+        self._limits: list[tuple[Floats, Floats]] = []
+        self._entries: list[Triples] = []
+
+    def add_variables(
+        self, count: int, least: ArrayLike, most: ArrayLike, cost: ArrayLike = 0.0
+    ) -> int:
+        """Add a block of variables; return the number of the first."""
+        block = (np.broadcast_to(part, count).astype(np.float64) for part in (least, most, cost))
+        self._variables.append(tuple(block))  # type: ignore[arg-type]
+        self.n_variables += count
+        return self.n_variables - count
+
+    def add_rows(self, count: int, lower: ArrayLike, upper: ArrayLike, *entries: Triples) -> int:
+        """Add a block of rows, in which they are numbered from 0; return the number of the first.
+
+        Entries refer to variables by their numbers in the whole program.
+        """
+        self._limits.append(
+            (
+                np.broadcast_to(lower, count).astype(float),
+                np.broadcast_to(upper, count).astype(float),
+            )
+        )
+        self._entries += [part._replace(rows=part.rows + self.n_rows) for part in entries]
+        self.n_rows += count
+        return self.n_rows - count
+
+    def solve(
+        self, seconds: float | None = None, integral: Bools | None = None, **options: object
+    ) -> highspy.Highs:
+        """Run HiGHS and return it. What it found is for the caller to check."""
+        least, most, cost = self._joined(self._variables)
+        lower, upper = self._joined(self._limits)
+        matrix = self._matrix()
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = self.n_rows, self.n_variables
+        model.col_cost_, model.col_lower_, model.col_upper_ = cost, least, most
+        model.row_lower_, model.row_upper_ = lower, upper
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = matrix.indptr
+        model.a_matrix_.index_ = matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        if integral is not None:
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            model.integrality_ = [kinds[int(one)] for one in integral]
+        highs = solver(**options)
+        if seconds is not None:
+            highs.setOptionValue("time_limit", float(seconds))
+        highs.passModel(model)
+        highs.run()
+        return highs
+
+    def safe_bound(self, duals: Floats) -> float:
+        """What the optimum is not below, whatever the duals are; all variables must have limits."""
+        least, most, cost = self._joined(self._variables)
+        lower, upper = self._joined(self._limits)
+        duals = np.where(np.isinf(lower), np.minimum(duals, 0.0), duals)
+        limit = np.where(duals > 0, lower, upper)
+        rest = cost - self._matrix().T @ duals
+        return float(duals @ limit + np.minimum(rest * least, rest * most).sum())
+
+    def _matrix(self) -> Any:
+        parts = self._entries or [triples([], [], [])]
+        rows, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return csr_matrix((values, (rows, columns)), (self.n_rows, self.n_variables))
+
+    @staticmethod
+    def _joined(blocks: list[Any]) -> tuple[Floats, ...]:
+        return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))

@@ -1,0 +1,178 @@
+"""From the solution of a program to a mixture that is exact.
+
+HiGHS satisfies rows up to 1e-10, leaves dust among the weights, and returns one of many vertices.
+So the mixture is cleaned: components that can be spared without loss of value are dropped, one by
+one, lightest first; the rest is moved by the smallest correction that satisfies all binding rows,
+
+    delta = A^+ (b - A x)   over the variables x that are not at a bound,
+
+which leaves only rounding. The gap of the result is measured by the code that certifies any other
+policy, and a mixture whose gap is not tiny is refused.
+"""
+
+from __future__ import annotations
+
+import time
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_matrix
+from scipy.sparse.linalg import lsqr
+
+from accord._arrays import Floats
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import efce_gaps
+from accord.errors import ArgumentError, NumericalError
+from accord.optimal.linear import INFINITY, solver
+from accord.optimal.program import Lottery, Program
+
+EXACT = 1e-9
+"""The largest gap of an exact mixture, in units of the players' payoff ranges."""
+
+DUST = (1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 0.0)
+"""Weights up to the first of these that leaves an exact mixture are dropped."""
+
+BINDING = 1e-8
+SPARSE_SECONDS = 5.0
+"""The most time to spend on sparing components."""
+
+LIMITED_SECONDS = 60.0
+"""The most time for one mixed-integer program with a limited number of components."""
+
+
+def polished(program: Program, lottery: Lottery, components: int | None = None) -> CorrelatedPolicy:
+    """The mixture of a solved program, exact and as sparse as it can easily be made.
+
+    Args:
+        program: The program.
+        lottery: Its solution.
+        components: The largest number of components; by default as many as are left.
+
+    Raises:
+        ArgumentError: If no mixture with so few components was found.
+        NumericalError: If no exact mixture is found.
+    """
+    sparse = _spared(program, lottery)
+    if components is not None and (sparse.weights > 0).sum() > components:
+        sparse = _limited(program, components)
+    form = program.incentives.form
+    least, best = np.inf, None
+    for dust in DUST:
+        weights = _corrected(program, sparse, dust)
+        policy = _policy(program, weights)
+        gaps = efce_gaps(policy, program.incentives.k) * form.leaves.loss_scale - program.epsilon
+        excess = float(gaps.max())
+        if excess <= EXACT / 100:
+            return policy
+        if excess < least:
+            least, best = excess, policy
+    if least <= EXACT:
+        assert best is not None
+        return best
+    raise NumericalError(
+        f"the mixture's gap must be at most {EXACT:g} of the payoff range, but is {least:.3g} "
+        "after rounding; the program is too ill-conditioned; please report this with the game"
+    )
+
+
+def unpolished(
+    program: Program, lottery: Lottery, components: int | None = None
+) -> CorrelatedPolicy:
+    """The mixture of a program whose columns allow no equilibrium yet, without dust."""
+    weights = np.where(lottery.weights > DUST[2], lottery.weights, 0.0)
+    if components is not None:
+        weights[np.argsort(-weights, kind="stable")[components:]] = 0.0
+    return _policy(program, weights)
+
+
+def _limited(program: Program, components: int) -> Lottery:
+    """The best solution on at most ``components`` of the columns, by a mixed-integer program."""
+    most = program.n_columns
+    while True:
+        model = program.highs.getLp()
+        highs = solver(mip_feasibility_tolerance=1e-9, time_limit=LIMITED_SECONDS)
+        highs.passModel(model)
+        first = highs.getNumCol()
+        for variable in program.variables:  # w <= chosen, and at most so many chosen
+            highs.addCol(0.0, 0.0, 1.0, 0, [], [])
+            chosen = int(highs.getNumCol()) - 1
+            highs.changeColIntegrality(chosen, highspy.HighsVarType.kInteger)
+            highs.addRow(-INFINITY, 0.0, 2, [int(variable), chosen], [1.0, -1.0])
+        index = np.arange(first, first + most, dtype=np.int32)
+        highs.addRow(-INFINITY, float(components), most, index, np.ones(most))
+        highs.changeColBounds(program.slack, 0.0, EXACT / 100)
+        highs.run()
+        info = highs.getInfo()
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            raise ArgumentError(
+                f"no equilibrium with at most {components} components was found; allow more "
+                "components, a larger gap, or start from other plans"
+            )
+        values = np.array(highs.getSolution().col_value)
+        program.allow(np.flatnonzero(values[program.variables] > DUST[2]))
+        try:
+            lottery = program.solve()
+            if not program.separate(lottery) and lottery.slack <= EXACT / 10:
+                return lottery
+        finally:
+            program.allow(None)
+
+
+def _spared(program: Program, lottery: Lottery) -> Lottery:
+    """A solution as good on as few columns as a greedy search finds."""
+    end = time.monotonic() + SPARSE_SECONDS
+    kept = np.flatnonzero(lottery.weights > 0)
+    program.allow(kept)
+    try:
+        best = program.solve_separated()
+        goal = program.cost() + EXACT / 10
+        for column in kept[np.argsort(lottery.weights[kept], kind="stable")]:
+            if time.monotonic() > end:
+                break
+            rest = np.flatnonzero(best.weights > 0)
+            rest = rest[rest != column]
+            if best.weights[column] == 0.0 or not len(rest):
+                continue
+            program.allow(rest)
+            trial = program.solve_separated()
+            if program.cost() <= goal and trial.slack <= lottery.slack + EXACT / 10:
+                best = trial
+        program.allow(np.flatnonzero(best.weights > 0))
+        return program.solve_separated()
+    finally:
+        program.allow(None)
+
+
+def _corrected(program: Program, lottery: Lottery, dust: float) -> Floats:
+    """The weights without dust, moved so that binding rows bind exactly."""
+    model = program.highs.getLp()
+    matrix = csc_matrix(
+        (model.a_matrix_.value_, model.a_matrix_.index_, model.a_matrix_.start_),
+        (model.num_row_, model.num_col_),
+    )
+    lower, upper = np.array(model.row_lower_), np.array(model.row_upper_)
+    point = program.point(lottery)
+    weights = point[program.variables]
+    point[program.variables] = np.where(weights > dust, weights, 0.0)
+    activity = matrix @ point
+    below, above = np.abs(activity - lower) < BINDING, np.abs(activity - upper) < BINDING
+    binding = np.flatnonzero(below | above)
+    free = np.flatnonzero(np.abs(point) > 0)
+    part = matrix[binding][:, free]
+    goal = np.where(above, upper, lower)[binding]
+    for _ in range(3):
+        error = goal - matrix[binding] @ point
+        if not np.abs(error).max(initial=0.0) > 1e-16:
+            break
+        point[free] += lsqr(part, error, atol=1e-16, btol=1e-16, iter_lim=10 * len(free))[0]
+    weights = np.maximum(point[program.variables], 0.0)
+    return np.asarray(weights / weights.sum())
+
+
+def _policy(program: Program, weights: Floats) -> CorrelatedPolicy:
+    """The mixture as a policy, heaviest component first."""
+    kept = [int(c) for c in np.argsort(-weights, kind="stable") if weights[c] > 0]
+    incentives = program.incentives
+    behavior = np.array([np.concatenate(incentives.behaviors(program.plans[c])) for c in kept])
+    chosen = weights[kept]
+    return CorrelatedPolicy(incentives.form.game, chosen / chosen.sum(), behavior)

@@ -1,0 +1,332 @@
+"""The joint plan that a program misses most.
+
+Multipliers of the program price a joint plan c at
+
+    G(c) = sum_i kappa_i loss_i(c) - sum_i sum_cells y_i U_{i,c},
+
+where kappa_i weighs the loss of obeying, and y_i is player i's lottery over deviations, spread over
+the cells of the deviator's tree. The smaller G(c), the more the plan is worth. With
+
+    share_i(x, a) = kappa_i reach_i(x, a) - sum_{b, r} y_i[b, r, a] S_b [c recommends r at x]
+
+it is a sum over leaves, G(c) = sum_leaves sum_i loss_i share_i(seq_i) prod_{j != i} reach_j(seq_j).
+
+For one player j with the plans of the others fixed, the least G is exact. What others and obedience
+charge for sequence (x, r) is
+
+    award_j(x, r) = sum_{leaves at (x, r)} (kappa_j loss_j prod_{k != j} reach_k
+                                            + sum_{i != j} loss_i share_i prod_{k != i, j} reach_k),
+
+and one sweep of the deviator's tree, last layer first, takes at every SWAP node the recommendation
+r with the least sum_a (-y_j[b, r, a] l_j(x, a) + values of the nodes that continue (b, r, a)), plus
+award_j(x, r) at the obedient node. A pure plan is consistent with one rechistory per infoset, so
+choices at different nodes of an infoset do not clash. At K = 0 nothing is heard, and the sweep is
+over the treeplex with the awards alone.
+
+Coordinate descent, one player after another until nobody improves, finds a local optimum:
+:meth:`Pricing.descend`. Fixing every plan of all players but one finds the optimum:
+``optimal/enumeration.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.deviations.rechistory import RechistoryArrays
+from accord.optimal.incentives import Incentives
+from accord.treeplex.treeplex import TreeplexArrays
+
+
+class PricedPlayer(NamedTuple):
+    """One player, as the kernels see them. Leaves are sorted by the player's sequences."""
+
+    plex: TreeplexArrays
+    tree: RechistoryArrays
+    seq_infoset: Ints
+    obedient: Ints  # [n_infosets] the obedient rechistory
+    first_row: NDArray[np.int64]  # [n_sequences + 1] leaves of seq: first_row[seq] .. [seq + 1] - 1
+    seqs: Ints  # [n_rows, n_players] positions of all players' sequences in joint vectors
+    loss: Floats  # [n_rows, n_players] losses in [-1, 0] times chance probability
+    first_reach: int  # where the player's sequences start in joint vectors
+    hears: bool  # whether recommendations are heard at all: K >= 1
+
+
+class Room(NamedTuple):
+    """Scratch arrays of one player."""
+
+    loss: Floats  # [n_sequences] immediate counterfactual losses
+    award: Floats  # [n_sequences]
+    total: Floats  # [n_cells]
+    choice: Ints  # [n_nodes] the recommendation chosen at each SWAP node
+    live: NDArray[np.bool_]  # [n_nodes] whether the plan leads to the node
+
+
+class Multipliers(NamedTuple):
+    """The prices of a program."""
+
+    kappa: Floats  # [n_players] weights of the losses of obeying
+    flow: tuple[Floats, ...]  # per player, [n_cells]: y
+
+
+class Pricing:
+    """Finds cheap joint plans of one game with one set of incentives."""
+
+    def __init__(self, incentives: Incentives) -> None:
+        self.incentives = incentives
+        form, leaves = incentives.form, incentives.form.leaves
+        n = form.n_players
+        scaled = (leaves.best * leaves.prob[:, None] - leaves.payoff) * leaves.loss_scale
+        scaled = np.maximum(scaled, 0.0) - leaves.prob[:, None]
+        joint = (leaves.seqs + leaves.first_reach[:n].astype(np.int32)).astype(np.int32)
+        players, rooms = [], []
+        for i, tree in enumerate(incentives.trees):
+            order = np.argsort(leaves.seqs[:, i], kind="stable")
+            ends = np.arange(tree.plex.n_sequences + 1)
+            first_row = np.searchsorted(leaves.seqs[order, i], ends).astype(np.int64)
+            players.append(
+                PricedPlayer(
+                    tree.plex.arrays,
+                    tree.arrays,
+                    tree.plex.seq_infoset,
+                    incentives.obedient[i],
+                    first_row,
+                    joint[order],
+                    scaled[order],
+                    int(leaves.first_reach[i]),
+                    tree.k > 0,
+                )
+            )
+            size = tree.plex.n_sequences
+            rooms.append(
+                Room(
+                    np.zeros(size),
+                    np.zeros(size),
+                    np.zeros(tree.n_cells),
+                    np.zeros(tree.n_nodes, np.int32),
+                    np.zeros(tree.n_nodes, np.bool_),
+                )
+            )
+        self.players, self.rooms = tuple(players), tuple(rooms)
+        self.reach = np.zeros(form.n_sequences)
+        self.share = np.zeros(form.n_sequences)
+
+    def place(self, prices: Multipliers, plan: Ints) -> None:
+        """Overwrite ``reach`` and ``share`` with those of a joint plan."""
+        for i, actions in enumerate(self.incentives.split_plan(plan)):
+            spread_plan(
+                self.players[i], prices.kappa[i], prices.flow[i], actions, self.rooms[i],
+                self.reach, self.share,
+            )  # fmt: skip
+
+    def respond(self, prices: Multipliers, player: int, actions: Ints) -> float:
+        """Overwrite the player's ``actions``, ``reach`` and ``share`` by the best plan; return G.
+
+        The other players' ``reach`` and ``share`` must be placed.
+        """
+        return float(
+            best_plan(
+                self.players[player],
+                player,
+                prices.kappa[player],
+                prices.flow[player],
+                self.rooms[player],
+                self.reach,
+                self.share,
+                actions,
+            )
+        )
+
+    def price(self, prices: Multipliers, plan: Ints) -> float:
+        """G of a joint plan."""
+        self.place(prices, plan)
+        seqs, loss = self.players[0].seqs, self.players[0].loss
+        total = 0.0
+        for i in range(len(self.players)):
+            term = loss[:, i] * self.share[seqs[:, i]]
+            for j in range(len(self.players)):
+                if j != i:
+                    term = term * self.reach[seqs[:, j]]
+            total += float(term.sum())
+        return total
+
+    def descend(
+        self, prices: Multipliers, plan: Ints, order: Sequence[int], least_gain: float
+    ) -> tuple[float, Ints]:
+        """Improve a joint plan, one player after another, until nobody gains ``least_gain``."""
+        plan = plan.copy()
+        parts = self.incentives.split_plan(plan)
+        self.place(prices, plan)
+        value, unimproved = np.inf, 0
+        while unimproved < len(order):
+            for player in order:
+                now = self.respond(prices, player, parts[player])
+                unimproved = 0 if now < value - least_gain else unimproved + 1
+                value = min(value, now)
+                if unimproved >= len(order):
+                    break
+        return value, plan
+
+
+@jit
+def spread_plan(
+    me: PricedPlayer,
+    kappa: float,
+    flow: Floats,
+    actions: Ints,
+    room: Room,
+    reach: Floats,
+    share: Floats,
+) -> None:
+    """Overwrite the player's part of the joint ``reach`` and ``share`` with those of a plan."""
+    plex, tree = me.plex, me.tree
+    start = me.first_reach
+    reach[start] = 1.0
+    share[start] = kappa - flow[0]
+    room.live[0] = True
+    for x in range(len(plex.parent_seq)):
+        first = plex.first_seq[x]
+        n = plex.first_seq[x + 1] - first
+        above = reach[start + plex.parent_seq[x]]
+        for a in range(n):
+            now = above if a == actions[x] else 0.0
+            reach[start + first + a] = now
+            share[start + first + a] = kappa * now
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            live = room.live[tree.parent[node]]
+            seq = tree.rec_seq[node]
+            if seq != 0:
+                y = me.seq_infoset[seq]
+                live = live and plex.first_seq[y] + actions[y] == seq
+            room.live[node] = live
+            if live:
+                cell = tree.first_cell[node]
+                if node < tree.first_external[x]:
+                    cell += actions[x] * n
+                for a in range(n):
+                    share[start + first + a] -= flow[cell + a]
+
+
+@jit
+def best_plan(
+    me: PricedPlayer,
+    player: int,
+    kappa: float,
+    flow: Floats,
+    room: Room,
+    reach: Floats,
+    share: Floats,
+    actions: Ints,
+) -> float:
+    """Overwrite ``actions`` with the player's reduced plan of least G against the others' ``reach``
+    and ``share``, and the player's own part of both; return G."""
+    _add_leaves(me, player, kappa, reach, share, room.loss, room.award)
+    plex, tree, loss, award, total = me.plex, me.tree, room.loss, room.award, room.total
+    for cell in range(len(total)):
+        total[cell] = 0.0
+    total[0] = -flow[0] * loss[0]
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        first = plex.first_seq[x]
+        n = plex.first_seq[x + 1] - first
+        if not me.hears:  # choose on the treeplex: the awards of later sequences are added to these
+            best = 0
+            for a in range(1, n):
+                if award[first + a] < award[first + best]:
+                    best = a
+            actions[x] = best
+            award[plex.parent_seq[x]] += award[first + best]
+        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
+            cell = tree.first_cell[node]
+            value = 0.0
+            if node >= tree.first_external[x]:
+                for a in range(n):
+                    value += total[cell + a] - flow[cell + a] * loss[first + a]
+            else:
+                obedient = node == me.obedient[x]
+                for r in range(n):
+                    now = award[first + r] if obedient else 0.0
+                    for a in range(n):
+                        now += total[cell] - flow[cell] * loss[first + a]
+                        cell += 1
+                    if r == 0 or now < value:
+                        value = now
+                        room.choice[node] = r
+            total[tree.parent_cell[node]] += value
+    result = total[0] + award[0]
+    if me.hears:
+        _read_plan(me, room.choice, room.live, actions)
+    else:
+        _drop_unreached(plex, reach[me.first_reach :], actions)
+    spread_plan(me, kappa, flow, actions, room, reach, share)
+    return result  # type: ignore[no-any-return]
+
+
+@jit
+def _add_leaves(
+    me: PricedPlayer,
+    player: int,
+    kappa: float,
+    reach: Floats,
+    share: Floats,
+    loss: Floats,
+    award: Floats,
+) -> None:
+    """Overwrite ``loss`` and ``award`` by sums over the leaves of each sequence."""
+    n_players = me.seqs.shape[1]
+    for seq in range(len(loss)):
+        own, charged = 0.0, 0.0
+        for row in range(me.first_row[seq], me.first_row[seq + 1]):
+            if n_players == 2:  # the common case, without loops
+                other = 1 - player
+                place = me.seqs[row, other]
+                own += me.loss[row, player] * reach[place]
+                charged += me.loss[row, other] * share[place]
+                continue
+            together = 1.0
+            for i in range(n_players):
+                if i != player:
+                    together *= reach[me.seqs[row, i]]
+            own += me.loss[row, player] * together
+            for i in range(n_players):
+                if i != player:
+                    term = me.loss[row, i] * share[me.seqs[row, i]]
+                    for k in range(n_players):
+                        if k not in (i, player):
+                            term *= reach[me.seqs[row, k]]
+                    charged += term
+        loss[seq] = own
+        award[seq] = kappa * own + charged
+
+
+@jit
+def _read_plan(me: PricedPlayer, choice: Ints, live: NDArray[np.bool_], actions: Ints) -> None:
+    """Overwrite ``actions`` with the choices at the SWAP nodes that the plan itself leads to."""
+    plex, tree = me.plex, me.tree
+    live[0] = True
+    for x in range(len(plex.parent_seq)):
+        actions[x] = 0
+        for node in range(tree.first_node[x], tree.first_external[x]):
+            live[node] = live[tree.parent[node]]
+            seq = tree.rec_seq[node]
+            if seq != 0:
+                y = me.seq_infoset[seq]
+                live[node] = live[node] and plex.first_seq[y] + actions[y] == seq
+            if live[node]:
+                actions[x] = choice[node]
+
+
+@jit
+def _drop_unreached(plex: TreeplexArrays, reach: Floats, actions: Ints) -> None:
+    """Overwrite ``actions`` by 0 where the plan never leads; ``reach`` is room."""
+    reach[0] = 1.0
+    for x in range(len(plex.parent_seq)):
+        above = reach[plex.parent_seq[x]]
+        if above == 0.0:
+            actions[x] = 0
+        for a in range(plex.first_seq[x + 1] - plex.first_seq[x]):
+            reach[plex.first_seq[x] + a] = above if a == actions[x] else 0.0

@@ -1,0 +1,383 @@
+"""The linear program over a set of joint plans.
+
+    maximise   objective(payoffs)
+    subject to sum_c w_c = 1,  w >= 0,
+               sum_c w_c loss_i(c) = loss_i      for every player i,
+               the rows of ``optimal/separation.py``, relaxed by s >= 0.
+
+Columns and rows come as they are needed, and HiGHS continues from its last basis. The slack s costs
+more than any row is worth, so it is 0 as soon as the columns allow an equilibrium; until then the
+program finds the mixture with the smallest violation.
+
+The duals of player i's rows are a flow y_i on the deviator's tree: a lottery over deviations, of
+which some may be lost on the way, as if the deviator then met the worst loss 0. Together with a
+gradient g of the objective they price every joint plan (``optimal/pricing.py``), with kappa_i =
+g_i range_i, plus the flow that leaves the root. For *every* K-EFCE
+
+    objective <= g . best - offset(g) + scale (sum_i epsilon_i y_i[root] - min_c G(c)),
+
+whatever g and y >= 0 are: :meth:`Program.bound`. Rounding in the solver cannot make it wrong, as
+the flow is made exact first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import Floats, Ints
+from accord.deviations.rechistory import ROOT
+from accord.optimal.incentives import Column, Incentives
+from accord.optimal.linear import INFINITY, check_optimal, solver
+from accord.optimal.objective import Objective
+from accord.optimal.pricing import Multipliers
+from accord.optimal.separation import Separation, settle_flow
+
+VIOLATION = 3e-10
+"""Gains up to this make no row; the mixture is polished in the end."""
+
+FIRST_PENALTY = 1e3
+LARGEST_PENALTY = 1e9
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lottery:
+    """A solution of the program: weights over its columns."""
+
+    weights: Floats  # [n_columns]
+    losses: Floats  # [n_players] expected losses, in [-1, 0]
+    slack: float  # by which the rows are violated
+
+
+class _Entries:
+    """Sparse entries (place, column, value) to which columns are added."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Floats]] = []
+
+    def append(self, column: int, places: Ints, values: Floats) -> None:
+        self._parts.append((places, np.full(len(places), column, np.int32), values))
+
+    def arrays(self) -> tuple[Ints, Ints, Floats]:
+        """``(places, columns, values)`` of all entries."""
+        if len(self._parts) != 1:
+            parts = self._parts or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+            self._parts = [tuple(np.concatenate(part) for part in zip(*parts, strict=True))]  # type: ignore[list-item]
+        return self._parts[0]
+
+    def summed(self, weights: Floats, size: int) -> Floats:
+        """``[size]`` the weighted sum of all columns."""
+        places, columns, values = self.arrays()
+        return np.bincount(places, values * weights[columns], size).astype(np.float64)
+
+
+class _Player:
+    """The rows and columns of one player in the program."""
+
+    def __init__(self, separation: Separation) -> None:
+        self.separation = separation
+        self.deviating, self.obeying = _Entries(), _Entries()  # U by cell, Obey by sequence
+        n_cells, n_rows = separation.tree.n_cells, len(separation.row_node)
+        self.row = np.full(n_cells, NONE, np.int32)  # the program's row of each cell
+        self.variable = np.full(n_rows, NONE, np.int32)  # the program's V of each decision
+        self.cells = np.zeros(0, np.int32)  # those that have a row, in the order of the rows
+
+
+class Program:
+    """Columns, rows, and a warm solver."""
+
+    def __init__(self, incentives: Incentives, objective: Objective, epsilon: float = 0.0) -> None:
+        self.incentives, self.objective = incentives, objective
+        leaves = incentives.form.leaves
+        self.epsilon = epsilon * leaves.loss_scale  # [n_players] in losses
+        self.scale = objective.scale(leaves)
+        self.penalty = FIRST_PENALTY
+        self.plans: list[Ints] = []
+        self._known: set[bytes] = set()
+        self._losses: list[Floats] = []
+        self._players = [
+            _Player(Separation(tree, obedient, triggers=tree.k > 0 and epsilon == 0.0))
+            for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True)
+        ]
+        self.highs = solver()
+        self._build()
+
+    def _build(self) -> None:
+        """The losses of the players, s, and what the objective needs."""
+        leaves, objective, highs = self.incentives.form.leaves, self.objective, self.highs
+        n, span = leaves.n_players, leaves.payoff_range
+        cost = np.zeros(n)
+        if objective.weights is not None:
+            cost = objective.sign * np.array(objective.weights) * span / self.scale
+        for i in range(n):
+            highs.addCol(float(cost[i]), -INFINITY, INFINITY, 0, [], [])
+        self.slack = self._add_variable(self.penalty)
+        highs.addRow(1.0, 1.0, 0, [], [])
+        for i in range(n):
+            highs.addRow(0.0, 0.0, 1, [i], [-1.0])
+        if objective.target is not None:
+            for i in range(n):  # payoff / unit + less - more = target / unit, payoff = worst - ...
+                unit = float(span[i]) or 1.0
+                more, less = (self._add_variable(1.0 / self.scale) for _ in range(2))
+                aim = float(leaves.worst[i] - objective.target[i]) / unit
+                highs.addRow(aim, aim, 3, [i, more, less], [float(span[i]) / unit, 1.0, -1.0])
+        elif objective.weights is None:
+            least = self._add_variable(-1.0 / self.scale, -INFINITY)
+            for i in range(n):  # least <= payoff_i = worst_i - range_i loss_i
+                highs.addRow(
+                    -INFINITY, float(leaves.worst[i]), 2, [i, least], [float(span[i]), 1.0]
+                )
+        self.variables = np.zeros(0, np.int32)  # of the columns
+
+    def _add_variable(self, cost: float, least: float = 0.0, most: float = INFINITY) -> int:
+        self.highs.addCol(cost, least, most, 0, [], [])
+        return int(self.highs.getNumCol()) - 1
+
+    @property
+    def n_columns(self) -> int:
+        """The number of joint plans."""
+        return len(self.plans)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of incentive constraints made so far."""
+        return sum(len(player.cells) for player in self._players)
+
+    def add(self, plan: Ints) -> bool:
+        """Add a reduced joint plan; False if it is there already."""
+        if (key := plan.astype(np.int32).tobytes()) in self._known:
+            return False
+        self._known.add(key)
+        column, number = self.incentives.column(plan), self.n_columns
+        index = [np.arange(len(column.loss) + 1, dtype=np.int32)]
+        value = [np.concatenate([[1.0], column.loss])]
+        for i, player in enumerate(self._players):
+            player.deviating.append(number, column.cells[i], column.values[i])
+            player.obeying.append(number, column.told[i], column.obeying[i])
+            rows, values = self._coefficients(player, column, i)
+            index.append(rows)
+            value.append(values)
+        self.plans.append(plan.copy())
+        self._losses.append(column.loss)
+        rows = np.concatenate(index).astype(np.int32)
+        self.highs.addCol(0.0, 0.0, INFINITY, len(rows), rows, np.concatenate(value))
+        self.variables = np.append(self.variables, np.int32(self.highs.getNumCol() - 1))
+        return True
+
+    def _coefficients(self, player: _Player, column: Column, i: int) -> tuple[Ints, Floats]:
+        """The entries of a new column in the player's rows: Obey - U, or -U."""
+        separation = player.separation
+        dense = np.zeros(separation.tree.n_cells)
+        dense[column.cells[i]] = -column.values[i]
+        cells = player.cells
+        values = dense[cells]
+        if separation.triggers:
+            obeying = np.zeros(separation.tree.plex.n_sequences)
+            obeying[column.told[i]] = column.obeying[i]
+            told = separation.told[cells]
+            values += np.where(told > 0, obeying[told], 0.0)
+        else:
+            values[cells == ROOT] += column.loss[i]
+        found = np.flatnonzero(values)
+        return player.row[cells[found]], values[found]
+
+    def add_rows(self, i: int, cells: Ints) -> int:
+        """Make the rows of these cells of player i that are missing; return how many."""
+        player = self._players[i]
+        separation, tree = player.separation, player.separation.tree
+        new = cells[player.row[cells] == NONE]
+        if not len(new):
+            return 0
+        start, highs = int(self.highs.getNumRow()), self.highs
+        player.row[new] = np.arange(start, start + len(new), dtype=np.int32)
+        player.cells = np.concatenate([player.cells, new])
+        rows, columns, values = self._entries(player, new, start)
+        decision = separation.cell_row[new]
+        first = np.zeros(len(new), bool)  # triggers and the root have no V of their own
+        first[:] = (separation.told[new] > 0) if separation.triggers else (new == ROOT)
+        known = ~first & (player.variable[decision] != NONE)
+        slack = np.flatnonzero(first)
+        rows = np.concatenate([rows, np.flatnonzero(known), slack])
+        columns = np.concatenate(
+            [columns, player.variable[decision[known]], np.full(len(slack), self.slack)]
+        )
+        values = np.concatenate([values, np.ones(int(known.sum())), np.full(len(slack), -1.0)])
+        order = np.argsort(rows, kind="stable")
+        starts = np.searchsorted(rows[order], np.arange(len(new)))
+        most = np.zeros(len(new))
+        most[new == ROOT] = self.epsilon[i]
+        highs.addRows(
+            len(new), np.full(len(new), -INFINITY), most, len(rows), starts.astype(np.int32),
+            columns[order].astype(np.int32), values[order],
+        )  # fmt: skip
+        made = np.unique(decision[~first & (player.variable[decision] == NONE)])
+        for row in made:  # V <= 0, in its own rows and in that of the cell that it continues
+            node = int(separation.row_node[row])
+            above = int(player.row[tree.arrays.parent_cell[node]])
+            own = new[decision == row]
+            index = np.concatenate([[above], player.row[own]]).astype(np.int32)
+            value = np.concatenate([[-1.0], np.ones(len(own))])
+            highs.addCol(0.0, -INFINITY, 0.0, len(index), index, value)
+            player.variable[row] = highs.getNumCol() - 1
+        return len(new)
+
+    def _entries(self, player: _Player, new: Ints, start: int) -> tuple[Any, Any, Any]:
+        """The entries of all columns in new rows, which start at ``start``."""
+        separation = player.separation
+        cells, columns, values = player.deviating.arrays()
+        here = player.row[cells] >= start
+        parts: list[tuple[Any, Any, Any]] = [
+            (player.row[cells[here]] - start, columns[here], -values[here])
+        ]
+        if separation.triggers:
+            told = separation.told[new]
+            order = np.argsort(told, kind="stable")
+            seqs, columns, values = player.obeying.arrays()
+            low = np.searchsorted(told[order], seqs)
+            high = np.searchsorted(told[order], seqs, side="right")
+            high[seqs == 0] = low[seqs == 0]
+            counts = high - low
+            offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            rows = order[np.repeat(low, counts) + offset]
+            parts.append((rows, np.repeat(columns, counts), np.repeat(values, counts)))
+        elif (at_root := np.flatnonzero(new == ROOT)).size:
+            i = self._players.index(player)
+            own = np.array([loss[i] for loss in self._losses])
+            parts.append((np.repeat(at_root, len(own)), np.arange(len(own)), own))
+        size = self.n_columns
+        keys = np.concatenate([part[0].astype(np.int64) * size + part[1] for part in parts])
+        unique, inverse = np.unique(keys, return_inverse=True)
+        summed = np.bincount(inverse, np.concatenate([part[2] for part in parts]), len(unique))
+        return unique // size, self.variables[unique % size], summed
+
+    def solve(self) -> Lottery:
+        """Solve with the present rows and columns.
+
+        Raises:
+            NumericalError: If HiGHS fails.
+        """
+        self.highs.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            self.highs.clearSolver()  # once more, from scratch
+            self.highs.run()
+        check_optimal(self.highs, "the program over joint plans")
+        values = np.array(self.highs.getSolution().col_value)
+        weights = np.maximum(values[self.variables], 0.0)
+        losses = values[: self.incentives.form.n_players]
+        return Lottery(weights, losses, max(0.0, float(values[self.slack])))
+
+    def solve_separated(self) -> Lottery:
+        """Solve with the present columns and all rows that they need."""
+        while True:
+            lottery = self.solve()
+            if not self.separate(lottery):
+                return lottery
+
+    def cost(self) -> float:
+        """The objective of the solved program, which it minimises."""
+        return float(self.highs.getObjectiveValue())
+
+    def point(self, lottery: Lottery) -> Floats:
+        """The values of all variables of the program, which must be solved, for a solution."""
+        values = np.array(self.highs.getSolution().col_value)
+        values[self.variables] = lottery.weights
+        return values
+
+    def allow(self, columns: NDArray[np.integer[Any]] | None) -> None:
+        """Allow only these columns a weight; None allows all."""
+        most = np.full(self.n_columns, INFINITY)
+        if columns is not None:
+            most[:] = 0.0
+            most[columns] = INFINITY
+        self.highs.changeColsBounds(self.n_columns, self.variables, np.zeros(self.n_columns), most)
+
+    def separate(self, lottery: Lottery) -> int:
+        """Make the rows that a solution violates; return how many."""
+        made = 0
+        for i, player in enumerate(self._players):
+            tree = player.separation.tree
+            total = player.deviating.summed(lottery.weights, tree.n_cells)
+            obeying = player.obeying.summed(lottery.weights, tree.plex.n_sequences)
+            allowed = float(self.epsilon[i]) + lottery.slack
+            _, cells = player.separation.violated(total, obeying, allowed, VIOLATION)
+            made += self.add_rows(i, cells)
+        return made
+
+    def prices(self) -> tuple[Multipliers, Floats, float]:
+        """Multipliers of the solved program, a gradient of the objective in payoffs, and the price
+        that a new column must beat."""
+        duals = -np.array(self.highs.getSolution().row_dual)
+        leaves = self.incentives.form.leaves
+        n = leaves.n_players
+        gradient = (
+            duals[n + 1 : 2 * n + 1] * self.scale
+        )  # of the objective's rows, if there are any
+        if self.objective.target is not None:
+            gradient /= np.where(leaves.payoff_range > 0, leaves.payoff_range, 1.0)
+        if self.objective.linear:
+            gradient = np.zeros(n)
+        gradient = self.objective.valid_gradient(gradient, leaves.payoff_range)
+        kappa, flows = gradient * leaves.payoff_range / self.scale, []
+        for i, player in enumerate(self._players):
+            separation, tree = player.separation, player.separation.tree
+            flow = np.zeros(tree.n_cells)
+            flow[player.cells] = np.maximum(duals[player.row[player.cells]], 0.0)
+            kappa[i] += 0.0 if separation.triggers else flow[ROOT]
+            settle_flow(
+                tree.plex.first_seq, tree.node_infoset, tree.arrays,
+                separation.told if separation.triggers else separation.told[:0],
+                separation.diagonal, tree.plex.parent_seq, flow, np.zeros(tree.plex.n_sequences),
+            )  # fmt: skip
+            flows.append(flow)
+        return Multipliers(kappa, tuple(flows)), gradient, -float(duals[0])
+
+    def bound(self, prices: Multipliers, gradient: Floats, least_price: float) -> float:
+        """What no equilibrium exceeds, if no joint plan has G below ``least_price``."""
+        leaves = self.incentives.form.leaves
+        allowed = sum(
+            0.0 if player.separation.triggers else float(prices.flow[i][ROOT] * self.epsilon[i])
+            for i, player in enumerate(self._players)
+        )
+        worst = float(gradient @ leaves.worst) - self.objective.offset(gradient)
+        return worst + self.scale * (allowed - least_price)
+
+    def cells(self, i: int) -> Ints:
+        """The cells of player i that have a row."""
+        return self._players[i].cells
+
+    def gaps(self, lottery: Lottery) -> Floats:
+        """``[n_players]`` the exact K-EFCE gaps of a solution, in payoff units."""
+        weights = np.zeros(self.n_columns)  # there may be new columns since
+        weights[: len(lottery.weights)] = lottery.weights
+        gaps = []
+        for i, player in enumerate(self._players):
+            total = player.deviating.summed(weights, player.separation.tree.n_cells)
+            own = float(np.array([loss[i] for loss in self._losses]) @ weights)
+            gaps.append(own - player.separation.least_loss(total))
+        return np.array(gaps) * self.incentives.form.leaves.payoff_range
+
+    def mass(self, prices: Multipliers) -> float:
+        """What a unit of slack would be worth at these prices: the flow that starts at rows with
+        slack. A penalty above that of the optimum allows no slack."""
+        total = 0.0
+        for player, flow in zip(self._players, prices.flow, strict=True):
+            separation = player.separation
+            total += float(flow[separation.told > 0].sum() if separation.triggers else flow[ROOT])
+        return total
+
+    def raise_penalty(self) -> bool:
+        """Make violations dearer; False at the limit."""
+        if self.penalty >= LARGEST_PENALTY:
+            return False
+        self.penalize(10.0 * self.penalty)
+        return True
+
+    def penalize(self, penalty: float) -> None:
+        """Set the price of violations."""
+        self.penalty = penalty
+        self.highs.changeColCost(self.slack, penalty)

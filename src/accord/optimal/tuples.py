@@ -1,0 +1,240 @@
+"""Relevant tuples: what several players may have been told on one path of play.
+
+A *position* of a player is what the player has been told so far: a sequence or, for K >= 2, a
+recommendation at a rechistory that is not obedient. A tuple has one position per player, of which
+at most one is not obedient. It is *relevant* if the infosets of all its positions lie on a common
+path; the empty position fits everything. For two players at K <= 1 these are the relevant pairs of
+sequences of von Stengel and Forges 2008.
+
+For a mixture of joint plans let xi[tuple] be the probability that all players are told their
+positions. Then xi[empty] = 1, xi >= 0, and for every player i and infoset (or rechistory) x
+
+    sum_a xi[.., (x, a), ..] = xi[.., position before x, ..]         (:meth:`Tuples.equations`)
+
+and all losses are linear in xi: those of obeying (:meth:`Tuples.obeying`), since every leaf is a
+relevant tuple, and the deviators' U (:meth:`Tuples.deviating`), since the deviator was told
+something at an infoset on the path to the leaf.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from accord._arrays import NO_INFOSET, Floats, Ints
+from accord.deviations.rechistory import RechistoryTree
+from accord.errors import BudgetError
+from accord.optimal.incentives import Incentives, node_actions
+from accord.optimal.linear import Longs, Triples, triples
+from accord.treeplex.treeplex import Treeplex
+
+LARGEST_KEY = 2**62
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Positions:
+    """What one player may have been told: sequences, then rows of rechistories not obedient."""
+
+    count: int
+    first: Longs  # [n_nodes] the position of the first recommendation at each SWAP node
+    arriving: Longs  # [n_nodes] the position in which a deviator reaches a node
+    above: Longs  # [n_nodes] the position that the recommendations at a node continue
+    of_infoset: Longs  # [n_infosets] the obedient node at each infoset, also at K = 0
+
+    @classmethod
+    def of(cls, tree: RechistoryTree, obedient: Ints) -> Positions:
+        """The positions of one player."""
+        plex, arrays = tree.plex, tree.arrays
+        others = tree.is_swap.copy()
+        others[obedient] = False
+        sizes = np.where(others, node_actions(tree), 0)
+        ends = plex.n_sequences + np.cumsum(sizes, dtype=np.int64)
+        first: Longs = ends - sizes
+        first[obedient] = plex.first_seq[:-1]
+        arriving = np.zeros(tree.n_nodes, np.int64)
+        for node in range(1, tree.n_nodes):
+            above, seq = int(arrays.parent[node]), int(arrays.rec_seq[node])
+            if seq:
+                arriving[node] = first[above] + seq - plex.first_seq[plex.seq_infoset[seq]]
+            else:
+                arriving[node] = arriving[above]
+        before = arriving.copy()  # the same, except at K = 0, where deviators hear nothing
+        before[obedient] = plex.parent_seq
+        return cls(int(ends[-1]), first, arriving, before, obedient.astype(np.int64))
+
+
+class Tuples:
+    """The relevant tuples of positions, the equations among them, and losses as linear forms.
+
+    A coordinate is a *place*: 0 for the empty position, else 1 + (SWAP or, at K = 0, only) node.
+    """
+
+    def __init__(self, incentives: Incentives, limit: int) -> None:
+        self.incentives = incentives
+        form = incentives.form
+        self.positions = [
+            Positions.of(tree, obedient)
+            for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True)
+        ]
+        sizes = [positions.count for positions in self.positions]
+        _check(float(np.prod([float(size) for size in sizes])), LARGEST_KEY)
+        self.strides = np.concatenate([[1], np.cumprod(sizes[:-1], dtype=np.int64)])
+        places = self._relevant_places(limit)
+        self.keys, self.places = self._expanded(places, limit)
+        order = np.argsort(self.keys)
+        self.keys, self.places = self.keys[order], self.places[order]
+        self.n_players = form.n_players
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: Longs) -> Longs:
+        """The numbers of tuples with these keys."""
+        found = np.searchsorted(self.keys, keys)
+        assert (self.keys[np.minimum(found, len(self.keys) - 1)] == keys).all(), "not relevant"
+        return found
+
+    def _relevant_places(self, limit: int) -> Longs:
+        """``[n, n_players]`` the places that lie on a common path, at most one not obedient."""
+        form = self.incentives.form
+        chains = [_chains(plex, form.leaves.seqs[:, i]) for i, plex in enumerate(form.plexes)]
+        found: list[Longs] = []
+        for depths in product(*(range(chain.shape[1] + 1) for chain in chains)):
+            columns = [
+                np.zeros(len(form.leaves), np.int64) if d == 0 else chain[:, d - 1] + 1
+                for d, chain in zip(depths, chains, strict=True)
+            ]
+            table = np.stack(columns, axis=1)
+            here = np.ones(len(table), bool)
+            for d, column in zip(depths, columns, strict=True):
+                here &= (d == 0) | (column > 0)
+            if here.any():
+                found.append(np.unique(table[here], axis=0))
+        infosets = np.concatenate(found)  # 0, or 1 + infoset
+        obedient = infosets.copy()
+        for i, positions in enumerate(self.positions):
+            at = infosets[:, i] > 0
+            obedient[at, i] = 1 + positions.of_infoset[infosets[at, i] - 1]
+        parts = [obedient]
+        for i, tree in enumerate(self.incentives.trees):  # one deviator at other SWAP nodes
+            arrays = tree.arrays
+            if tree.k < 2:
+                continue
+            swap = arrays.first_external - arrays.first_node[:-1]
+            lines = np.flatnonzero(infosets[:, i] > 0)
+            x = infosets[lines, i] - 1
+            _check(float(swap[x].sum()), limit)
+            line, offset = _repeated(swap[x])
+            nodes = arrays.first_node[x[line]].astype(np.int64) + offset
+            keep = nodes != self.positions[i].of_infoset[x[line]]
+            table = obedient[lines[line[keep]]].copy()
+            table[:, i] = 1 + nodes[keep]
+            parts.append(table)
+        return np.concatenate(parts)
+
+    def _expanded(self, places: Longs, limit: int) -> tuple[Longs, Longs]:
+        """All recommendations at these places: keys, and the places once per key."""
+        sizes = np.ones(len(places), np.int64)
+        for i, tree in enumerate(self.incentives.trees):
+            at = places[:, i] > 0
+            sizes[at] *= tree.plex.n_actions[tree.node_infoset[places[at, i] - 1]]
+        _check(float(sizes.sum()), limit)
+        keys = np.zeros(len(places), np.int64)
+        rows = np.arange(len(places))
+        for i, tree in enumerate(self.incentives.trees):
+            node = places[rows, i] - 1
+            counts = np.ones(len(rows), np.int64)
+            here = node >= 0
+            counts[here] = tree.plex.n_actions[tree.node_infoset[node[here]]]
+            start = np.where(here, self.positions[i].first[np.maximum(node, 0)], 0)
+            index, told = _repeated(counts)
+            keys = (keys + start * self.strides[i])[index] + told * self.strides[i]
+            rows = rows[index]
+        return keys, places[rows]
+
+    def equations(self) -> tuple[int, Triples]:
+        """The number of equations E xi = 0 and the entries of E."""
+        parts, start = [triples([], [], [])], 0
+        for i, positions in enumerate(self.positions):
+            here = np.flatnonzero(self.places[:, i] > 0)
+            node = self.places[here, i] - 1
+            position = self.keys[here] // self.strides[i] % positions.count
+            rest = self.keys[here] - position * self.strides[i]
+            one_each, group = np.unique(np.stack([node, rest]), axis=1, return_inverse=True)
+            before = one_each[1] + positions.above[one_each[0]] * self.strides[i]
+            count = one_each.shape[1]
+            parts += [
+                triples(start + group.ravel(), here, 1.0),
+                triples(start + np.arange(count), self.find(before), -1.0),
+            ]
+            start += count
+        return start, _joined(parts)
+
+    def obeying(self) -> Triples:
+        """``[n_players, n_tuples]`` expected losses when everybody obeys, in [-1, 0]."""
+        at = self.find(self._leaf_keys())
+        loss = self._losses()
+        return _joined([triples(i, at, loss[:, i]) for i in range(self.n_players)])
+
+    def deviating(self, i: int) -> Triples:
+        """``[n_cells, n_tuples]`` the losses U of player i."""
+        tree, positions = self.incentives.trees[i], self.positions[i]
+        arrays, plex = tree.arrays, tree.plex
+        loss = self._losses()[:, i]
+        seqs = self.incentives.form.leaves.seqs[:, i].astype(np.int64)
+        rest = self._leaf_keys() - seqs * self.strides[i]
+        at_root = seqs == 0
+        first = triples(0, self.find(rest[at_root]), loss[at_root])
+        below = np.flatnonzero(~at_root)
+        x = plex.seq_infoset[seqs[below]].astype(np.int64)
+        action = seqs[below] - plex.first_seq[x]
+        leaf, offset = _repeated(np.diff(arrays.first_node)[x])  # once per rechistory at x
+        node = arrays.first_node[x[leaf]].astype(np.int64) + offset
+        line, r = _repeated(np.where(tree.is_swap[node], plex.n_actions[x[leaf]], 1))
+        node, leaf = node[line], leaf[line]
+        position = np.where(tree.is_swap[node], positions.first[node] + r, positions.arriving[node])
+        cell = arrays.first_cell[node] + r * plex.n_actions[x[leaf]] + action[leaf]
+        at = self.find(rest[below][leaf] + position * self.strides[i])
+        return _joined([first, triples(cell, at, loss[below][leaf])])
+
+    def _leaf_keys(self) -> Longs:
+        """``[n_leaves]`` the keys of the tuples with which plays end."""
+        return np.asarray(self.incentives.form.leaves.seqs.astype(np.int64) @ self.strides)
+
+    def _losses(self) -> Floats:
+        leaves = self.incentives.form.leaves
+        loss = (leaves.best * leaves.prob[:, None] - leaves.payoff) * leaves.loss_scale
+        return np.asarray(np.maximum(loss, 0.0) - leaves.prob[:, None])
+
+
+def _joined(parts: list[Triples]) -> Triples:
+    return Triples(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _repeated(counts: Ints | Longs) -> tuple[Longs, Longs]:
+    """Each index as often as ``counts`` says, and how often it came before."""
+    counts = counts.astype(np.int64)
+    index = np.repeat(np.arange(len(counts)), counts)
+    return index, np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _check(count: float, limit: int) -> None:
+    if count > limit:
+        raise BudgetError(
+            f"there are {count:.3g} relevant tuples; at most {limit:.3g} are used",
+            required=int(min(count, LARGEST_KEY)),
+            available=limit,
+        )
+
+
+def _chains(plex: Treeplex, seqs: Ints) -> Longs:
+    """``[n_rows, horizon]`` the infosets that lead to each sequence, first to last; then -1."""
+    chains = np.full((len(seqs), plex.horizon), NO_INFOSET, np.int64)
+    seq = seqs.astype(np.int64)
+    while (moved := seq != 0).any():
+        x = plex.seq_infoset[seq[moved]]
+        chains[np.flatnonzero(moved), plex.depth[x]] = x
+        seq[moved] = plex.parent_seq[x]
+    return chains

@@ -1,0 +1,105 @@
+"""Two-player zero-sum games: a Nash equilibrium, which is the best K-EFCE for every K.
+
+If the payoffs of every play add up to the same constant, all equilibria are worth the same: in a
+K-EFCE neither player gains by ignoring the mediator, so player 1 earns at least the value v of the
+game and player 2 at least the constant minus v, hence both exactly that. A Nash equilibrium is a
+product policy and a K-EFCE for every K, with one component. Each player's half of it is a linear
+program in sequence form (Koller, Megiddo and von Stengel 1996): with reach in the treeplex,
+
+    maximise v[empty]  subject to, at every sequence s = (x, a) of the other player,
+    v[x] <= sum_{leaves at s} payoff reach[own sequence] + sum_{x' that follow s} v[x'].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.optimal.linear import INFINITY, LinearProgram, Triples, check_optimal, triples
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import reach_to_behavior
+from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.values import best_response, immediate_loss, joint_reach
+
+CONSTANT = 1e-12
+"""Payoffs add up to a constant if they do so up to this part of the payoff range."""
+
+
+def constant_sum(form: SequenceForm) -> float | None:
+    """What the payoffs of every play add up to; None if that varies, or not for two players."""
+    leaves = form.leaves
+    if leaves.n_players != 2:
+        return None
+    total = leaves.payoff.sum(axis=1) / leaves.prob
+    span = float(np.abs(leaves.payoff_range).max())
+    if float(total.max() - total.min()) > CONSTANT * max(span, 1.0):
+        return None
+    return float((total @ leaves.prob) / leaves.prob.sum())
+
+
+def nash_equilibrium(form: SequenceForm) -> CorrelatedPolicy:
+    """A Nash equilibrium of a two-player constant-sum game, as one product component.
+
+    Raises:
+        NumericalError: If HiGHS fails.
+    """
+    behaviors = tuple(_optimal_behavior(form, i) for i in range(2))
+    return CorrelatedPolicy.product(form.game, behaviors)
+
+
+def payoff_limits(form: SequenceForm, policy: CorrelatedPolicy) -> tuple[float, float]:
+    """The least and the largest payoff of player 1 in any equilibrium, from best replies."""
+    behaviors = form.split(policy.behavior[0])
+    reach = joint_reach(form.plexes, behaviors)
+    replies = [
+        best_response(form.plexes[i], immediate_loss(form.leaves, i, reach))[0] for i in (0, 1)
+    ]
+    payoffs = form.payoffs(np.array(replies))
+    total = constant_sum(form)
+    assert total is not None
+    return total - float(payoffs[1]), float(payoffs[0])
+
+
+def _optimal_behavior(form: SequenceForm, player: int) -> Floats:
+    """The policy of one player that does best against the best reply."""
+    me, other = form.plexes[player], form.plexes[1 - player]
+    leaves = form.leaves
+    payoff = leaves.payoff[:, player] - leaves.worst[player] * leaves.prob
+    payoff = payoff * leaves.loss_scale[player]
+    program = LinearProgram()
+    reached = program.add_variables(me.n_sequences, 0.0, 1.0)
+    value = program.add_variables(1, -INFINITY, INFINITY, -1.0)
+    program.add_variables(other.n_infosets, -INFINITY, INFINITY)
+    start = np.zeros(me.n_infosets + 1)
+    start[0] = 1.0
+    own = _constraints(me)
+    program.add_rows(len(start), start, start, own._replace(columns=own.columns + reached))
+    rows = _constraints(other)
+    program.add_rows(
+        other.n_sequences, -INFINITY, 0.0,
+        triples(leaves.seqs[:, 1 - player], reached + leaves.seqs[:, player], -payoff),
+        Triples(rows.columns, value + rows.rows, rows.values),
+    )  # fmt: skip
+    highs = program.solve()
+    check_optimal(highs, "the program of the zero-sum game")
+    reach = np.maximum(np.array(highs.getSolution().col_value)[: me.n_sequences], 0.0)
+    reach[0] = 1.0
+    for x in range(me.n_infosets):  # exactly a policy, parents first
+        part = slice(int(me.first_seq[x]), int(me.first_seq[x + 1]))
+        total = float(reach[part].sum())
+        above = float(reach[me.parent_seq[x]])
+        reach[part] = (
+            reach[part] * (above / total) if total > 0 else above / (part.stop - part.start)
+        )
+    return reach_to_behavior(me, reach)
+
+
+def _constraints(plex: Treeplex) -> Triples:
+    """F of the sequence form, by infoset and sequence: F reach = (1, 0, ..., 0)."""
+    infosets = np.arange(1, plex.n_infosets + 1)
+    row = np.concatenate([[0], infosets, np.repeat(infosets, plex.n_actions)])
+    column = np.concatenate([[0], plex.parent_seq, np.arange(1, plex.n_sequences)])
+    sign = np.ones(len(row))
+    sign[1 : plex.n_infosets + 1] = -1.0
+    return triples(row, column, sign)

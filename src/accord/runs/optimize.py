@@ -1,0 +1,325 @@
+"""Optimising: the best K-EFCE of a game, exactly.
+
+A two-player zero-sum game takes its sequence-form program (``optimal/zero_sum.py``), any other game
+column generation (``optimal/column_generation.py``), round by round until value and bound meet or a
+limit is reached. Whatever is returned is certified by :func:`accord.certify`, which knows nothing
+of the programs; the value is the certificate's, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord._arrays import Ints
+from accord.deviations.notions import checked_k
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.errors import ParseError
+from accord.game.tree import Game, checked_game
+from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
+from accord.optimal.incentives import Incentives
+from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
+from accord.optimal.polish import polished, unpolished
+from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
+from accord.runs.checkpoint import Checkpoint, Progressed
+from accord.runs.folder import RunFolder
+from accord.runs.interrupt import heeding_interrupts
+from accord.runs.loop import Progress
+from accord.runs.request import OptimizeRequest
+from accord.runs.result import Optimum
+from accord.treeplex.form import sequence_form
+
+MOST_PLANS = 200
+"""Joint plans that are taken from a mixture to start from."""
+
+ZERO_SUM = "the sequence form of the zero-sum game"
+
+
+def optimize(
+    game: Game,
+    k: SupportsIndex | float = 1,
+    objective: str = WELFARE,
+    *,
+    minimize: bool = False,
+    gap: float = 0.0,
+    components: int | None = None,
+    seconds: float | None = None,
+    start: CorrelatedPolicy | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Optimum:
+    """Find the best K-EFCE of ``game``, exactly, as a small mixture of pure joint plans.
+
+    Runs until the value is proved to be the best, or until ``seconds`` have passed. Ctrl-C ends it
+    too, after the current round. The result has a bound that no K-EFCE can beat.
+
+    Args:
+        game: The game.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE).
+        objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff;
+            ``"player=NAME"``, one player's payoff; ``"weights=1,0,-1"``, a weighted sum; or
+            ``"keep"``, the payoffs of ``start``, as nearly as an equilibrium can have them: the
+            value is minus the distance, in payoff ranges.
+        minimize: Whether to minimise the objective.
+        gap: The largest K-EFCE gap that counts as an equilibrium, in payoff units.
+        components: The largest number of components; by default as many as a vertex has.
+        seconds: Stop after this much wall-clock time.
+        start: A mixture to start from, such as the policy of a solution.
+        folder: A new or empty folder to keep the run in; it can be resumed with
+            :func:`resume_optimize`.
+        progress: Called with a checkpoint after every round.
+
+    Raises:
+        ArgumentError: If an argument is out of range, or no equilibrium with so few components was
+            found.
+        MismatchError: If ``start`` is for another game.
+        BudgetError: If the rechistories do not fit into memory.
+        NumericalError: If the linear programs fail.
+    """
+    checked_game(game)
+    target = None
+    if start is not None:
+        check_policy(game, start)
+        target = tuple(map(float, start.values()))
+    request = OptimizeRequest(
+        game=game.source or game.name,
+        k=checked_k(k),
+        objective=objective,
+        minimize=minimize,
+        gap=gap,
+        components=components,
+        seconds=seconds,
+        target=target if objective == KEEP else None,
+    )
+    search = _Search(game, request, start)  # refuses bad arguments before making a folder
+    files = None if folder is None else RunFolder.create(folder, request, game)
+    with nullcontext() if files is None else files.held():
+        return search.run(seconds, files, progress)
+
+
+def resume_optimize(
+    game: Game,
+    folder: str | os.PathLike[str],
+    *,
+    seconds: float | None = None,
+    start: CorrelatedPolicy | None = None,
+    progress: Progress | None = None,
+) -> Optimum:
+    """Resume a run of :func:`optimize` from its folder.
+
+    A run that was interrupted or killed continues from its last checkpoint and ends as if nothing
+    had happened.
+
+    Args:
+        game: The game of the run.
+        folder: The folder of the run.
+        seconds: How many seconds to continue; by default as many as the first request had.
+        start: The mixture that the run started from, if it had one and has no checkpoint yet.
+        progress: Called with a checkpoint after every round.
+
+    Raises:
+        ParseError: If the folder does not hold a readable run.
+        MismatchError: If it holds a run of another command or of another game.
+    """
+    files = RunFolder.open(folder, OptimizeRequest.command)
+    files.check(game)
+    request = files.request
+    assert isinstance(request, OptimizeRequest)
+    with files.held():
+        limit = request.seconds if seconds is None else seconds
+        return _Search(game, request, start).run(limit, files, progress)
+
+
+class _Search:
+    """A request and what answers it."""
+
+    def __init__(
+        self, game: Game, request: OptimizeRequest, start: CorrelatedPolicy | None
+    ) -> None:
+        self.game, self.request = game, request
+        self.form = sequence_form(game)
+        self.objective = parsed_objective(
+            request.objective, game.player_labels,
+            minimize=request.minimize, target=request.target,
+        )  # fmt: skip
+        self.history: list[Checkpoint] = []
+        self.rounds: ColumnGeneration | None = None
+        if constant_sum(self.form) is None or request.gap > 0:
+            incentives = Incentives.build(self.form, request.k)
+            plans = [] if start is None else _plans(incentives, start)
+            self.rounds = ColumnGeneration(incentives, self.objective, request.gap, plans=plans)
+
+    def run(
+        self, seconds: float | None, files: RunFolder | None, progress: Progress | None
+    ) -> Optimum:
+        begun = time.perf_counter()
+        if self.rounds is None:
+            found = self._solve_zero_sum(begun, progress)
+        else:
+            found = self._search(self.rounds, begun, seconds, files, progress)
+        if files is not None:
+            files.write_history(self.history)
+            files.finish(found.to_json(), found.policy, found.certificate)
+        return found
+
+    def _solve_zero_sum(self, begun: float, progress: Progress | None) -> Optimum:
+        policy = nash_equilibrium(self.form)
+        least, most = payoff_limits(self.form, policy)
+        total = constant_sum(self.form)
+        assert total is not None
+        values = [self._value((u, total - u)) for u in (least, most)]
+        slopes = self.objective.weights or (1.0, 1.0)
+        bound = max(self.objective.sign * value for value in values)
+        bound += sum(map(abs, slopes)) * abs(most - least)
+        now = time.perf_counter() - begun
+        gaps = tuple(np.maximum(0.0, [most - least] * 2).tolist())
+        best = Progressed(None, self.objective.sign * bound, ZERO_SUM, 1)
+        point = Checkpoint(1, gaps[0], gaps, tuple(policy.values().tolist()), now, best=best)
+        return self._result(policy, bound, ZERO_SUM, point, interrupted=False, progress=progress)
+
+    def _search(
+        self,
+        rounds: ColumnGeneration,
+        begun: float,
+        seconds: float | None,
+        files: RunFolder | None,
+        progress: Progress | None,
+    ) -> Optimum:
+        start = begun
+        if files is not None and (state := files.load()) is not None:
+            try:
+                rounds.restore(_part_of(state, "search_"))
+                self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
+                start -= float(state["elapsed"])
+            except (KeyError, TypeError, ValueError, IndexError):
+                raise ParseError(
+                    str(files.path / "checkpoint.npz"), 0, 0,
+                    "was written by another version of Accord; resume with that version, or start "
+                    "a new run",
+                ) from None  # fmt: skip
+        kept, content = rounds.saved, None
+        with heeding_interrupts() as interruption:
+            while True:
+                left = None if seconds is None else seconds - (time.perf_counter() - begun)
+                rounds.advance(None if left is None else max(0.0, left))
+                now = time.perf_counter()
+                if files is not None and rounds.saved is not None and rounds.saved is not kept:
+                    kept, content = rounds.saved, self._content(rounds.saved, now - start)
+                    files.save(content, self.history)
+                point = self._look(rounds, now - start)
+                self.history.append(point)
+                late = seconds is not None and now - begun >= seconds
+                if rounds.finished or late or interruption.requested:
+                    break
+                if progress is not None:
+                    progress(point)
+        if files is not None and content is not None:
+            files.save(content, self.history, now=True)
+        assert rounds.lottery is not None
+        make = polished if rounds.exact else unpolished
+        policy = make(rounds.program, rounds.lottery, self.request.components)
+        self.history.pop()
+        point = replace(point, seconds=time.perf_counter() - start)
+        return self._result(
+            policy, rounds.bound, rounds.source, point,
+            interrupted=interruption.requested, progress=progress,
+        )  # fmt: skip
+
+    def _result(
+        self,
+        policy: CorrelatedPolicy,
+        bound: float,
+        proof: str,
+        last: Checkpoint,
+        *,
+        interrupted: bool,
+        progress: Progress | None,
+    ) -> Optimum:
+        """Certify the mixture; ``bound`` is that of the maximised objective."""
+        request, sign = self.request, self.objective.sign
+        certificate = certify(self.game, policy, request.k)
+        own = certificate[request.k]
+        value = self._value(certificate.values)
+        scale = self.objective.scale(self.form.leaves)
+        allowed = request.gap * self.form.leaves.loss_scale
+        exact = all(
+            g * s <= a + 1e-9
+            for g, s, a in zip(own.player_gaps, self.form.leaves.loss_scale, allowed, strict=True)
+        )
+        if exact:  # rounding may put the value above the bound
+            bound = max(bound, sign * value)
+        assert last.best is not None
+        best = replace(last.best, value=value if exact else None, bound=sign * bound)
+        last = replace(
+            last, gap=own.gap, player_gaps=own.player_gaps, values=certificate.values, best=best
+        )
+        self.history.append(last)
+        if progress is not None:
+            progress(last)
+        return Optimum(
+            game=self.game,
+            k=request.k,
+            objective=_written(self.objective),
+            value=value,
+            bound=sign * bound,
+            optimal=bool(exact and bound - sign * value <= OPTIMAL * scale),
+            proof=proof,
+            policy=policy,
+            certificate=certificate,
+            iterations=last.iteration,
+            columns=best.columns,
+            history=tuple(self.history),
+            seconds=last.seconds,
+            interrupted=interrupted,
+        )
+
+    def _value(self, payoffs: tuple[float, ...]) -> float:
+        return self.objective.value(payoffs, self.form.leaves.payoff_range)
+
+    def _look(self, rounds: ColumnGeneration, seconds: float) -> Checkpoint:
+        """The checkpoint for this moment."""
+        assert rounds.lottery is not None
+        gaps = tuple(rounds.program.gaps(rounds.lottery).tolist())
+        sign = self.objective.sign
+        return Checkpoint(
+            iteration=rounds.iteration,
+            gap=max(gaps),
+            player_gaps=gaps,
+            values=tuple(self.form.payoffs(rounds.lottery.losses + 1.0).tolist()),
+            seconds=seconds,
+            best=Progressed(
+                sign * rounds.value if rounds.exact else None,
+                sign * rounds.bound,
+                rounds.source,
+                rounds.program.n_columns,
+            ),
+        )
+
+    def _content(self, state: dict[str, Any], elapsed: float) -> dict[str, Any]:
+        """What the checkpoint on disk holds: a state, and the history up to it."""
+        lines = json.dumps([point.to_json() for point in self.history])
+        content = {"elapsed": np.array(elapsed), "record": np.array(lines)}
+        return content | {f"search_{name}": value for name, value in state.items()}
+
+
+def _written(objective: Objective) -> str:
+    return f"minimize {objective.name}" if objective.minimize else objective.name
+
+
+def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:
+    """Joint plans of a mixture: its pure components, or draws from the others."""
+    rng = np.random.default_rng(0)
+    order = np.argsort(-policy.weights, kind="stable")[:MOST_PLANS]
+    return [incentives.sampled(policy.behavior[c], rng) for c in order]
+
+
+def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}

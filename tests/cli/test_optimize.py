@@ -1,0 +1,87 @@
+"""``accord optimize`` and ``accord reduce``: output, exit codes, folders and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.command import refused, run, run_json
+
+KEYS = [
+    "game", "k", "objective", "value", "bound", "optimal", "gap", "players", "components", "values",
+    "iterations", "columns", "seconds",
+]  # fmt: skip
+
+
+def test_the_table():
+    shown = run("optimize", "chicken").stdout
+    assert "chicken: 1-EFCE, welfare 10.5, proved optimal; 1 round, 4 joint plans in" in shown
+    assert "mixture of 3 components" in shown
+    assert "bound 10.5, from correlation plans over relevant tuples" in shown
+
+
+@pytest.mark.slow
+def test_json():
+    content = run_json("optimize", "signalling", "-k", "inf", "--objective", "player=professor")
+    assert list(content) == KEYS
+    assert (content["k"], content["objective"]) == ("inf", "player=professor")
+    assert content["optimal"] is True
+    least = run_json("optimize", "chicken", "--minimize", "--gap", "0.5")
+    assert least["objective"] == "minimize welfare"
+    assert least["value"] < 7.2
+    assert least["gap"] == pytest.approx(0.5)
+
+
+@pytest.mark.slow
+def test_a_limit_that_comes_first(tmp_path):
+    game, folder = "kuhn:players=3", tmp_path / "run"
+    words = ["optimize", game, "--objective", "weights=1,0,0", "--seconds", "0"]
+    result = run(*words, "--out", folder, code=1)
+    assert "not proved optimal" in result.stderr
+    assert json.loads((folder / "run.json").read_text())["result"]["optimal"] is False
+    content = run_json("optimize", "--resume", folder, "--seconds", "100")
+    assert content["optimal"] is True
+    assert content["value"] == pytest.approx(-1 / 48)
+    assert "Written to" in run("optimize", "--resume", folder, "--seconds", 100).stdout
+
+
+@pytest.mark.slow
+def test_a_report_names_the_objective_and_the_proof(tmp_path):
+    run("optimize", "chicken", "--out", tmp_path / "run")
+    run("report", tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "is proved to be the best" in page
+    assert "correlation plans over relevant tuples" in page
+    assert "Convergence" not in page
+    run("solve", "chicken", "--out", tmp_path / "solved", "--iterations", 10)
+    run("report", tmp_path / "run", tmp_path / "solved", "--out", tmp_path / "both.html")
+
+
+@pytest.mark.slow
+def test_a_saved_mixture_becomes_small(tmp_path):
+    run("solve", "chicken", "-k", 1, "--iterations", 2000, "--out", tmp_path / "run")
+    small = run_json("reduce", tmp_path / "run", "--out", tmp_path / "small")
+    assert (small["objective"], small["k"], small["optimal"]) == ("keep", 1, True)
+    assert small["components"] <= 4
+    assert small["gap"] <= 1e-9
+    saved = json.loads((tmp_path / "run" / "certificate.json").read_text())
+    assert small["value"] == pytest.approx(0.0, abs=1e-3)
+    assert small["values"] == pytest.approx(saved["values"], abs=1e-2)
+    again = run_json("optimize", "--from", tmp_path / "run", "--objective", "keep")
+    assert again["values"] == small["values"]
+    other = run_json("optimize", "chicken", "--from", tmp_path / "run")
+    assert other["value"] == pytest.approx(10.5)
+
+
+def test_refusals(tmp_path):
+    assert "give a GAME" in refused("optimize")
+    assert "no player 'x'" in refused("optimize", "chicken", "--objective", "player=x")
+    assert "name its run with --from RUN" in refused("optimize", "chicken", "--objective", "keep")
+    assert "must be a number" in refused("optimize", "chicken", "--gap", "much")
+    assert "this file" in refused("optimize", "--resume", tmp_path)
+    assert "this file" in refused("reduce", tmp_path)
+    run("optimize", "chicken", "--out", tmp_path / "run")
+    message = refused("optimize", "--resume", tmp_path / "run", "-k", "0")
+    assert "-k cannot change when a run is resumed" in message
+    assert "not of 'solve'" in refused("solve", "--resume", tmp_path / "run")

@@ -1,0 +1,207 @@
+"""The best equilibrium against programs over all profiles and modifications, and published ones."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import accord
+from accord.equilibrium.certificate import certify
+from accord.game.library import chicken, random_game, signalling
+from accord.game.tree import Game
+from accord.optimal import column_generation
+from accord.runs.optimize import optimize
+from accord.runs.solve import solve
+from accord.treeplex.form import sequence_form
+from tests import reference
+from tests.support.strategies import examples, games
+
+SHERIFF = (
+    "sheriff(item_penalty=1.0,item_value=5.0,max_bribe=2,max_items={},num_rounds={},"
+    "sheriff_penalty=1.0)"
+)
+GOOFSPIEL = "goofspiel(imp_info=True,num_cards=3,points_order=ascending,returns_type=total_points)"
+
+ks = st.sampled_from([0, 1, 2, math.inf])
+weights = st.lists(st.integers(-2, 2), min_size=3, max_size=3)
+
+
+def written(numbers: list[int]) -> str:
+    return "weights=" + ",".join(map(str, numbers))
+
+
+def check(found: accord.Optimum, want: float, gap: float = 0.0) -> None:
+    """The value is right, proved, and that of an exact mixture of different pure plans."""
+    assert found.optimal
+    assert found.value == pytest.approx(want, rel=0, abs=1e-9)
+    assert found.bound == pytest.approx(want, rel=0, abs=1e-7)
+    check_mixture(found, gap)
+
+
+def check_mixture(found: accord.Optimum, gap: float = 0.0) -> None:
+    game, policy = found.game, found.policy
+    scale = sequence_form(game).leaves.loss_scale
+    own = certify(game, policy, found.k)[found.k]
+    assert own.player_gaps == found.player_gaps
+    assert all(g * s <= gap * s + 1e-9 for g, s in zip(own.player_gaps, scale, strict=True))
+    assert set(np.unique(policy.behavior)) <= {0.0, 1.0}
+    assert len(np.unique(policy.behavior, axis=0)) == policy.n_components
+    assert policy.weights.min() > 1e-11
+    np.testing.assert_allclose(policy.values(), found.values, rtol=0, atol=1e-12)
+
+
+def tiny(game: Game, k: float) -> bool:
+    """Whether everything can be enumerated."""
+    return reference.n_profiles(game) <= 150 and all(
+        reference.n_modifications(game, i, k) <= 250 for i in range(game.n_players)
+    )
+
+
+@pytest.mark.slow
+@examples(60)
+@given(games(max_players=3), ks, weights, st.sampled_from([0.0, 0.0, 0.1]))
+def test_it_is_the_best_of_all_profiles(game, k, numbers, gap):
+    assume(tiny(game, k))
+    numbers = numbers[: game.n_players]
+    found = optimize(game, k, written(numbers), gap=gap)
+    if found.policy.n_components > 1 or set(np.unique(found.policy.behavior)) <= {0.0, 1.0}:
+        check(found, reference.best_by_enumeration(game, k, numbers, gap), gap)
+    else:  # a zero-sum game: one product component
+        assert found.optimal
+        want = reference.best_by_enumeration(game, k, numbers, gap)
+        assert found.value == pytest.approx(want, rel=0, abs=1e-9)
+
+
+@pytest.mark.slow
+@examples(30)
+@given(games(max_players=3), ks)
+def test_the_worst_off_player_cannot_be_better_off(game, k):
+    assume(tiny(game, k))
+    found = optimize(game, k, "egalitarian")
+    assert found.optimal
+    assert found.value == pytest.approx(reference.best_egalitarian(game, k), rel=0, abs=1e-9)
+    assert found.value == min(found.values)
+
+
+@pytest.mark.slow
+@examples(40)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(3, 5), st.integers(2, 3), weights,
+    st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+)  # fmt: skip
+def test_efce_is_the_optimum_of_the_polytope(seed, depth, actions, numbers, observe):
+    game = random_game(
+        seed=seed, players=2, depth=depth, actions=actions, observe=observe, chance=0.0, stop=0.2,
+        levels=1001,
+    )  # fmt: skip
+    assume(4 <= len(sequence_form(game).leaves) <= 120)
+    found = optimize(game, 1, written(numbers[:2]))
+    assert found.optimal
+    want = reference.best_efce_by_polytope(game, numbers[:2])
+    assert found.value == pytest.approx(want, rel=0, abs=1e-9)
+    check_mixture(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["enumeration", "mixed-integer program"])
+def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
+    """Without the relaxation and the free bound, pricing must prove everything."""
+    monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
+    monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
+    if way == "mixed-integer program":
+        monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    tried = 0
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        k = (0, 1, 2, math.inf)[seed % 4]
+        players = int(rng.integers(1, 4))
+        game = random_game(
+            seed=seed, players=players, depth=4, actions=3, observe=0.5, chance=0.3, stop=0.2
+        )
+        if not tiny(game, k) or reference.n_profiles(game) < 4:
+            continue
+        numbers = rng.integers(-2, 3, players).tolist()
+        found = optimize(game, k, written(numbers), gap=0.05)
+        assert way in found.proof
+        check(found, reference.best_by_enumeration(game, k, numbers, 0.05), 0.05)
+        egalitarian = optimize(game, k, "egalitarian", gap=1e-300)
+        assert egalitarian.optimal
+        tried += 1
+        if tried == 20:
+            break
+    assert tried == 20
+
+
+@pytest.mark.slow
+@examples(20)
+@given(games(players=2), ks)
+def test_no_equilibrium_found_by_learning_exceeds_the_bound(game, k):
+    """Weak duality: the bound for its own gap holds for every mixture with that gap."""
+    solution = solve(game, k, iterations=50)
+    gap = max(0.0, solution.saved_gap)
+    values = np.array(solution.policy.values())
+    for objective, value in (("welfare", values.sum()), ("egalitarian", values.min())):
+        assert optimize(game, k, objective, gap=gap).bound >= value - 1e-9
+    assert optimize(game, k, "weights=1,-1", gap=gap, minimize=True).bound <= (
+        values[0] - values[1] + 1e-9
+    )
+
+
+@pytest.mark.slow
+@examples(20)
+@given(games(players=2), weights)
+def test_more_deviations_leave_less(game, numbers):
+    """K-EFCE shrink as K grows, so their best values fall."""
+    values = [optimize(game, k, written(numbers[:2])).value for k in (0, 1, 2, math.inf)]
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(values))
+
+
+# --- known values ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("items", "rounds", "k", "welfare"),
+    [
+        (3, 1, 1, 420 / 79),
+        (3, 1, math.inf, 420 / 79),
+        (10, 1, 1, 2.693470083482),
+        (5, 2, 1, 10.0),
+        (5, 2, 0, 12.5),
+    ],
+)
+def test_sheriff(items, rounds, k, welfare):
+    check(optimize(accord.load_game(SHERIFF.format(items, rounds)), k), welfare)
+
+
+@pytest.mark.slow
+def test_goofspiel():
+    found = optimize(accord.load_game(GOOFSPIEL))
+    check(found, 6.0)
+    assert found.policy.n_components == 1
+
+
+def test_chicken():
+    check(optimize(chicken()), 10.5)
+    check(optimize(chicken(), minimize=True), 7.2)
+    assert sorted(optimize(chicken()).policy.weights.tolist()) == pytest.approx(
+        [1 / 4, 1 / 4, 1 / 2]
+    )
+
+
+@pytest.mark.slow
+def test_signalling():
+    check(optimize(signalling()), 10.0)
+    check(optimize(signalling(), 1, "player=professor"), 6.5)
+
+
+@pytest.mark.slow
+def test_kuhn_with_three_players():
+    """Two players cannot hold the first below -1/48 + ..., nor help them above -1/48."""
+    found = optimize(accord.load_game("kuhn_poker(players=3)"), 1, "weights=1,0,0")
+    check(found, -1 / 48)

@@ -1,0 +1,270 @@
+"""optimize(): limits, folders, resuming, Ctrl-C, starting from a mixture, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import accord
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import ArgumentError, MismatchError, NumericalError, ParseError
+from accord.game.library import chicken, in_out, kuhn, signalling
+from accord.optimal import column_generation, program
+from accord.optimal.column_generation import ColumnGeneration
+from accord.runs.folder import RunFolder
+from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.solve import solve
+
+KEYS = [
+    "game", "k", "objective", "value", "bound", "optimal", "gap", "players", "components", "values",
+    "iterations", "columns", "seconds",
+]  # fmt: skip
+GAME = kuhn(players=3)
+FIRST = "weights=1,0,0"
+
+
+def same(one, other):
+    """Everything but the time."""
+    a, b = one.to_json(), other.to_json()
+    assert {**a, "seconds": 0} == {**b, "seconds": 0}
+    np.testing.assert_array_equal(one.policy.weights, other.policy.weights)
+    np.testing.assert_array_equal(one.policy.behavior, other.policy.behavior)
+
+
+def test_it_is_public():
+    assert accord.optimize is optimize
+    found = optimize(chicken())
+    assert isinstance(found, accord.Optimum)
+    assert list(found.to_json()) == KEYS
+    assert repr(found) == "Optimum('chicken', k=1, objective='welfare', value=10.5, optimal)"
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_a_player_who_is_alone():
+    found = optimize(in_out(), math.inf)
+    assert (found.value, found.bound, found.optimal) == (1.0, 1.0, True)
+    assert found.policy.n_components == 1
+
+
+def test_minimised_values_and_bounds_have_their_own_sign():
+    found = optimize(chicken(), minimize=True)
+    assert found.objective == "minimize welfare"
+    assert found.value == pytest.approx(7.2)
+    assert found.bound <= found.value
+    assert found.optimal
+
+
+@pytest.mark.slow
+def test_the_same_request_gives_the_same_bits():
+    same(optimize(GAME, 1, FIRST), optimize(GAME, 1, FIRST))
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def test_out_of_time_it_returns_what_it_has():
+    found = optimize(GAME, 1, FIRST, seconds=0.0)
+    assert not found.optimal
+    assert found.iterations == 1
+    assert found.bound == 3  # of the best play: nothing else is known yet
+    assert found.gap == pytest.approx(accord.certify(GAME, found.policy, 1)[1].gap)
+
+
+@pytest.mark.slow
+def test_every_round_is_reported():
+    seen = []
+    found = optimize(GAME, 1, FIRST, progress=seen.append)
+    assert [point.iteration for point in seen] == list(range(1, found.iterations + 1))
+    assert tuple(seen) == found.history
+    bounds = [point.best.bound for point in seen]
+    assert bounds == sorted(bounds, reverse=True)
+    assert seen[-1].best.value == found.value
+    assert seen[-1].best.columns == found.columns
+
+
+def test_few_components():
+    most = optimize(chicken(), components=3)
+    assert (most.policy.n_components, most.optimal) == (3, True)
+    for components in (1, 2):
+        found = optimize(chicken(), components=components)
+        assert found.policy.n_components <= components
+        assert found.gap <= 1e-9
+        assert found.value == pytest.approx(9.0)
+        assert not found.optimal
+        assert found.bound == pytest.approx(10.5)
+    matching = accord.matrix_game([[[1, -1], [-1, 1]], [[-1, 1], [1, -0.9]]])  # no pure equilibrium
+    with pytest.raises(ArgumentError, match="no equilibrium with at most 1 components"):
+        optimize(matching, components=1)
+
+
+# --- starting from a mixture ----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_keep_has_the_values_of_a_saved_mixture():
+    solution = solve(GAME, 1, iterations=300)
+    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.saved_gap, 0.0))
+    assert found.optimal
+    assert found.value == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(found.values, solution.policy.values(), rtol=0, atol=1e-8)
+    assert found.policy.n_components < 60
+    assert found.gap <= solution.saved_gap + 1e-9
+
+
+def test_keep_comes_as_near_as_an_equilibrium_can():
+    """Both chicken out: (6, 6), but no equilibrium has a welfare above 10.5."""
+    game = chicken()
+    both = max(optimize(game, 1, gap=100.0).policy.components(), key=lambda part: part[0])[1]
+    start = CorrelatedPolicy.product(game, both)
+    assert start.values().tolist() == [6, 6]
+    found = optimize(game, 1, "keep", start=start)
+    assert found.optimal
+    span = accord.sequence_form(game).leaves.payoff_range[0]
+    assert found.value == pytest.approx(-(12 - 10.5) / span)
+    assert sum(found.values) == pytest.approx(10.5)
+
+
+def test_a_mixture_of_another_game_is_refused():
+    policy = solve(signalling(), 1, iterations=1).policy
+    with pytest.raises(MismatchError):
+        optimize(chicken(), start=policy)
+
+
+# --- folders --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Start afresh every other round, and save every time."""
+    save = RunFolder.save
+    monkeypatch.setattr(column_generation, "FRESH", 2)
+    monkeypatch.setattr(
+        RunFolder,
+        "save",
+        lambda self, arrays, record, *, now=False: save(self, arrays, record, now=True),
+    )
+
+
+@pytest.mark.slow
+def test_a_run_can_be_read_back(tmp_path):
+    found = optimize(signalling(), 1, "player=professor", folder=tmp_path / "run")
+    files = RunFolder.open(tmp_path / "run")
+    saved = files.read(signalling())
+    assert saved.result == found.to_json()
+    assert saved.history == found.history
+    np.testing.assert_array_equal(saved.policy.weights, found.policy.weights)
+    again = resume_optimize(signalling(), tmp_path / "run")
+    same(again, found)
+    with pytest.raises(ArgumentError, match="new or empty folder"):
+        optimize(signalling(), folder=tmp_path / "run")
+    with pytest.raises(MismatchError, match="resume it with accord optimize --resume"):
+        accord.resume_solve(signalling(), tmp_path / "run")
+    with pytest.raises(MismatchError):
+        resume_optimize(chicken(), tmp_path / "run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [1, 2, 3, 6])
+def test_a_run_that_breaks_off_ends_with_the_same_bits(tmp_path, stop, often, monkeypatch):
+    whole = optimize(GAME, 1, FIRST)
+    advance, rounds = ColumnGeneration.advance, []
+
+    def break_off(self, seconds=None):
+        if len(rounds) == stop:
+            raise KeyboardInterrupt
+        rounds.append(1)
+        advance(self, seconds)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ColumnGeneration, "advance", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            optimize(GAME, 1, FIRST, folder=tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoint.npz").exists() == (stop > 2)
+    same(resume_optimize(GAME, tmp_path / "run"), whole)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_ends_with_the_same_bits(tmp_path, often):
+    code = f"""
+import os, signal
+from accord.optimal import column_generation
+from accord.runs.folder import RunFolder
+from accord.game.library import kuhn
+from accord.runs.optimize import optimize
+save = RunFolder.save
+def save_and_die(self, arrays, record, *, now=False):
+    save(self, arrays, record, now=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+RunFolder.save, column_generation.FRESH = save_and_die, 2
+optimize(kuhn(players=3), 1, {FIRST!r}, folder={str(tmp_path / "run")!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not RunFolder.open(tmp_path / "run").finished
+    same(resume_optimize(GAME, tmp_path / "run"), optimize(GAME, 1, FIRST))
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_after_the_round(tmp_path):
+    def interrupt(point):
+        if point.iteration == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = optimize(GAME, 1, FIRST, folder=tmp_path / "run", progress=interrupt)
+    assert found.interrupted
+    assert found.iterations == 3
+    assert not found.optimal
+    same(resume_optimize(GAME, tmp_path / "run"), optimize(GAME, 1, FIRST))
+
+
+@pytest.mark.slow
+def test_a_damaged_checkpoint_is_refused(tmp_path, often):
+    optimize(GAME, 1, FIRST, folder=tmp_path / "run")
+    with np.load(tmp_path / "run" / "checkpoint.npz") as content:
+        arrays = {name: content[name] for name in content.files if name != "search_plans"}
+    np.savez(tmp_path / "run" / "checkpoint.npz", **arrays)
+    with pytest.raises(ParseError, match="another version of Accord"):
+        resume_optimize(GAME, tmp_path / "run")
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": -1}, "k must be a whole number"),
+        ({"objective": "best"}, "objective must be"),
+        ({"objective": "player=nobody"}, "no player 'nobody'"),
+        ({"objective": "keep"}, "saved mixture"),
+        ({"gap": -0.1}, "gap must be non-negative"),
+        ({"gap": math.nan}, "gap must be non-negative"),
+        ({"seconds": -1}, "seconds must be non-negative"),
+        ({"components": 0}, "components must be a whole number, 1 or more"),
+    ],
+)
+def test_bad_arguments_are_refused_before_a_folder_is_made(tmp_path, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        optimize(chicken(), folder=tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_something_else_than_a_game_is_refused():
+    with pytest.raises(ArgumentError, match="game"):
+        optimize("chicken")
+
+
+def test_a_failing_solver_is_an_error(monkeypatch):
+    def fail(highs, what):
+        raise NumericalError(f"{what} must have an optimum, but HiGHS reports 'Unknown'")
+
+    monkeypatch.setattr(program, "check_optimal", fail)
+    with pytest.raises(NumericalError, match="HiGHS reports"):
+        optimize(chicken())
