@@ -136,7 +136,7 @@ Components = Annotated[
     typer.Option(
         parser=parse_whole,
         metavar="N",
-        help="Save N evenly spaced iterates; by default at most 1000.",
+        help="Save a mixture of N evenly spaced policies; by default at most 1000.",
     ),
 ]
 Out = Annotated[
