@@ -122,8 +122,8 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
     with mpl.rc_context(STYLE | {"font.size": 9}):
         figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * rows + 0.8))
         grid = figure.add_gridspec(
-            rows, COLUMNS, wspace=0.62, hspace=0.4,
-            **_edges(figure, left=0.6, right=1.25, bottom=0.55, top=0.6),
+            rows, COLUMNS, wspace=0.68, hspace=0.36,
+            **_edges(figure, left=0.5, right=1.45, bottom=0.55, top=0.6),
         )  # fmt: skip
         figure.text(
             0.02, 1 - 0.22 / figure.get_figheight(),
