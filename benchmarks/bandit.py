@@ -47,7 +47,7 @@ class Effort:
 
 
 FULL = Effort(
-    GAMES, HELD_OUT, 7, 0.05, (10_000, 30_000, 100_000, 300_000, 1_000_000), 5, lite_seconds=4.0
+    GAMES, HELD_OUT, 7, 0.05, (10_000, 30_000, 100_000, 300_000, 1_000_000), 5, lite_seconds=2.0
 )
 SMALL = Effort(
     {"Kuhn": GAMES["Kuhn"]}, {"Kuhn, 4 players": HELD_OUT["Kuhn, 4 players"]},

@@ -52,7 +52,7 @@ class Effort:
     turns: int  # with seeds 0, 1, ...
 
 
-FULL = Effort(GAMES, episodes=1_000_000, seeds=5, turns=5)
+FULL = Effort(GAMES, episodes=1_000_000, seeds=5, turns=3)
 SMALL = Effort({"Kuhn": GAMES["Kuhn"]}, episodes=2_000, seeds=3, turns=2)
 
 
