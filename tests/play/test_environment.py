@@ -140,6 +140,18 @@ def test_playing_gives_up() -> None:
 # --- learning -------------------------------------------------------------------------------------
 
 
+def led_game() -> Game:
+    """One player moves; the other only looks on."""
+    builder = GameBuilder("led", players=2)
+    builder.chance({"low": 0.25, "high": 0.75})
+    builder.move("low", "high", player="1", infoset="card", actions="stay go")
+    builder.payoff("low stay", 0, 1)
+    builder.payoff("low go", -1, 0)
+    builder.payoff("high stay", 0, 2)
+    builder.payoff("high go", 1, 3)
+    return builder.build()
+
+
 WHOLE = SWRHedge(scale=2.0, whole_plays=True)
 LEARNERS = [
     pytest.param({"method": SWRHedge(scale=2.0)}, id="swrhedge"),
@@ -173,9 +185,9 @@ def test_an_environment_is_learned_as_its_game(
 
 
 @pytest.mark.parametrize("options", LEARNERS)
-def test_an_environment_has_the_gap_of_its_game(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("game", [kuhn(), led_game()], ids=["kuhn", "led"])
+def test_an_environment_has_the_gap_of_its_game(game: Game, options: dict[str, Any]) -> None:
     """The same seed gives ``learn_env`` and ``learn`` the same mixture, to rounding."""
-    game = kuhn()
     asked: dict[str, Any] = {"episodes": 300, "seed": 6, "components": 10, **options}
     blind, seeing = learn_env(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
     assert (blind.method, blind.episodes) == (seeing.method, seeing.episodes)

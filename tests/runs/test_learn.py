@@ -186,6 +186,7 @@ def test_components(method: str, episodes: int, components: int) -> None:
 # --- components that average ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["prm", "rm"])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(
@@ -382,6 +383,7 @@ def test_kuhn_gets_better(method: str, k: float, few: float, many: float) -> Non
     assert gaps[1] < 0.7 * gaps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["chicken", "shapley", "signalling", "separation:k=1"])
 def test_small_games(name: str, method: str) -> None:
@@ -409,6 +411,7 @@ def test_the_multiplier_on_the_learning_rate() -> None:
     assert (play[1e100].schedule.rates <= 1e100).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["prm", "rm"])
 def test_long_corridors_are_explored(method: str) -> None:
     """Uniform play would get to the end of a corridor once in 2^12 episodes."""

@@ -77,8 +77,8 @@ class Learned:
     gap: float  # K-EFCE gap of the saved mixture, payoff units
     player_gaps: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
-    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    history: tuple[Checkpoint, ...]  # gaps of the iterates kept so far; last, of the saved mixture
+    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
+    history: tuple[Checkpoint, ...]  # gaps of what was kept so far; last, of the saved mixture
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -123,7 +123,7 @@ class LearnedByPlay:
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
     value_plays: int  # the number of fresh plays
-    policy: Mixture  # the saved mixture: evenly spaced iterates
+    policy: Mixture  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
