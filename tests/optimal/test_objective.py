@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import ArgumentError
-from accord.game.library import chicken, signalling
+from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.free_play import free_bound
 from accord.optimal.objective import parsed_objective
 from accord.treeplex.form import sequence_form
@@ -98,3 +98,11 @@ def test_one_player_with_all_information():
     assert free_bound(game, parsed_objective("player=professor", game.player_labels)) == 8
     scale = parsed_objective("welfare", game.player_labels).scale(sequence_form(game).leaves)
     assert math.isclose(scale, 8.0)
+
+
+def test_rounding_does_not_vary_an_objective():
+    leaves = sequence_form(kuhn(players=3)).leaves
+    total = leaves.payoff.sum(axis=1) / leaves.prob
+    assert 0 < np.ptp(total) < 1e-12
+    assert parsed_objective("welfare", PLAYERS).scale(leaves) == 1.0
+    assert parsed_objective("weights=1,1,0.999", PLAYERS).scale(leaves) == pytest.approx(0.006)

@@ -109,7 +109,8 @@ def test_any_duals_give_a_bound(seed):
     program.add_variables(4, -1.0, rng.random(4), rng.normal(size=4))
     entries = triples(np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3), rng.normal(size=12))
     program.add_rows(3, [-math.inf, -5.0, 0.0], [4.0, 5.0, 0.0], entries)
-    highs = program.solve()
+    highs = program.solver()
+    highs.run()
     best = highs.getObjectiveValue()
     if highs.modelStatusToString(highs.getModelStatus()) != "Optimal":
         return

@@ -43,9 +43,10 @@ def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) ->
     count, entries = tuples.equations()
     program.add_rows(count, 0.0, 0.0, entries)
     alone = (tuples.places > 0).sum(axis=1) <= 1
-    highs = program.solve(
+    highs = program.solver(
         seconds, alone, mip_rel_gap=0.0, mip_abs_gap=1e-10, mip_feasibility_tolerance=1e-9
     )
+    highs.run()
     info = highs.getInfo()
     bound = float(info.mip_dual_bound)
     plan = None

@@ -23,13 +23,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.rechistory import ROOT
 from accord.optimal.incentives import node_actions
-from accord.optimal.linear import LinearProgram, check_optimal, triples
+from accord.optimal.linear import LinearProgram, run, triples
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.tuples import Tuples
@@ -108,16 +107,11 @@ class Relaxation:
         return program.add_rows(1, 0.0, 0.0, total, triples(0, cost, -1.0))
 
     def solve(self, seconds: float | None = None) -> Relaxed | None:
-        """Solve it; None if the time is up.
-
-        Raises:
-            NumericalError: If HiGHS fails.
-        """
+        """Solve it; None if that fails, or takes too long."""
         method = "ipm" if len(self.tuples) > SIMPLEX else "simplex"
-        highs = self.program.solve(seconds, solver=method)
-        if highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        highs = self.program.solver(seconds, solver=method)
+        if not run(highs):
             return None
-        check_optimal(highs, "the program over correlation plans")
         duals = np.array(highs.getSolution().row_dual)
         bound = -self.program.safe_bound(duals)
         if self.objective.weights is not None:

@@ -25,14 +25,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord.deviations.rechistory import ROOT
 from accord.optimal.incentives import Column, Incentives
-from accord.optimal.linear import INFINITY, check_optimal, solver
+from accord.optimal.linear import INFINITY, run_to_optimum, solver
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.separation import Separation, settle_flow
@@ -261,11 +260,7 @@ class Program:
         Raises:
             NumericalError: If HiGHS fails.
         """
-        self.highs.run()
-        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            self.highs.clearSolver()  # once more, from scratch
-            self.highs.run()
-        check_optimal(self.highs, "the program over joint plans")
+        run_to_optimum(self.highs, "the program over joint plans")
         values = np.array(self.highs.getSolution().col_value)
         weights = np.maximum(values[self.variables], 0.0)
         losses = values[: self.incentives.form.n_players]

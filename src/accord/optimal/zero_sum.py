@@ -16,7 +16,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.optimal.linear import INFINITY, LinearProgram, Triples, check_optimal, triples
+from accord.optimal.linear import INFINITY, LinearProgram, Triples, run_to_optimum, triples
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import reach_to_behavior
 from accord.treeplex.treeplex import Treeplex
@@ -81,8 +81,8 @@ def _optimal_behavior(form: SequenceForm, player: int) -> Floats:
         triples(leaves.seqs[:, 1 - player], reached + leaves.seqs[:, player], -payoff),
         Triples(rows.columns, value + rows.rows, rows.values),
     )  # fmt: skip
-    highs = program.solve()
-    check_optimal(highs, "the program of the zero-sum game")
+    highs = program.solver()
+    run_to_optimum(highs, "the program of the zero-sum game")
     reach = np.maximum(np.array(highs.getSolution().col_value)[: me.n_sequences], 0.0)
     reach[0] = 1.0
     for x in range(me.n_infosets):  # exactly a policy, parents first
