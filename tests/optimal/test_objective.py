@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import ArgumentError
-from accord.game.library import chicken, signalling
+from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.free_play import free_bound
 from accord.optimal.objective import parsed_objective
+from accord.runs.optimize import optimize
 from accord.treeplex.form import sequence_form
 from tests.support.strategies import examples
 
@@ -98,3 +99,13 @@ def test_one_player_with_all_information():
     assert free_bound(game, parsed_objective("player=professor", game.player_labels)) == 8
     scale = parsed_objective("welfare", game.player_labels).scale(sequence_form(game).leaves)
     assert math.isclose(scale, 8.0)
+
+
+def test_an_objective_that_varies_by_rounding_only_is_constant():
+    """The payoffs of three players in Kuhn poker add up to 0 in every play, up to rounding."""
+    game = kuhn(players=3)
+    objective = parsed_objective("welfare", game.player_labels)
+    assert objective.scale(sequence_form(game).leaves) == 1.0
+    found = optimize(game, 1, "welfare")
+    assert found.optimal
+    assert found.value == pytest.approx(0.0, abs=1e-9)

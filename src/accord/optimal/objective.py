@@ -29,6 +29,9 @@ from accord.treeplex.leaves import LeafTable
 WELFARE = "welfare"
 EGALITARIAN = "egalitarian"
 KEEP = "keep"
+CONSTANT = 1e-12
+"""An objective is constant if it varies by at most this part of the payoffs in it."""
+
 FORMS = "welfare, egalitarian, player=NAME, weights=1,0,-1 (one number per player) or keep"
 
 
@@ -84,8 +87,11 @@ class Objective:
             return 1.0
         if self.weights is None:
             return float(leaves.payoff_range.max(initial=0.0)) or 1.0
-        payoff = leaves.payoff @ np.array(self.weights) / leaves.prob
-        return float(payoff.max() - payoff.min()) or 1.0
+        weights = np.array(self.weights)
+        payoff = leaves.payoff @ weights / leaves.prob
+        spread = float(payoff.max() - payoff.min())
+        size = float(np.abs(weights) @ np.maximum(np.abs(leaves.worst), np.abs(leaves.best)))
+        return spread if spread > CONSTANT * size else 1.0
 
 
 def parsed_objective(
