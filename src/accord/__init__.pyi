@@ -64,6 +64,11 @@ from accord.runs.learn import learn_env as learn_env
 from accord.runs.learn import resume_learn as resume_learn
 from accord.runs.optimize import optimize as optimize
 from accord.runs.optimize import resume_optimize as resume_optimize
+from accord.runs.region import PayoffPolygon as PayoffPolygon
+from accord.runs.region import Region as Region
+from accord.runs.region import RegionProgress as RegionProgress
+from accord.runs.region import RegionVertex as RegionVertex
+from accord.runs.region import region as region
 from accord.runs.result import Learned as Learned
 from accord.runs.result import LearnedByPlay as LearnedByPlay
 from accord.runs.result import Optimum as Optimum

@@ -13,6 +13,7 @@ from accord.errors import ArgumentError
 from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.free_play import free_bound
 from accord.optimal.objective import parsed_objective
+from accord.runs.optimize import optimize
 from accord.treeplex.form import sequence_form
 from tests.support.strategies import examples
 
@@ -106,3 +107,13 @@ def test_rounding_does_not_vary_an_objective():
     assert 0 < np.ptp(total) < 1e-12
     assert parsed_objective("welfare", PLAYERS).scale(leaves) == 1.0
     assert parsed_objective("weights=1,1,0.999", PLAYERS).scale(leaves) == pytest.approx(0.006)
+
+
+def test_an_objective_that_varies_by_rounding_only_is_constant():
+    """The payoffs of three players in Kuhn poker add up to 0 in every play, up to rounding."""
+    game = kuhn(players=3)
+    objective = parsed_objective("welfare", game.player_labels)
+    assert objective.scale(sequence_form(game).leaves) == 1.0
+    found = optimize(game, 1, "welfare")
+    assert found.optimal
+    assert found.value == pytest.approx(0.0, abs=1e-9)

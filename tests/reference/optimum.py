@@ -48,6 +48,39 @@ def best_by_enumeration(
     return -_solve(costs, gains, np.full(len(gains), epsilon))
 
 
+def best_in_directions(game: Any, K: float, directions: Sequence[Sequence[float]]) -> list[float]:
+    """The same for each of several weights, with the profiles listed once."""
+    gains, payoffs = _all_profiles(game, K)
+    return [-_solve(-payoffs @ np.array(d), gains, np.zeros(len(gains))) for d in directions]
+
+
+def pure_nash_payoffs(game: Any) -> set[tuple[float, ...]]:
+    """The payoffs of all pure profiles from which nobody gains by leaving alone."""
+    plans = [list(pure_choices(game, i)) for i in range(n_players(game))]
+    payoff = {}
+    for profile in product(*plans):
+        behaviors = [pure_behavior(game, i, plan) for i, plan in enumerate(profile)]
+        payoff[profile] = tuple(
+            math.fsum(
+                r * u
+                for r, u in zip(
+                    _reach(game, i, profile[i]), immediate_payoffs(game, i, behaviors), strict=True
+                )
+            )
+            for i in range(n_players(game))
+        )
+    found = set()
+    for profile, values in payoff.items():
+        others = (
+            (i, payoff[(*profile[:i], plan, *profile[i + 1 :])][i])
+            for i in range(n_players(game))
+            for plan in plans[i]
+        )
+        if all(value <= values[i] + 1e-12 for i, value in others):
+            found.add(tuple(round(value, 9) + 0.0 for value in values))
+    return found
+
+
 def best_egalitarian(game: Any, K: float) -> float:
     """max min_i u_i over all K-EFCE of ``game``."""
     gains, payoffs = _all_profiles(game, K)

@@ -1,6 +1,6 @@
 """The command ``accord``.
 
-Exit codes: 0 for success; 1 if the target was not reached or the value not proved; 2 for bad usage
+Exit codes: 0 for success; 1 if the target was not reached or the result not proved; 2 for bad usage
 or bad input, with one message on standard error; 130 if interrupted. Names become objects here and
 nowhere deeper. Nothing heavy is imported before a command runs.
 """
@@ -21,6 +21,7 @@ from accord.cli.info import info
 from accord.cli.learn import learn
 from accord.cli.optimize import optimize, reduce
 from accord.cli.play import play
+from accord.cli.region import region
 from accord.cli.report import report
 from accord.cli.solve import solve
 from accord.cli.sweep import sweep
@@ -105,6 +106,7 @@ app.command(short_help="List the known games.")(games)
 app.command(short_help="Describe a game and the cost of solving it.")(info)
 app.command(short_help="Compute a K-EFCE.")(solve)
 app.command(short_help="Find the best K-EFCE, exactly.")(optimize)
+app.command(short_help="Find and draw the payoffs of all K-EFCE.")(region)
 app.command(short_help="Turn a saved mixture into a small exact one.")(reduce)
 app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)

@@ -73,6 +73,8 @@ FRESH = 10
 LONGEST = 120.0
 """Seconds that a relaxation or a mixed-integer program may take."""
 
+FREE = "the best of all plays"
+
 STARTS = 20
 COLUMNS = 30
 FIRST_PLANS = 20
@@ -107,20 +109,33 @@ class ColumnGeneration:
         self.program = Program(incentives, objective, epsilon)
         self.pricing = Pricing(incentives)
         self.enumeration = Enumeration(self.pricing)
-        self.lottery: Lottery | None = None
-        self.exact = False
-        self.value = -np.inf
-        self.bound, self.source = free_bound(self.form.game, objective), "the best of all plays"
         self.iteration = 0
-        self.finished = False
         self._tuples: Tuples | None = None
-        self._relaxed: Relaxed | None = None
-        self._prepared = False
-        self.saved: dict[str, Any] | None = None
+        self._begin()
         for plan in plans or ():
             self.program.add(incentives.reduced(plan))
         for _ in range(FIRST_PLANS):
             self.program.add(self._random_plan())
+
+    def _begin(self) -> None:
+        """Know nothing yet about the objective."""
+        self.lottery: Lottery | None = None
+        self.exact = False
+        self.value = -np.inf
+        self.bound, self.source = free_bound(self.form.game, self.objective), FREE
+        self.finished = False
+        self._relaxed: Relaxed | None = None
+        self._prepared = False
+        self.saved: dict[str, Any] | None = None
+
+    def aim(self, objective: Objective) -> None:
+        """Start to maximise another objective, with the joint plans found so far.
+
+        Both objectives must be linear.
+        """
+        self.objective = objective
+        self.program.aim(objective)
+        self._begin()
 
     def advance(self, seconds: float | None = None) -> None:
         """One round: solve the program, and look for joint plans that improve it.

@@ -110,11 +110,8 @@ class Program:
         """The losses of the players, s, and what the objective needs."""
         leaves, objective, highs = self.incentives.form.leaves, self.objective, self.highs
         n, span = leaves.n_players, leaves.payoff_range
-        cost = np.zeros(n)
-        if objective.weights is not None:
-            cost = objective.sign * np.array(objective.weights) * span / self.scale
-        for i in range(n):
-            highs.addCol(float(cost[i]), -INFINITY, INFINITY, 0, [], [])
+        for cost in self._costs():
+            highs.addCol(float(cost), -INFINITY, INFINITY, 0, [], [])
         self.slack = self._add_variable(self.penalty)
         highs.addRow(1.0, 1.0, 0, [], [])
         for i in range(n):
@@ -132,6 +129,24 @@ class Program:
                     -INFINITY, float(leaves.worst[i]), 2, [i, least], [float(span[i]), 1.0]
                 )
         self.variables = np.zeros(0, np.int32)  # of the columns
+
+    def _costs(self) -> Floats:
+        """``[n_players]`` the costs of the players' losses; 0 unless the objective is linear."""
+        leaves, objective = self.incentives.form.leaves, self.objective
+        if objective.weights is None:
+            return np.zeros(leaves.n_players)
+        return np.asarray(
+            objective.sign * np.array(objective.weights) * leaves.payoff_range / self.scale
+        )
+
+    def aim(self, objective: Objective) -> None:
+        """Take another objective; both must be linear. Columns and rows stay."""
+        assert objective.linear
+        assert self.objective.linear
+        self.objective, self.scale = objective, objective.scale(self.incentives.form.leaves)
+        for i, cost in enumerate(self._costs()):
+            self.highs.changeColCost(i, float(cost))
+        self.penalize(FIRST_PENALTY)
 
     def _add_variable(self, cost: float, least: float = 0.0, most: float = INFINITY) -> int:
         self.highs.addCol(cost, least, most, 0, [], [])

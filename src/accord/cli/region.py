@@ -1,0 +1,198 @@
+"""``accord region``: the payoffs of two players in all equilibria, as numbers and as a picture."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord._format import number
+from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
+from accord.cli.progress import SECONDS_PER_LINE
+from accord.cli.terminal import (
+    INTERRUPTED,
+    announced_compilation,
+    print_json,
+    print_table,
+    print_text,
+    say,
+)
+from accord.deviations.notions import as_notion, written_k
+from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from accord.runs.region import PayoffPolygon, Region, RegionProgress
+
+NOT_REACHED = 1
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def region(
+    game: GameName,
+    k: Annotated[
+        list[float] | None,
+        typer.Option(
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), "
+            "2, ..., inf (BCE). May be repeated; by default 0, 1 and inf.",
+        ),
+    ] = None,
+    players: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="The two players; by default the first two."),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            parser=parse_number,
+            metavar="ERROR",
+            help="Largest distance between what is found and what is possible (share of the "
+            "payoff ranges).",
+        ),
+    ] = 1e-6,  # as in runs/region.py
+    seconds: Annotated[
+        float | None, typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the region: a .svg, .png or .pdf file."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the payoffs that two players can have in equilibrium, one polygon per K.
+
+    Exits with 1 if a polygon may miss more than --tolerance, for example because --seconds came
+    first.
+
+    \b
+    Examples:
+        accord region chicken --out chicken.svg
+        accord region signalling -k 0 -k 1 --json
+        accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --seconds 60
+    """
+    if out is not None:
+        _check_target(out, force=force)
+
+    from accord.interop.load import load_game
+    from accord.runs.region import region as find_region
+
+    with announced_compilation():
+        loaded = load_game(game)
+        with _shown(seconds) as show:
+            found = find_region(
+                loaded,
+                k or (0, 1, math.inf),
+                players=players,
+                tolerance=tolerance,
+                seconds=seconds,
+                progress=show,
+            )
+        if out is not None:
+            from accord.report.region import write_picture
+
+            write_picture(found, out)
+        _print(found, out, as_json=as_json)
+    if found.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if not found.reached:
+        say(
+            f"the tolerance {found.tolerance:g} is not reached: a polygon may miss up to "
+            f"{found.error:.3g} of the payoff ranges"
+        )
+        raise typer.Exit(NOT_REACHED)
+
+
+def _check_target(target: Path, *, force: bool) -> None:
+    if target.suffix.lower() not in PICTURES:
+        raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(target)!r}")
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.exists() and not force:
+        raise ArgumentError(f"{target} exists; give --force to replace it")
+
+
+def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+        return
+    from accord.game.labels import player_name
+
+    a, b = found.players
+    directions = f"{found.directions} direction" + ("" if found.directions == 1 else "s")
+    print_text(
+        f"{found.game.name}: payoffs of {player_name(a)} and {player_name(b)}, {directions} in "
+        f"{found.seconds:.3g} s"
+    )
+    for polygon in found.polygons:
+        print_text(f"\n{_title(polygon)}")
+        print_table(
+            (a, b, "welfare", "components", "gap"),
+            [
+                (*map(_payoff, (*v.payoffs, sum(v.values))), v.policy.n_components, number(v.gap))
+                for v in polygon.vertices
+            ],
+            left=0,
+        )
+        if (best := polygon.welfare) is not None:
+            print_text(
+                f"best welfare {_payoff(sum(best.values))} at "
+                f"({', '.join(map(_payoff, best.payoffs))})"
+                + _unless_proved(sum(best.values), polygon.welfare_bound)
+            )
+    if found.nash is not None:
+        points = ", ".join(f"({_payoff(x)}, {_payoff(y)})" for x, y in found.nash)
+        kind = "Nash" if found.zero_sum else "pure Nash"
+        print_text(f"\npayoffs of {kind} equilibria: {points or 'none'}")
+    if out is not None:
+        print_text(f"\nDrawn in {out}.")
+
+
+def _title(polygon: PayoffPolygon) -> str:
+    count = len(polygon.vertices)
+    kind = {0: "nothing found", 1: "a point", 2: "a segment"}.get(count, f"{count} vertices")
+    state = "exact" if polygon.exact else f"error {polygon.error:.2g} of the payoff ranges"
+    return f"K = {written_k(polygon.k)} ({as_notion(polygon.k).name}): {kind}, {state}"
+
+
+def _payoff(value: float) -> str:
+    """Seven digits are enough for a table, and hide rounding."""
+    return f"{round(value, 12) + 0.0:.7g}"
+
+
+def _unless_proved(value: float, bound: float) -> str:
+    return "" if bound - value <= 1e-8 * max(1.0, abs(bound)) else f", at most {_payoff(bound)}"
+
+
+@contextmanager
+def _shown(seconds: float | None) -> Iterator[Callable[[RegionProgress], None]]:
+    """Yield a function that shows progress: in place on a terminal, else a line now and then."""
+    from rich.console import Console
+
+    def state(now: RegionProgress) -> str:
+        left = "" if seconds is None else f", {max(0.0, seconds - now.seconds):.0f} s left"
+        return (
+            f"{now.directions:,} directions, {now.vertices:,} vertices, error {now.error:.2g}{left}"
+        )
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    if console.is_terminal:
+        with console.status("starting") as status:
+            yield lambda now: status.update(state(now))
+        return
+    said = time.perf_counter()
+
+    def show(now: RegionProgress) -> None:
+        nonlocal said
+        if time.perf_counter() - said >= SECONDS_PER_LINE:
+            said = time.perf_counter()
+            say(state(now))
+
+    yield show

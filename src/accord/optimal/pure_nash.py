@@ -1,0 +1,58 @@
+"""Pure Nash equilibria of small games, by enumeration of the reduced normal form.
+
+A pure Nash equilibrium is a K-EFCE for every K: its recommendations tell nobody anything new. So
+its payoffs lie in every region, and show what players can do without a mediator.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.deviations.rechistory import RechistoryTree
+from accord.optimal.enumeration import all_plans, count_plans
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import behavior_to_reach
+from accord.treeplex.treeplex import Treeplex
+
+WORK = 1e7
+"""Profiles times leaves up to which a game is small."""
+
+GAIN = 1e-12
+"""Gains up to this part of the payoff range are rounding."""
+
+
+def pure_nash_payoffs(form: SequenceForm) -> Floats | None:
+    """``[n, n_players]`` the payoffs of all pure Nash equilibria, each once; None for a large game.
+
+    There may be none.
+    """
+    trees = [RechistoryTree.build(plex, 0) for plex in form.plexes]
+    count = float(np.prod([min(count_plans(tree), 1e18) for tree in trees]))
+    if count * len(form.leaves) > WORK:
+        return None
+    leaves, n = form.leaves, form.n_players
+    weight = np.ones((1, len(leaves)))  # whether each profile so far allows each leaf
+    sizes = []
+    for i, tree in enumerate(trees):
+        reach = _reaches(tree.plex, all_plans(tree))[:, leaves.seqs[:, i]]
+        weight = (weight[:, None, :] * reach[None]).reshape(-1, len(leaves))
+        sizes.append(len(reach))
+    payoffs = (weight @ leaves.payoff).reshape(*sizes, n)
+    stable = np.ones(sizes, bool)
+    for i in range(n):
+        own = payoffs[..., i]
+        allowed = GAIN * max(1.0, float(leaves.payoff_range[i]))
+        stable &= own >= own.max(axis=i, keepdims=True) - allowed
+    return np.unique(np.round(payoffs[stable], 12), axis=0)
+
+
+def _reaches(plex: Treeplex, plans: np.typing.NDArray[np.int32]) -> Floats:
+    """``[n_plans, n_sequences]`` the sequence forms of pure plans."""
+    reaches = np.zeros((len(plans), plex.n_sequences))
+    for row, actions in enumerate(plans):
+        behavior = np.zeros(plex.n_sequences)
+        behavior[0] = 1.0
+        behavior[plex.first_seq[:-1] + actions] = 1.0
+        reaches[row] = behavior_to_reach(plex, behavior)
+    return reaches

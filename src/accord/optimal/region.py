@@ -1,0 +1,306 @@
+"""The payoffs of two players in all K-EFCE, for several K at once.
+
+The K-EFCE of a game form a polytope, so the pairs of payoffs of two players in them form a polygon
+R_K: the region. It is squeezed between two polygons (as in H. P. Benson, *An outer approximation
+algorithm for generating all efficient extreme points in the outcome set of a multiple objective
+linear programming problem*, 1998). For a direction d, column generation
+(``optimal/column_generation.py``) finds
+
+* an equilibrium whose payoffs z are as far in the direction d as possible: *inner* is the hull of
+  these points;
+* a bound on d . z that is a proof: *outer* is the intersection of these half-planes.
+
+The next direction comes from the corner of outer that is farthest from inner: it is the normal of
+the edge of inner that the corner exceeds most. Either the edge is confirmed or a new point lies
+beyond it, so a region with n corners takes about 2n directions, and there is no grid. The *error*
+is the distance of that corner, the Hausdorff distance of both polygons, in units of the players'
+payoff ranges. Where a bound is not tight the error stays, and a direction is never asked twice.
+
+A K-EFCE is also a K'-EFCE for every K' < K. Hence a point found for K serves every smaller K, and
+larger ones if its gap there is 0 too; a half-plane serves every larger K. Joint plans found for one
+direction or K are columns for the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import efce_gaps
+from accord.optimal.column_generation import ColumnGeneration
+from accord.optimal.free_play import free_bound
+from accord.optimal.incentives import Incentives
+from accord.optimal.objective import WELFARE, Objective, parsed_objective
+from accord.optimal.polish import EXACT, polished
+from accord.optimal.polygon import cut, distances, edges, hull
+from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
+from accord.treeplex.form import SequenceForm
+
+FLAT = 1e-9
+"""Corners that stand out by at most this part of the payoff ranges are rounding."""
+
+ROUNDING = 1e-12
+"""Half-planes are moved outward by this much, so that rounding cannot make them contradict."""
+
+SAME = 1e-10
+"""Directions that differ by at most this are the same."""
+
+AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """An equilibrium of the region."""
+
+    policy: CorrelatedPolicy
+    values: Floats  # [n_players] expected payoffs when everybody obeys
+    gap: float  # its K-EFCE gap, payoff units
+
+
+class Sandwich:
+    """What is known about one region, in a plane where both payoffs are in [0, 1]."""
+
+    def __init__(self, box: Floats) -> None:
+        self.box = box
+        self.points: list[Floats] = []
+        self.found: list[Found] = []  # the equilibrium of each point
+        self.cuts: list[tuple[Floats, float]] = []
+        self.asked: list[Floats] = []
+
+    @property
+    def corners(self) -> list[int]:
+        """The points that are corners of inner."""
+        return hull(np.array(self.points), FLAT) if self.points else []
+
+    @property
+    def inner(self) -> Floats:
+        """The hull of the points; empty before there is one."""
+        return np.array(self.points)[self.corners] if self.points else np.zeros((0, 2))
+
+    @property
+    def outer(self) -> Floats:
+        """The part of the box that no half-plane excludes. Rounding cannot make it miss a point."""
+        polygon, points = self.box, self.inner
+        for direction, most in self.cuts:
+            farthest = (points @ direction).max(initial=most)
+            polygon = cut(polygon, direction, farthest + ROUNDING)
+        return polygon
+
+    @property
+    def error(self) -> float:
+        """How far outer reaches beyond inner; the diameter of outer if inner is empty."""
+        outer, inner = self.outer, self.inner
+        if not len(inner):
+            return float(max(distances(outer, outer[[i]]).max() for i in range(len(outer))))
+        return float(distances(outer, inner).max())
+
+    def is_settled(self, direction: Floats, tolerance: float) -> bool:
+        """Whether the farthest point in this direction is known."""
+        if not self.points:
+            return False
+        known = (self.inner @ direction).max()
+        return bool((self.outer @ direction).max() - known <= tolerance)
+
+    def next_direction(self, tolerance: float) -> tuple[float, Floats] | None:
+        """The largest error that a new direction may reduce, and that direction."""
+        inner, outer = self.inner, self.outer
+        if not len(inner):
+            return None
+        apart = distances(outer, inner)
+        start, normal = edges(inner)
+        for place in np.argsort(-apart, kind="stable"):
+            if apart[place] <= tolerance:
+                break
+            beyond = ((outer[place] - start) * normal).sum(axis=1)
+            ways = [normal[edge] for edge in np.argsort(-beyond, kind="stable") if beyond[edge] > 0]
+            nearest = inner[np.argmin(np.linalg.norm(inner - outer[place], axis=1))]
+            away = outer[place] - nearest
+            for direction in (*ways, away / np.linalg.norm(away)):
+                if not any(np.abs(direction - one).max() <= SAME for one in self.asked):
+                    return float(apart[place]), direction
+        return None
+
+
+class Side:
+    """The region of one K, and the search for its points."""
+
+    def __init__(self, form: SequenceForm, k: float, box: Floats, welfare: Objective) -> None:
+        self.k = k
+        self.sandwich = Sandwich(box)
+        self.rounds: ColumnGeneration | None = None
+        self.welfare_bound = free_bound(form.game, welfare)
+        self.best: Found | None = None  # of the largest welfare
+        if constant_sum(form) is None:
+            self.rounds = ColumnGeneration(Incentives.build(form, k), welfare)
+
+    @property
+    def welfare(self) -> float:
+        """The largest welfare found."""
+        return -np.inf if self.best is None else float(self.best.values.sum())
+
+    def add(self, place: Floats, found: Found) -> None:
+        """Add a point of the region; of several with the best welfare the first is kept."""
+        self.sandwich.points.append(place)
+        self.sandwich.found.append(found)
+        span = float(np.abs(found.values).sum())
+        if float(found.values.sum()) > self.welfare + FLAT * span:
+            self.best = found
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A direction in which to look for a point of a region; None asks for the best welfare."""
+
+    side: Side
+    objective: Objective
+    direction: Floats | None
+
+
+class RegionSearch:
+    """The regions of several K, one round of column generation at a time.
+
+    Attributes:
+        sides: One region per K, the largest K first.
+        directions: The number of directions asked so far.
+    """
+
+    def __init__(
+        self, form: SequenceForm, ks: Sequence[float], pair: tuple[int, int], tolerance: float
+    ) -> None:
+        self.form, self.pair, self.tolerance = form, pair, tolerance
+        leaves = form.leaves
+        self.least = leaves.worst[list(pair)]
+        span = leaves.payoff_range[list(pair)]
+        self.unit = np.where(span > 0, span, 1.0)
+        x, y = (span > 0).astype(np.float64)
+        box = cut(np.array([[0.0, 0.0], [x, 0.0], [x, y], [0.0, y]]), np.zeros(2), 0.0)
+        self.welfare = parsed_objective(WELFARE, form.game.player_labels)
+        deepest = max(plex.horizon for plex in form.plexes)
+        self.side_of = {k: min(k, deepest) for k in ks}  # nobody can disobey more often
+        self.sides = [
+            Side(form, k, box, self.welfare) for k in sorted(set(self.side_of.values()))[::-1]
+        ]
+        self.directions = 0
+        self.question: Question | None = None
+        self._first: deque[Question] = deque()
+        if constant_sum(form) is not None:
+            self._take_nash()
+            return
+        for side in self.sides:
+            self._first.append(Question(side, self.welfare, self._welfare_direction()))
+            self._first.extend(self._ask(side, np.array(axis)) for axis in AXES)
+
+    def side(self, k: float) -> Side:
+        """The region of one of the K asked for."""
+        return next(side for side in self.sides if side.k == self.side_of[k])
+
+    def advance(self, seconds: float | None = None) -> bool:
+        """One round; False if nothing is left to do."""
+        if self.question is None:
+            self.question = self._next_question()
+            if self.question is None:
+                return False
+            rounds = self.question.side.rounds
+            assert rounds is not None
+            rounds.aim(self.question.objective)
+        rounds = self.question.side.rounds
+        assert rounds is not None
+        rounds.advance(seconds)
+        if rounds.finished:
+            self.conclude()
+        return True
+
+    def conclude(self) -> None:
+        """Take the point and the half-plane of the present question, whether finished or not."""
+        if self.question is None:
+            return
+        side, direction = self.question.side, self.question.direction
+        rounds, for_welfare = side.rounds, self.question.objective is self.welfare
+        assert rounds is not None
+        self.directions += 1
+        self.question = None
+        if rounds.exact and rounds.lottery is not None:
+            place = self._scaled(self.form.payoffs(rounds.lottery.losses + 1.0))
+            wanted = direction is not None and self._reaches(side, place, direction)
+            if wanted or (
+                for_welfare and rounds.value > side.welfare + FLAT * rounds.program.scale
+            ):
+                self._share(side, polished(rounds.program, rounds.lottery))
+        if for_welfare:
+            side.welfare_bound = max(rounds.bound, side.welfare)
+        if direction is not None:
+            side.sandwich.asked.append(direction)
+            weights = np.array(rounds.objective.weights)
+            size = float(np.linalg.norm(weights[list(self.pair)] * self.unit))
+            most = (rounds.bound - float(weights @ self.form.leaves.worst)) / size
+            for other in self.sides:
+                if other.k >= side.k:
+                    other.sandwich.cuts.append((direction, most))
+
+    def _next_question(self) -> Question | None:
+        """One of the first questions, or the one about the largest error."""
+        while self._first:
+            question = self._first.popleft()
+            sandwich, direction = question.side.sandwich, question.direction
+            if (
+                question.objective is self.welfare
+                or direction is None
+                or not sandwich.is_settled(direction, FLAT)
+            ):
+                return question
+        best: tuple[float, Side, Floats] | None = None
+        for side in self.sides:
+            if side.rounds is None:
+                continue
+            wanted = side.sandwich.next_direction(self.tolerance)
+            if wanted is not None and (best is None or wanted[0] > best[0]):
+                best = (wanted[0], side, wanted[1])
+        return None if best is None else self._ask(best[1], best[2])
+
+    def _ask(self, side: Side, direction: Floats) -> Question:
+        weights = np.zeros(self.form.n_players)
+        weights[list(self.pair)] = direction / self.unit
+        return Question(side, Objective("direction", tuple(weights.tolist())), direction)
+
+    def _welfare_direction(self) -> Floats | None:
+        """Of the welfare of all players, if these are two."""
+        return self.unit / np.linalg.norm(self.unit) if self.form.n_players == 2 else None
+
+    def _scaled(self, values: Floats) -> Floats:
+        return np.asarray((values[list(self.pair)] - self.least) / self.unit)
+
+    def _reaches(self, side: Side, place: Floats, direction: Floats) -> bool:
+        """Whether a point is farther than those known."""
+        known = side.sandwich.inner
+        return bool(place @ direction > (known @ direction).max(initial=-np.inf) + FLAT)
+
+    def _share(self, side: Side, policy: CorrelatedPolicy) -> None:
+        """Add an equilibrium of one side to all sides where it is one."""
+        values = np.asarray(policy.values())
+        place = self._scaled(values)
+        for other in self.sides:
+            gaps = efce_gaps(policy, other.k)
+            if other is side or (gaps * self.form.leaves.loss_scale).max() <= EXACT / 100:
+                other.add(place, Found(policy, values, float(gaps.max())))
+
+    def _take_nash(self) -> None:
+        """All equilibria of a zero-sum game have the same payoffs."""
+        policy = nash_equilibrium(self.form)
+        least, most = payoff_limits(self.form, policy)
+        total = constant_sum(self.form)
+        assert total is not None
+        lowest = np.array([least, total - most])[list(self.pair)]
+        highest = np.array([most, total - least])[list(self.pair)]
+        values = np.asarray(policy.values())
+        for side in self.sides:
+            found = Found(policy, values, float(efce_gaps(policy, side.k).max()))
+            side.add(self._scaled(values), found)
+            side.welfare_bound = max(total, side.welfare)
+            for axis in map(np.array, AXES):
+                limit = np.where(axis > 0, highest, lowest)
+                side.sandwich.cuts.append((axis, float(axis @ ((limit - self.least) / self.unit))))

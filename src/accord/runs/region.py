@@ -1,0 +1,291 @@
+"""The region: the payoffs of two players in all equilibria, one polygon per K.
+
+``optimal/region.py`` has the search. Here are its limits and its result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter as _now
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord._check import check_positive, checked_whole
+from accord.deviations.notions import checked_k, written_k
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import ArgumentError
+from accord.game.tree import Game, checked_game
+from accord.optimal.pure_nash import pure_nash_payoffs
+from accord.optimal.region import Found, RegionSearch, Side
+from accord.optimal.zero_sum import constant_sum
+from accord.runs.interrupt import heeding_interrupts
+from accord.treeplex.form import sequence_form
+
+TOLERANCE = 1e-6
+"""The default error, in units of the payoff ranges."""
+
+MEETING = 1e-8
+"""Polygons meet if they are apart by at most this part of the payoff ranges."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RegionProgress:
+    """How far :func:`region` is."""
+
+    directions: int  # in which a farthest point was looked for
+    vertices: int  # of all polygons
+    error: float  # the largest of all polygons, in units of the payoff ranges
+    seconds: float  # since the start
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionVertex:
+    """An equilibrium and its payoffs."""
+
+    payoffs: Point  # of the two players of the region
+    values: tuple[float, ...]  # of all players
+    gap: float  # the K-EFCE gap of the policy, payoff units
+    policy: CorrelatedPolicy  # a small mixture of pure joint plans
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers, and the plans that the mediator draws."""
+        return {
+            "payoffs": list(self.payoffs),
+            "values": list(self.values),
+            "gap": self.gap,
+            "components": self.policy.n_components,
+            "device": self.policy.device(self.policy.n_components).to_json()["plans"],
+        }
+
+    def __repr__(self) -> str:
+        return f"RegionVertex({self.payoffs[0]:.6g}, {self.payoffs[1]:.6g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PayoffPolygon:
+    """The payoffs of two players in all K-EFCE, between an inner and an outer polygon."""
+
+    k: float
+    vertices: tuple[
+        RegionVertex, ...
+    ]  # of the inner polygon, counterclockwise; equilibria of the game
+    outer: tuple[Point, ...]  # corners of a polygon that contains the payoffs of every K-EFCE
+    error: float  # how far it reaches beyond the inner one, in units of the payoff ranges
+    welfare: RegionVertex | None  # the equilibrium with the largest sum of all payoffs found
+    welfare_bound: float  # no K-EFCE has a larger sum
+
+    @property
+    def exact(self) -> bool:
+        """Whether inner and outer polygon meet, so that this is the whole region."""
+        return bool(self.vertices) and self.error <= MEETING
+
+    def to_json(self) -> dict[str, Any]:
+        """The polygon as JSON data; ``k`` is a number or ``"inf"``."""
+        return {
+            "k": written_k(self.k),
+            "exact": self.exact,
+            "error": self.error,
+            "vertices": [vertex.to_json() for vertex in self.vertices],
+            "outer": [list(point) for point in self.outer],
+            "welfare": None if self.welfare is None else self.welfare.to_json(),
+            "welfare_bound": self.welfare_bound,
+        }
+
+    def __repr__(self) -> str:
+        state = "exact" if self.exact else f"error={self.error:.2g}"
+        return f"PayoffPolygon(k={written_k(self.k)}, vertices={len(self.vertices)}, {state})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Region:
+    """The payoffs of two players in all equilibria; ``region[k]`` is the polygon of one K."""
+
+    game: Game
+    players: tuple[str, str]
+    polygons: tuple[PayoffPolygon, ...]  # by K, the smallest first; each contains the next
+    zero_sum: bool  # whether all Nash equilibria have the same payoffs, and so do all others
+    nash: tuple[Point, ...] | None  # of pure Nash equilibria, or all of a zero-sum game, if known
+    tolerance: float
+    directions: int  # in which a farthest point was looked for
+    seconds: float
+    interrupted: bool = False  # by Ctrl-C
+
+    @property
+    def error(self) -> float:
+        """The largest error of all polygons."""
+        return max(polygon.error for polygon in self.polygons)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all polygons are exact."""
+        return all(polygon.exact for polygon in self.polygons)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the error of every polygon is at most the tolerance."""
+        return all(p.vertices for p in self.polygons) and self.error <= self.tolerance
+
+    def __getitem__(self, k: SupportsIndex | float) -> PayoffPolygon:
+        wanted = checked_k(k)
+        for polygon in self.polygons:
+            if polygon.k == wanted:
+                return polygon
+        known = ", ".join(str(written_k(polygon.k)) for polygon in self.polygons)
+        raise ArgumentError(f"the region has the polygons of K = {known}; got {k!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as one JSON object."""
+        return {
+            "game": self.game.name,
+            "players": list(self.players),
+            "exact": self.exact,
+            "error": self.error,
+            "tolerance": self.tolerance,
+            "polygons": [polygon.to_json() for polygon in self.polygons],
+            "zero_sum": self.zero_sum,
+            "nash": None if self.nash is None else [list(point) for point in self.nash],
+            "directions": self.directions,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return f"Region({self.game.name!r}, players={self.players}, {list(self.polygons)})"
+
+
+def region(
+    game: Game,
+    k: SupportsIndex | float | Iterable[SupportsIndex | float] = (0, 1, math.inf),
+    *,
+    players: tuple[str, str] | None = None,
+    tolerance: float = TOLERANCE,
+    seconds: float | None = None,
+    directions: int | None = None,
+    progress: Callable[[RegionProgress], None] | None = None,
+) -> Region:
+    """Find the payoffs that two players can have in the K-EFCE of ``game``, for one K or several.
+
+    They form a polygon, whose vertices are found one after the other until the error of each
+    polygon is at most ``tolerance``. A limit or Ctrl-C ends the search with what is known by then.
+
+    Args:
+        game: A game with at least two players.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or several of these.
+        players: The labels of the two players; by default the first two. The payoffs of the other
+            players may be anything: the region is the projection on these two.
+        tolerance: The largest distance between what is found and what is possible, in units of the
+            players' payoff ranges.
+        seconds: Stop after this much wall-clock time.
+        directions: Stop after looking in this many directions.
+        progress: Called after every round.
+
+    Raises:
+        ArgumentError: If the players are not two of the game's, or an argument is out of range.
+        BudgetError: If the rechistories do not fit into memory.
+        NumericalError: If the linear programs fail.
+    """
+    checked_game(game)
+    ks = _checked_ks(k)
+    pair = _checked_players(game, players)
+    check_positive("tolerance", tolerance)
+    if seconds is not None and not seconds >= 0.0:
+        raise ArgumentError(f"seconds must be at least 0; got {seconds!r}")
+    if directions is not None:
+        checked_whole("directions", directions, 1)
+    begun = _now()
+    form = sequence_form(game)
+    search = RegionSearch(form, ks, pair, tolerance)
+    with heeding_interrupts() as interruption:
+        while search.advance(None if seconds is None else max(0.0, begun + seconds - _now())):
+            if progress is not None:
+                progress(_look(search, _now() - begun))
+            late = seconds is not None and _now() - begun >= seconds
+            enough = directions is not None and search.directions >= directions
+            if late or enough or interruption.requested:
+                break
+        search.conclude()
+    zero_sum = constant_sum(form) is not None
+    nash = search.sides[0].sandwich.found[0].values[None] if zero_sum else pure_nash_payoffs(form)
+    labels = game.player_labels
+    return Region(
+        game=game,
+        players=(labels[pair[0]], labels[pair[1]]),
+        polygons=tuple(_polygon(search, search.side(one), one) for one in ks),
+        zero_sum=zero_sum,
+        nash=None if nash is None else _distinct(nash[:, list(pair)]),
+        tolerance=tolerance,
+        directions=search.directions,
+        seconds=_now() - begun,
+        interrupted=interruption.requested,
+    )
+
+
+def _checked_ks(k: SupportsIndex | float | Iterable[SupportsIndex | float]) -> list[float]:
+    given = list(k) if isinstance(k, Iterable) else [k]
+    if not given:
+        raise ArgumentError("k must be at least one number of deviations; got none")
+    return sorted({checked_k(one) for one in given})
+
+
+def _checked_players(game: Game, players: tuple[str, str] | None) -> tuple[int, int]:
+    labels = list(game.player_labels)
+    if len(labels) < 2:
+        raise ArgumentError(
+            f"a region needs a game with at least two players, but {game.name} has one; optimize "
+            "finds the least and the largest payoff"
+        )
+    if players is None:
+        return 0, 1
+    known = ", ".join(map(repr, labels))
+    if isinstance(players, str) or len(players) != 2 or players[0] == players[1]:
+        raise ArgumentError(
+            f"players must be two different players; got {players!r}; the players are {known}"
+        )
+    for one in players:
+        if one not in labels:
+            raise ArgumentError(f"there is no player {one!r}; the players are {known}")
+    return labels.index(players[0]), labels.index(players[1])
+
+
+def _look(search: RegionSearch, seconds: float) -> RegionProgress:
+    sandwiches = [side.sandwich for side in search.sides]
+    return RegionProgress(
+        search.directions,
+        sum(len(one.corners) for one in sandwiches),
+        max(one.error for one in sandwiches),
+        seconds,
+    )
+
+
+def _polygon(search: RegionSearch, side: Side, k: float) -> PayoffPolygon:
+    sandwich = side.sandwich
+    outer = sandwich.outer * search.unit + search.least
+    return PayoffPolygon(
+        k=k,
+        vertices=tuple(_vertex(search, sandwich.found[one]) for one in sandwich.corners),
+        outer=_distinct(outer),
+        error=sandwich.error,
+        welfare=None if side.best is None else _vertex(search, side.best),
+        welfare_bound=side.welfare_bound,
+    )
+
+
+def _vertex(search: RegionSearch, found: Found) -> RegionVertex:
+    values = tuple(found.values.tolist())
+    a, b = search.pair
+    return RegionVertex((values[a], values[b]), values, found.gap, found.policy)
+
+
+def _distinct(places: Floats) -> tuple[Point, ...]:
+    """Each place once, up to rounding, in their order."""
+    kept: list[Any] = []
+    for place in places:
+        if not any(np.allclose(place, one, rtol=1e-9, atol=1e-12) for one in kept):
+            kept.append(place)
+    return tuple((float(x), float(y)) for x, y in kept)
