@@ -36,6 +36,7 @@ def parse_k(text: str) -> float:
 
 def parse_notion(text: str) -> Notion:
     """Parse a number of deviations, or the name of a notion."""
+    text = str(text)  # defaults come through here too
     if text.upper() in NAMES:
         return as_notion(text)
     try:

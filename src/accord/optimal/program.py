@@ -99,10 +99,10 @@ class Program:
         self.plans: list[Ints] = []
         self._known: set[bytes] = set()
         self._losses: list[Floats] = []
-        self._players = [
-            _Player(Separation(tree, obedient, triggers=tree.k > 0 and epsilon == 0.0))
-            for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True)
-        ]
+        self._players = []
+        for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True):
+            triggers = epsilon == 0.0 and bool(tree.is_swap.any())
+            self._players.append(_Player(Separation(tree, obedient, triggers=triggers)))
         self.highs = solver()
         self._build()
 
@@ -339,7 +339,7 @@ class Program:
             flow[player.cells] = np.maximum(duals[player.row[player.cells]], 0.0)
             kappa[i] += 0.0 if separation.triggers else flow[ROOT]
             settle_flow(
-                tree.plex.first_seq, tree.node_infoset, tree.arrays,
+                tree.plex.first_seq, tree.node_infoset, tree.arrays, tree.first_row,
                 separation.told if separation.triggers else separation.told[:0],
                 separation.diagonal, tree.plex.parent_seq, flow, np.zeros(tree.plex.n_sequences),
             )  # fmt: skip

@@ -1,10 +1,11 @@
-"""Two-player zero-sum games: a Nash equilibrium, which is the best K-EFCE for every K.
+"""Two-player zero-sum games: a Nash equilibrium, which is the best K-EFCE for every K, and EFCCE.
 
 If the payoffs of every play add up to the same constant, all equilibria are worth the same: in a
-K-EFCE neither player gains by ignoring the mediator, so player 1 earns at least the value v of the
-game and player 2 at least the constant minus v, hence both exactly that. A Nash equilibrium is a
-product policy and a K-EFCE for every K, with one component. Each player's half of it is a linear
-program in sequence form (Koller, Megiddo and von Stengel 1996): with reach in the treeplex,
+K-EFCE or EFCCE neither player gains by ignoring the mediator, so player 1 earns at least the value
+v of the game and player 2 at least the constant minus v, hence both exactly that. A Nash
+equilibrium is a product policy, with one component, and an equilibrium of every such notion. Each
+player's half of it is a linear program in sequence form (Koller, Megiddo and von Stengel 1996):
+with reach in the treeplex,
 
     maximise v[empty]  subject to, at every sequence s = (x, a) of the other player,
     v[x] <= sum_{leaves at s} payoff reach[own sequence] + sum_{x' that follow s} v[x'].

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from accord._format import pretty, shortened
-from accord.deviations.notions import as_notion, k_symbol
+from accord.deviations.notions import k_symbol
 from accord.game.labels import player_name
 from accord.report.chart import (
     DASHES,
@@ -86,7 +86,8 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
         axes.set_ylim(max(low, FLOOR), high)
         decades(axes)
         axes.set_xlabel("episodes" if facts.learned else "iterations")
-        title = f"{as_notion(facts.k)} gap (K = {k_symbol(facts.k)}), payoff units"
+        with_k = "" if facts.k is None else f" (K = {k_symbol(facts.k)})"
+        title = f"{facts.notion} gap{with_k}, payoff units"
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
         end_labels(axes, labels)
         return figure
