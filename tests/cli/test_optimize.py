@@ -22,6 +22,15 @@ def test_the_table():
 
 
 @pytest.mark.slow
+def test_rounding_is_shown_as_zero():
+    shown = run("optimize", "kuhn_poker(players=3)").stdout
+    assert "welfare 0, proved optimal" in shown
+    assert "gap 0, 0 of the payoff range" in shown
+    assert "cannot gain by deviating" in shown
+    assert "e-1" not in shown
+
+
+@pytest.mark.slow
 def test_json():
     content = run_json("optimize", "signalling", "-k", "inf", "--objective", "player=professor")
     assert list(content) == KEYS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord._format import denoised
 from accord.cli.arguments import (
     AsJson,
     OptionalGameName,
@@ -206,15 +207,24 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
+    value, bound = (_shown(found, one) for one in (found.value, found.bound))
     print_outcome(
         found,
-        f"{found.game.name}: {_written(found.notion)}, {found.objective} {found.value:.9g}, "
-        f"{'proved optimal' if found.optimal else f'bound {found.bound:.9g}'}; "
+        f"{found.game.name}: {_written(found.notion)}, {found.objective} {value}, "
+        f"{'proved optimal' if found.optimal else f'bound {bound}'}; "
         f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
         f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
-        f"bound {found.bound:.9g}, from {found.proof}",
+        f"bound {bound}, from {found.proof}",
         folder,
     )
+
+
+def _shown(found: Optimum, value: float) -> str:
+    """A value of the objective, or 0 where it is only rounding."""
+    from accord.treeplex.form import sequence_form
+
+    span = float(sequence_form(found.game).leaves.payoff_range.max())
+    return f"{denoised(value, 1.0 if found.objective == 'keep' else span):.9g}"
 
 
 def _written(notion: Notion) -> str:
@@ -228,5 +238,6 @@ def _count(number: int, what: str) -> str:
 def _exit(found: Optimum, folder: Path | None) -> None:
     exit_if_interrupted(found, "optimize", folder)
     if not found.optimal:
-        say(f"not proved optimal: the value is {found.value:.6g}, the bound {found.bound:.6g}")
+        value, bound = (_shown(found, one) for one in (found.value, found.bound))
+        say(f"not proved optimal: the value is {value}, the bound {bound}")
         raise typer.Exit(NOT_PROVED)
