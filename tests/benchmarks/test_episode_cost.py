@@ -15,12 +15,11 @@ from benchmarks import episode_cost
 pytestmark = pytest.mark.slow
 
 SMALL, LARGE = 100, 4_000
-METHODS = ("swrhedge", "prm")
+METHODS = ("swrhedge", "rm")
 
 
 def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSelfPlay:
     play = SampledSelfPlay.of(form, 1, 10**5, np.random.default_rng(3), method=method)
-    play.averages = 1
     play.advance(iterations)
     return play
 
@@ -29,7 +28,7 @@ def test_the_result_is_json_and_adds_up() -> None:
     cost = episode_cost.episode_cost((SMALL, LARGE), episodes=60, repeats=1, traced=60)
     assert json.loads(json.dumps(cost)) == cost
     assert cost["sizes"] == [SMALL, LARGE]
-    assert list(cost["methods"]) == list(METHODS)
+    assert list(cost["methods"]) == ["swrhedge", "rm"]
     for result in cost["methods"].values():
         small, large, confined = (result[name] for name in ("small", "large", "confined"))
         assert small["infosets"] == SMALL
