@@ -38,10 +38,12 @@ import numpy as np
 from accord._arrays import CACHE_LINE
 from accord.game.library import balanced
 from accord.game.tree import Game
-from accord.learning import sampled_self_play
-from accord.learning.sampled_self_play import SampledSelfPlay
-from accord.regret.methods import SAMPLED_METHODS
+from accord.learning import balanced_self_play
+from accord.learning.sampled_self_play import BalancedSelfPlay, SampledSelfPlay
 from accord.treeplex.form import SequenceForm, sequence_form
+
+METHODS = ("swrhedge",)
+"""Methods that learn from the paper's episodes, whose cost is measured here."""
 
 SIZES = (1_000, 1_000_000)
 
@@ -83,7 +85,7 @@ def episode_cost(
         "sizes": list(sizes),
         "methods": {
             method: _compare(forms, k, method, episodes, repeats, traced, seed)
-            for method in SAMPLED_METHODS
+            for method in METHODS
         },
     }
 
@@ -181,7 +183,8 @@ def trace_episodes(play: SampledSelfPlay, episodes: int) -> Trace:
 
     rng = _CountingGenerator(play.rng)
     iterations = max(1, episodes // play.episodes_per_iteration)
-    interpreted(sampled_self_play._play_iterations)(
+    assert isinstance(play, BalancedSelfPlay)
+    interpreted(balanced_self_play.play_balanced)(
         play.schedule, tracing("simulator", play._simulator), tracing("learner", play.joint),
         tracing("plan", play._plan), play._path, play._first_infoset, play._first_episode, rng,
         play.iteration, iterations, np.empty((0, play.n_sequences)),

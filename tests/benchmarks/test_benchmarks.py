@@ -88,7 +88,8 @@ def test_everybody_takes_part(folder: Path) -> None:
     }
     [game] = parts["bandit"]["games"]
     assert {e["name"] for e in game["gaps"]} == {
-        "Balanced K-EFR swrhedge, K = 1", "Balanced K-EFR rm, K = 1", "OpenSpiel OS-MCCFR",
+        "Balanced K-EFR prm, K = 1", "Balanced K-EFR rm, K = 1",
+        "Balanced K-EFR swrhedge, K = 1", "OpenSpiel OS-MCCFR",
     }  # fmt: skip
 
 
