@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from time import process_time
 
-from benchmarks import bandit, episodes, iterations, scaling, time_to_gap
+from benchmarks import bandit, catch_up, episodes, iterations, other_k, scaling, time_to_gap
 from benchmarks.measure import machine
 from benchmarks.pages import write_pages
 from benchmarks.results import OUT, load, save
@@ -15,6 +15,8 @@ PARTS = {
     "iterations": iterations,
     "gap": time_to_gap,
     "bandit": bandit,
+    "catch-up": catch_up,
+    "other-k": other_k,
     "scaling": scaling,
     "episodes": episodes,
 }

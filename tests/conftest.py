@@ -51,7 +51,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     run("solve", "kuhn", "-k", 0, "--iterations", 30, *few, "--out", base / "0")
     run("solve", "separation:k=1", "-k", 2, "--iterations", 30, *few, "--out", base / "sep")
     for seed in (1, 2):
-        run("learn", "kuhn", "--episodes", 2000, "--seed", seed, *few, "--out", base / f"l{seed}")
+        run("learn", "kuhn", "--episodes", 2400, "--seed", seed, *few, "--out", base / f"l{seed}")
     return {path.name: path for path in base.iterdir()}
 
 

@@ -49,6 +49,7 @@ from accord.learning.balanced_kefr import BalancedKEFR as BalancedKEFR
 from accord.learning.kefr import KEFR as KEFR
 from accord.learning.plan import Plan as Plan
 from accord.learning.plan import plan as plan
+from accord.learning.whole_plays import WholePlayKEFR as WholePlayKEFR
 from accord.mediator.mediator import Mediator as Mediator
 from accord.play.discovery import discover as discover
 from accord.play.environment import Environment as Environment

@@ -16,6 +16,7 @@ import accord
 from accord.cli.main import app
 from accord.equilibrium.certificate import certify
 from accord.game.library import kuhn
+from accord.learning.exploration import EXPLORATIONS
 from accord.regret.methods import SAMPLED_METHODS
 from accord.runs.learn import learn
 from tests.support.command import refused, run, run_json
@@ -46,13 +47,16 @@ def test_json_is_what_python_says() -> None:
     assert list(content) == KEYS
     wanted = learn(kuhn(), 1, episodes=10_001, seed=3, components=40).to_json()
     assert without_seconds(content) == without_seconds(wanted)
-    assert content["episodes"] == 10_000
+    assert (content["method"], content["episodes"]) == ("prm", 9_999)
     assert content["seconds"] > 0
 
 
 def test_every_option_arrives() -> None:
-    fast = run_json("learn", "kuhn", "--episodes", 4000, "--learning-rate-scale", 9, "-k", "inf")
-    wanted = learn(kuhn(), math.inf, episodes=4000, learning_rate_scale=9.0).to_json()
+    hedged = ("--method", "swrhedge", "--learning-rate-scale", 9)
+    fast = run_json("learn", "kuhn", "--episodes", 4000, *hedged, "-k", "inf")
+    wanted = learn(
+        kuhn(), math.inf, episodes=4000, method="swrhedge", learning_rate_scale=9.0
+    ).to_json()
     assert without_seconds(fast) == without_seconds(wanted)
     assert fast["k"] == "inf"
     matched = run_json("learn", "kuhn", "--episodes", 4000, "--method", "rm")
@@ -60,15 +64,32 @@ def test_every_option_arrives() -> None:
     assert without_seconds(matched) == without_seconds(wanted)
 
 
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+def test_exploration_arrives(exploration: str) -> None:
+    arguments = ("learn", "kuhn", "--episodes", 400, "--exploration", exploration)
+    wanted = learn(kuhn(), 1, episodes=400, exploration=exploration).to_json()
+    assert without_seconds(run_json(*arguments)) == without_seconds(wanted)
+    hedged = (*arguments, "--method", "swrhedge")
+    if exploration == "spread":
+        message = "exploration must be one of balanced, uniform; got 'spread'"
+        assert message in refused(*hedged)
+    else:
+        wanted = learn(
+            kuhn(), 1, episodes=400, method="swrhedge", exploration=exploration
+        ).to_json()
+        assert without_seconds(run_json(*hedged)) == without_seconds(wanted)
+
+
 def test_methods_are_those_of_learn() -> None:
-    text = run("learn", "--help").stdout
-    assert f"[{'|'.join(SAMPLED_METHODS)}]" in "".join(text.split())
+    text = "".join(run("learn", "--help").stdout.split())
+    assert f"[{'|'.join(SAMPLED_METHODS)}]" in text
+    assert f"[{'|'.join(EXPLORATIONS)}]" in text
 
 
 def test_people_read_the_same() -> None:
-    text = run("learn", "kuhn", "--episodes", 4000, "--seed", 2, "--components", 30).stdout
-    wanted = learn(kuhn(), 1, episodes=4000, seed=2, components=30)
-    assert text.startswith("kuhn: 1-EFCE learned by swrhedge from 4,000 episodes, 1,000 iterations")
+    text = run("learn", "kuhn", "--episodes", 4500, "--seed", 2, "--components", 30).stdout
+    wanted = learn(kuhn(), 1, episodes=4500, seed=2, components=30)
+    assert text.startswith("kuhn: 1-EFCE learned by prm from 4,500 episodes, 1,500 iterations")
     assert f"gap {wanted.gap:.4g}, {wanted.gap / 4:.4g} of the payoff range" in text
     assert "mixture of 30 policies" in text
     assert "best deviation from it: " in text
@@ -79,9 +100,16 @@ def test_people_read_the_same() -> None:
     )
 
 
-def test_a_run_is_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("chosen", "method", "exploration", "each"),
+    [((), "prm", "spread", 3), (("--method", "swrhedge"), "swrhedge", "balanced", 4)],
+)
+def test_a_run_is_a_folder(
+    tmp_path: Path, chosen: tuple[str, ...], method: str, exploration: str, each: int
+) -> None:
     folder = tmp_path / "runs" / "learned"
-    text = run("learn", "kuhn", "--episodes", 8000, "--components", 25, "--out", folder).stdout
+    arguments = ("learn", "kuhn", "--episodes", 8000, "--components", 25, *chosen, "--out", folder)
+    text = run(*arguments).stdout
     names = {"certificate.json", "checkpoint.npz", "policy.npz", "progress.jsonl", "run.json"}
     assert {path.name for path in folder.iterdir()} == names
     assert f"Written to {folder}: " in text
@@ -92,9 +120,9 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         "k": 1,
         "episodes": 8000,
         "failure_prob": 0.05,
-        "method": "swrhedge",
+        "method": method,
         "learning_rate_scale": 1.0,
-        "exploration": "balanced",
+        "exploration": exploration,
         "options": None,
         "seed": 0,
         "components": 25,
@@ -107,7 +135,7 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
     lines = (folder / "progress.jsonl").read_text().splitlines()
     played = [json.loads(line) for line in lines]
     assert list(played[0]) == ["iteration", "gap", "players", "values", "seconds", "episodes"]
-    assert all(line["episodes"] == 4 * line["iteration"] for line in played)
+    assert all(line["episodes"] == each * line["iteration"] for line in played)
     assert played[-1]["gap"] == record["result"]["gap"]
     assert refused("learn", "kuhn", "--episodes", 8000, "--out", folder).startswith(str(folder))
 
@@ -118,17 +146,26 @@ def test_a_run_is_a_folder(tmp_path: Path) -> None:
         (("kuhn",), "give --episodes N, the number of episodes to play"),
         (("kuhn", "--episodes", "many"), "must be a whole number; got 'many'"),
         (("kuhn", "--episodes", 0), "episodes must be a whole number, 1 or more; got 0"),
-        (("kuhn", "--episodes", 3), "episodes must be at least 4, enough for one iteration"),
+        (("kuhn", "--episodes", 2), "episodes must be at least 3, enough for one iteration"),
+        (
+            ("kuhn", "--episodes", 3, "--method", "swrhedge"),
+            "episodes must be at least 4, enough for one iteration",
+        ),
         (("kuhn", "--episodes", 99, "-k", "-1"), "must be a whole number of deviations"),
         (
             ("kuhn", "--episodes", 99, "--method", "wrhedge"),
-            "one of swrhedge, rm; got 'wrhedge'",
+            "one of prm, rm, swrhedge; got 'wrhedge'",
         ),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", 0), "learning_rate_scale must be"),
         (("kuhn", "--episodes", 99, "--learning-rate-scale", "inf"), "must be a number"),
         (
             ("kuhn", "--episodes", 99, "--method", "rm", "--learning-rate-scale", 2),
             "needs a named method with a learning rate",
+        ),
+        (("kuhn", "--episodes", 99, "--learning-rate-scale", 2), "got 2.0 for prm"),
+        (
+            ("kuhn", "--episodes", 99, "--exploration", "wild"),
+            "must be one of spread, balanced, uniform; got 'wild'",
         ),
         (("kuhn", "--episodes", 99, "--seed", -3), "seed must be a whole number"),
         (("kuhn", "--episodes", 99, "--components", 0), "components must be"),
@@ -152,18 +189,18 @@ def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_progress_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accord.cli.progress.SECONDS_PER_LINE", 0.0)
-    result = run("learn", "kuhn", "--episodes", 4000, "--json")
+    result = run("learn", "kuhn", "--episodes", 3000, "--components", 100, "--json")
     said = [line for line in result.stderr.splitlines() if "episodes" in line]
     assert said
     gap = f"{json.loads(result.stdout)['gap']:.3g}"
-    assert re.fullmatch(rf"4,000 episodes, [\d,]+ per second, gap {gap}, 0 s left", said[-1])
+    assert re.fullmatch(rf"3,000 episodes, [\d,]+ per second, gap {gap}, 0 s left", said[-1])
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    result = run("learn", "kuhn", "--episodes", 4000, "--json")
-    assert "4,000 episodes" in result.stderr
+    result = run("learn", "kuhn", "--episodes", 3000, "--json")
+    assert "3,000 episodes" in result.stderr
     assert list(json.loads(result.stdout)) == KEYS
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.support.command import refused, run, run_json
 
 KEYS = [
-    "game", "k", "objective", "value", "bound", "optimal", "gap", "players", "components", "values",
-    "iterations", "columns", "seconds",
+    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "components",
+    "values", "iterations", "columns", "seconds",
 ]  # fmt: skip
 
 
@@ -22,10 +22,20 @@ def test_the_table():
 
 
 @pytest.mark.slow
+def test_rounding_is_shown_as_zero():
+    shown = run("optimize", "kuhn_poker(players=3)").stdout
+    assert "welfare 0, proved optimal" in shown
+    assert "gap 0, 0 of the payoff range" in shown
+    assert "cannot gain by deviating" in shown
+    assert "e-1" not in shown
+
+
+@pytest.mark.slow
 def test_json():
     content = run_json("optimize", "signalling", "-k", "inf", "--objective", "player=professor")
     assert list(content) == KEYS
-    assert (content["k"], content["objective"]) == ("inf", "player=professor")
+    assert (content["notion"], content["k"]) == ("BCE", "inf")
+    assert content["objective"] == "player=professor"
     assert content["optimal"] is True
     least = run_json("optimize", "chicken", "--minimize", "--gap", "0.5")
     assert least["objective"] == "minimize welfare"
@@ -59,6 +69,28 @@ def test_a_report_names_the_objective_and_the_proof(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["efcce", "afce", "afcce"])
+def test_other_notions(tmp_path, name):
+    game, folder = "greenwald_sarfati_1", tmp_path / "run"
+    shown = run("optimize", game, "--notion", name, "--out", folder).stdout
+    assert f"{game}: {name.upper()}, welfare" in shown
+    content = run_json("optimize", "--resume", folder)
+    assert (content["notion"], content["k"]) == (name.upper(), None)
+    assert content == {**run_json("optimize", game, "-k", name), "seconds": content["seconds"]}
+    small = run_json("reduce", folder)
+    assert small["notion"] == name.upper()
+    assert small["values"] == pytest.approx(content["values"])
+    run("report", folder)
+    page = (folder / "report.html").read_text()
+    assert f"{name.upper()}, the best for welfare" in page
+    assert ("before seeing the recommendation: this" in page) == (name == "efcce")
+    assert ("obeying again afterwards: this" in page) == (name != "efcce")
+    run("solve", game, "--iterations", 10, "--out", tmp_path / "solved")
+    run("report", folder, tmp_path / "solved", "--out", tmp_path / "both.html")
+    assert name.upper() in (tmp_path / "both.html").read_text()
+
+
+@pytest.mark.slow
 def test_a_saved_mixture_becomes_small(tmp_path):
     run("solve", "chicken", "-k", 1, "--iterations", 2000, "--out", tmp_path / "run")
     small = run_json("reduce", tmp_path / "run", "--out", tmp_path / "small")
@@ -78,6 +110,8 @@ def test_refusals(tmp_path):
     assert "give a GAME" in refused("optimize")
     assert "no player 'x'" in refused("optimize", "chicken", "--objective", "player=x")
     assert "name its run with --from RUN" in refused("optimize", "chicken", "--objective", "keep")
+    assert "no NFCE is better than the best BCE" in refused("optimize", "chicken", "-k", "nfce")
+    assert "or one of nfcce, efcce" in refused("optimize", "chicken", "--notion", "cce")
     assert "must be a number" in refused("optimize", "chicken", "--gap", "much")
     assert "this file" in refused("optimize", "--resume", tmp_path)
     assert "this file" in refused("reduce", tmp_path)

@@ -101,6 +101,14 @@ def test_one_player_with_all_information():
     assert math.isclose(scale, 8.0)
 
 
+def test_rounding_does_not_vary_an_objective():
+    leaves = sequence_form(kuhn(players=3)).leaves
+    total = leaves.payoff.sum(axis=1) / leaves.prob
+    assert 0 < np.ptp(total) < 1e-12
+    assert parsed_objective("welfare", PLAYERS).scale(leaves) == 1.0
+    assert parsed_objective("weights=1,1,0.999", PLAYERS).scale(leaves) == pytest.approx(0.006)
+
+
 def test_an_objective_that_varies_by_rounding_only_is_constant():
     """The payoffs of three players in Kuhn poker add up to 0 in every play, up to rounding."""
     game = kuhn(players=3)

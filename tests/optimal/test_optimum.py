@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import accord
+from accord.deviations.notions import LADDER
 from accord.equilibrium.certificate import certify
 from accord.game.library import chicken, random_game, signalling
 from accord.game.tree import Game
@@ -46,7 +47,7 @@ def check(found: accord.Optimum, want: float, gap: float = 0.0) -> None:
 def check_mixture(found: accord.Optimum, gap: float = 0.0) -> None:
     game, policy = found.game, found.policy
     scale = sequence_form(game).leaves.loss_scale
-    own = certify(game, policy, found.k)[found.k]
+    own = certify(game, policy, found.notion)[found.notion]
     assert own.player_gaps == found.player_gaps
     assert all(g * s <= gap * s + 1e-9 for g, s in zip(own.player_gaps, scale, strict=True))
     assert set(np.unique(policy.behavior)) <= {0.0, 1.0}
@@ -86,6 +87,101 @@ def test_the_worst_off_player_cannot_be_better_off(game, k):
     assert found.optimal
     assert found.value == pytest.approx(reference.best_egalitarian(game, k), rel=0, abs=1e-9)
     assert found.value == min(found.values)
+
+
+NAMES = ["EFCCE", "AFCE", "AFCCE"]
+
+
+def tiny_for(game: Game, notion: str) -> bool:
+    """Whether everything can be enumerated, for a notion that is not a K-EFCE."""
+    return reference.n_profiles(game) <= 60 and all(
+        reference.n_deviations(game, i, notion) <= 200 for i in range(game.n_players)
+    )
+
+
+@pytest.mark.slow
+@examples(60)
+@given(
+    games(max_players=3), st.sampled_from(NAMES), weights, st.sampled_from([0.0, 0.0, 0.1])
+)  # fmt: skip
+def test_it_is_the_best_of_all_profiles_for_other_notions(game, notion, numbers, gap):
+    assume(tiny_for(game, notion))
+    numbers = numbers[: game.n_players]
+    found = optimize(game, notion.lower(), written(numbers), gap=gap)
+    want = reference.best_by_enumeration(game, notion, numbers, gap)
+    assert (found.notion.name, found.k) == (notion, None)
+    assert found.optimal
+    assert found.value == pytest.approx(want, rel=0, abs=1e-9)
+    own = certify(game, found.policy, notion)[notion].player_gaps
+    assert max(own) <= gap + 1e-9 * max(1.0, *sequence_form(game).leaves.payoff_range)
+    if notion != "EFCCE" or gap > 0:  # else it may be a zero-sum game, with one product component
+        check(found, want, gap)
+
+
+@pytest.mark.slow
+@examples(20)
+@given(games(max_players=2), st.sampled_from(NAMES))
+def test_the_worst_off_player_cannot_be_better_off_in_other_notions(game, notion):
+    assume(tiny_for(game, notion))
+    found = optimize(game, notion, "egalitarian")
+    assert found.optimal
+    assert found.value == pytest.approx(reference.best_egalitarian(game, notion), rel=0, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["enumeration", "mixed-integer program"])
+def test_other_proofs_lead_to_the_same_optimum_in_other_notions(way, monkeypatch):
+    monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
+    monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
+    if way == "mixed-integer program":
+        monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    tried = 0
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        notion, players = NAMES[seed % 3], int(rng.integers(1, 4))
+        game = random_game(
+            seed=seed, players=players, depth=4, actions=2, observe=0.5, chance=0.2, stop=0.2
+        )
+        if not tiny_for(game, notion) or reference.n_profiles(game) < 4:
+            continue
+        numbers = rng.integers(-2, 3, players).tolist()
+        found = optimize(game, notion, written(numbers), gap=0.05)
+        assert way in found.proof
+        check(found, reference.best_by_enumeration(game, notion, numbers, 0.05), 0.05)
+        tried += 1
+        if tried == 15:
+            break
+    assert tried == 15
+
+
+@pytest.mark.slow
+@examples(25)
+@given(games(players=2), weights)
+def test_stronger_notions_leave_less(game, numbers):
+    """If the gap of one notion bounds that of another, its equilibria are fewer."""
+    notions = [one for one in LADDER if not one.foresight]
+    best = {one: optimize(game, one, written(numbers[:2])) for one in notions}
+    assert all(found.optimal for found in best.values())
+    for one, other in product(notions, notions):
+        if one.is_bounded_by(other):
+            assert best[other].value <= best[one].value + 1e-9
+
+
+def test_agent_forms_of_a_zero_sum_game_differ():
+    """Who is told to stay out twice gains only by disobeying twice."""
+    b = accord.GameBuilder("in or out", players=2)
+    b.move(player="1", infoset="first", actions="in out")
+    for first in ("in", "out"):
+        b.move(first, player="1", infoset=f"after {first}", actions="in out")
+        for second in ("in", "out"):
+            won = first == second == "in"
+            b.payoff(f"{first} {second}", won, -won)
+    game = b.build()
+    least = {k: optimize(game, k, "player=1", minimize=True) for k in (0, "efcce", 1, 2)}
+    assert {found.value for found in least.values()} == {1.0}
+    for notion in ("afce", "afcce"):
+        check(optimize(game, notion, "player=1", minimize=True), 0.0)
+        check(optimize(game, notion, "player=1"), 1.0)
 
 
 @pytest.mark.slow
@@ -184,6 +280,19 @@ def test_goofspiel():
     found = optimize(accord.load_game(GOOFSPIEL))
     check(found, 6.0)
     assert found.policy.n_components == 1
+
+
+@pytest.mark.slow
+def test_goofspiel_at_every_notion():
+    """EFCE are EFCCE, which are NFCCE; here the least welfare of all is the same, and an AFCE has
+    less."""
+    game = accord.load_game(GOOFSPIEL)
+    least = [optimize(game, k, minimize=True) for k in (1, "efcce", 0)]
+    for found in least:
+        check(found, 182 / 55)
+    check(optimize(game, "afce", minimize=True), 2.4)
+    for notion in ("efcce", "afce", "afcce"):
+        check(optimize(game, notion), 6.0)
 
 
 def test_chicken():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from accord.deviations.rechistory import OBEDIENT
 from accord.errors import BudgetError
 from accord.game.library import chicken, random_game, signalling
 from accord.optimal.decomposition import decomposed
@@ -21,7 +22,7 @@ from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.strategies import examples, games
 
-ks = st.sampled_from([0, 1, 2, math.inf])
+ks = st.sampled_from([0, 1, 2, math.inf, "efcce", "afce", "afcce"])
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -42,7 +43,8 @@ def plan_tuples(tuples, plan):
         for x in range(plex.n_infosets):  # sequences
             told[plex.first_seq[x] + actions[x]] = told[plex.parent_seq[x]]
         for node in range(1, tree.n_nodes):  # recommendations that deviators hear
-            if tree.is_swap[node] and told[positions.arriving[node]]:
+            hears = tree.is_swap[node] or tree.kind[node] == OBEDIENT
+            if hears and told[positions.arriving[node]]:
                 told[positions.first[node] + actions[tree.node_infoset[node]]] = True
         xi *= told[tuples.keys // tuples.strides[i] % positions.count]
     return xi
@@ -58,6 +60,8 @@ def test_every_joint_plan_is_a_correlation_plan(game, k, seed):
     count, entries = tuples.equations()
     rows = np.bincount(entries.rows, entries.values * xi[entries.columns], count)
     assert not rows.any()
+    count, entries = tuples.coincidences()
+    assert (np.bincount(entries.rows, entries.values * xi[entries.columns], count) >= 0).all()
     assert xi[0] == 1.0
     obeying = tuples.obeying()
     losses = np.bincount(obeying.rows, obeying.values * xi[obeying.columns], game.n_players)
@@ -109,7 +113,8 @@ def test_any_duals_give_a_bound(seed):
     program.add_variables(4, -1.0, rng.random(4), rng.normal(size=4))
     entries = triples(np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3), rng.normal(size=12))
     program.add_rows(3, [-math.inf, -5.0, 0.0], [4.0, 5.0, 0.0], entries)
-    highs = program.solve()
+    highs = program.solver()
+    highs.run()
     best = highs.getObjectiveValue()
     if highs.modelStatusToString(highs.getModelStatus()) != "Optimal":
         return

@@ -24,7 +24,7 @@ from tests.support.strategies import examples, games
 pytestmark = pytest.mark.kernels
 
 seeds = st.integers(0, 2**32 - 1)
-ks = st.sampled_from([0, 1, 2, math.inf])
+ks = st.sampled_from([0, 1, 2, math.inf, "efcce", "afce", "afcce"])
 
 
 def plans_of(plex, limit):

@@ -38,6 +38,8 @@ from accord.play.discovery import discover, treeplex_from_parents
 from accord.play.environment import Environment, is_environment, missing_attributes
 from accord.play.rollout import estimated_values
 from accord.play.table import Table
+from accord.regret.methods import SAMPLED_METHODS
+from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.runs.learn import learn, learn_env
 from accord.runs.result import Learned, LearnedByPlay
@@ -138,34 +140,74 @@ def test_playing_gives_up() -> None:
 # --- learning -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [SWRHedge(scale=2.0), "rm"])
+def led_game() -> Game:
+    """One player moves; the other only looks on."""
+    builder = GameBuilder("led", players=2)
+    builder.chance({"low": 0.25, "high": 0.75})
+    builder.move("low", "high", player="1", infoset="card", actions="stay go")
+    builder.payoff("low stay", 0, 1)
+    builder.payoff("low go", -1, 0)
+    builder.payoff("high stay", 0, 2)
+    builder.payoff("high go", 1, 3)
+    return builder.build()
+
+
+WHOLE = SWRHedge(scale=2.0, whole_plays=True)
+LEARNERS = [
+    pytest.param({"method": SWRHedge(scale=2.0)}, id="swrhedge"),
+    pytest.param({"method": WHOLE}, id="swrhedge on whole plays"),
+    pytest.param({"method": "rm"}, id="rm"),
+    pytest.param({}, id="prm"),
+    pytest.param({"exploration": "balanced"}, id="prm balanced"),
+    pytest.param({"method": SampledRegretMatching(shared=0)}, id="prm alone"),
+]
+
+
+@pytest.mark.parametrize("options", LEARNERS)
+@pytest.mark.parametrize("stride", [1, 3])
 @pytest.mark.parametrize("game", GAMES)
-def test_an_environment_is_learned_as_its_game(game: Game, method: Any) -> None:
+def test_an_environment_is_learned_as_its_game(
+    game: Game, stride: int, options: dict[str, Any]
+) -> None:
     """With the same draws, the policies of compiled self-play, to rounding."""
     form = sequence_form(game)
-    options: dict[str, Any] = {"method": method}
     blind = EnvironmentSelfPlay(
         Open(game), form.plexes, 1, 5000, np.random.default_rng(4), **options
     )
     seeing = SampledSelfPlay.of(form, 1, 5000, np.random.default_rng(4), **options)
     assert blind.episodes_per_iteration == seeing.episodes_per_iteration
     assert blind.n_sequences == seeing.n_sequences
-    kept = np.empty((2, 30, form.n_sequences))
-    assert blind.advance(30, kept[0]) == seeing.advance(30, kept[1]) == 30
+    assert blind.averages == seeing.averages
+    rows = 30 // stride
+    kept = np.empty((2, rows, form.n_sequences))
+    assert blind.advance(30, kept[0], stride) == seeing.advance(30, kept[1], stride) == rows
     np.testing.assert_allclose(kept[0], kept[1], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("options", LEARNERS)
+@pytest.mark.parametrize("game", [kuhn(), led_game()], ids=["kuhn", "led"])
+def test_an_environment_has_the_gap_of_its_game(game: Game, options: dict[str, Any]) -> None:
+    """The same seed gives ``learn_env`` and ``learn`` the same mixture, to rounding."""
+    asked: dict[str, Any] = {"episodes": 300, "seed": 6, "components": 10, **options}
+    blind, seeing = learn_env(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
+    assert (blind.method, blind.episodes) == (seeing.method, seeing.episodes)
+    assert blind.player_gaps == pytest.approx(seeing.player_gaps, rel=1e-9)
+    np.testing.assert_allclose(blind.policy.behavior, seeing.policy.behavior, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["swrhedge", "rm"])
-def test_a_hidden_game_with_its_certificate(method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "each", "bound"), [("prm", 3, 0.06), ("rm", 3, 0.06), ("swrhedge", 4, 0.35)]
+)
+def test_a_hidden_game_with_its_certificate(method: str, each: int, bound: float) -> None:
     """If the game is given the gap is exact; nobody learned from it."""
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=8000, method=method, game=game, components=100)
+    learned = learn_env(Hidden(game), 1, episodes=8001, method=method, game=game, components=100)
     assert isinstance(learned, Learned)
     assert learned.gap == pytest.approx(certify(game, learned.policy, 1)[1].gap, abs=1e-12)
-    assert learned.gap < (0.35 if method == "swrhedge" else 0.06)
-    assert learned.episodes == 8000
-    assert learned.episodes_per_iteration == 4
+    assert learned.gap < bound
+    assert learned.episodes == 8001 // each * each
+    assert learned.episodes_per_iteration == each
 
 
 @pytest.mark.slow
@@ -438,8 +480,9 @@ class Lottery:
 
 def test_nothing_to_learn() -> None:
     empty = Treeplex.from_parents([], [], [], [], [])
-    with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
-        learn_env(Lottery(), 1, episodes=10, plexes=[empty])
+    for method in (*SAMPLED_METHODS, WHOLE):
+        with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
+            learn_env(Lottery(), 1, episodes=10, method=method, plexes=[empty])
 
 
 def test_chance_that_does_not_sum_to_one() -> None:
@@ -498,7 +541,7 @@ def test_openspiel_states_are_the_loaded_game(name: str) -> None:
 @pytest.mark.slow
 def test_kuhn_poker_through_its_states() -> None:
     game = load_game("kuhn_poker")
-    for method, bound in (("swrhedge", 0.35), ("rm", 0.08)):
+    for method, bound in (("swrhedge", 0.35), ("prm", 0.08), ("rm", 0.08)):
         blind = learn_env(
             OpenSpielEnvironment("kuhn_poker"), 1, episodes=8000, method=method, game=game
         )
@@ -521,7 +564,7 @@ def test_a_game_too_large_to_load() -> None:
     learned = learn_env(
         env, 1, episodes=5000, method="rm", plexes=plexes, value_plays=500, components=100
     )
-    assert learned.episodes_per_iteration == 5
+    assert learned.episodes_per_iteration == 6
     assert all(0 <= value <= 8 for value in learned.values)
     by_value = learned.policy.split(learned.policy.behavior)[0].mean(axis=0)
     plex = plexes[0]

@@ -28,6 +28,7 @@ from tests.reference.game import (
     terminals,
 )
 from tests.reference.modifications import modifications, modified_reach
+from tests.reference.notions import deviation_value, deviations
 from tests.reference.policies import pure_behavior, pure_choices
 from tests.reference.values import immediate_payoffs
 
@@ -40,9 +41,9 @@ def n_profiles(game: Any) -> int:
 
 
 def best_by_enumeration(
-    game: Any, K: float, weights: Sequence[float], epsilon: float = 0.0
+    game: Any, K: float | str, weights: Sequence[float], epsilon: float = 0.0
 ) -> float:
-    """max sum_i weights_i u_i over all K-EFCE of ``game``."""
+    """max sum_i weights_i u_i over all K-EFCE of ``game``, or all ``"EFCCE"``, ``"AFCE"``, ..."""
     gains, payoffs = _all_profiles(game, K)
     costs = -payoffs @ np.array(weights)
     return -_solve(costs, gains, np.full(len(gains), epsilon))
@@ -81,8 +82,8 @@ def pure_nash_payoffs(game: Any) -> set[tuple[float, ...]]:
     return found
 
 
-def best_egalitarian(game: Any, K: float) -> float:
-    """max min_i u_i over all K-EFCE of ``game``."""
+def best_egalitarian(game: Any, K: float | str) -> float:
+    """max min_i u_i over the same."""
     gains, payoffs = _all_profiles(game, K)
     rows = np.vstack([np.hstack([gains, np.zeros((len(gains), 1))])])
     for i in range(n_players(game)):
@@ -91,7 +92,7 @@ def best_egalitarian(game: Any, K: float) -> float:
     return -_solve(costs, rows, np.zeros(len(rows)), free=1)
 
 
-def _all_profiles(game: Any, K: float) -> tuple[np.ndarray, np.ndarray]:
+def _all_profiles(game: Any, K: float | str) -> tuple[np.ndarray, np.ndarray]:
     """``[n_modifications of all players, n_profiles]`` gains; ``[n_profiles, n_players]`` payoffs.
 
     Every modification is tried against every profile.
@@ -107,6 +108,11 @@ def _all_profiles(game: Any, K: float) -> tuple[np.ndarray, np.ndarray]:
         met = np.array([immediate_payoffs(game, i, bs) for bs in behaviors])
         reaches = np.array([_reach(game, i, plan[i]) for plan in profiles])
         payoffs[:, i] = (reaches * met).sum(axis=1)
+        if isinstance(K, str):
+            for one in deviations(game, i, K):
+                deviating = [deviation_value(game, i, K, one, bs) for bs in behaviors]
+                gains.append(np.array(deviating) - payoffs[:, i])
+            continue
         for phi in modifications(game, i, K):
             forms = {
                 plan: modified_reach(game, i, K, phi, pure_behavior(game, i, plan))

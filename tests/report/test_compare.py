@@ -29,7 +29,7 @@ def test_comparison_groups_seeds(folders: dict[str, Path], tmp_path: Path) -> No
     assert comparison.game == "kuhn"
     assert [len(group.histories) for group in comparison.groups] == [2, 1, 1]
     assert [group.label for group in comparison.groups] == [
-        "K = 1, swrhedge",
+        "K = 1, prm",
         "K = 1, rm",
         "K = ∞, prm+",
     ]
@@ -42,7 +42,7 @@ def test_comparison_groups_seeds(folders: dict[str, Path], tmp_path: Path) -> No
     }
     parsed = Page(out.read_text())
     assert parsed.outside == []
-    assert "swrhedge (2 seeds)" in "".join(texts((tmp_path / "all-episodes.svg").read_text()))
+    assert "prm (2 seeds)" in "".join(texts((tmp_path / "all-episodes.svg").read_text()))
 
 
 def test_comparison_of_different_games_is_relative(folders: dict[str, Path]) -> None:
@@ -82,7 +82,7 @@ def test_a_group_keeps_its_colour(folders: dict[str, Path], tmp_path: Path) -> N
                 colours.setdefault(str(element.text), set()).add(found[1])
     assert colours == {
         "K = 1, rm": {SERIES[0]},
-        "K = 1, swrhedge (2 seeds)": {SERIES[1]},
+        "K = 1, prm (2 seeds)": {SERIES[1]},
         "K = ∞, prm+": {SERIES[2]},
     }
 

@@ -81,7 +81,7 @@ def test_a_player_without_decisions_and_a_single_action(tmp_path: Path) -> None:
     ("name", "longer", "first", "done"),
     [
         ("1", ("solve", "--iterations", 90), ("iterations", "60"), "90 iterations, "),
-        ("l1", ("learn", "--episodes", 4000), ("episodes", "2000"), "4,000 episodes, "),
+        ("l1", ("learn", "--episodes", 4800), ("episodes", "2400"), "4,800 episodes, "),
     ],
 )
 def test_what_was_asked_first_and_what_was_done_in_all(

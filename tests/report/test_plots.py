@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import accord
 from accord.report import plots
@@ -120,3 +121,20 @@ def test_bands_span_all_seeds() -> None:
     product = band[:, 0] * band[:, 1]
     assert product.min() == pytest.approx(1.0)
     assert product.max() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_long_names_are_put_below_the_chart(solved: RunView, narrow: bool) -> None:
+    """Such as those of OpenSpiel games with all their parameters."""
+    names = [f"sheriff({'item_penalty=1.0,' * 20}max_items={items})" for items in (3, 10)]
+    groups = [Group(name, False, (solved.facts.history,)) for name in names]
+    figure = plots.overlay(groups, Axis.ITERATIONS, relative=False, narrow=narrow)
+    assert figure is not None
+    shown = "".join(texts(to_svg(figure)))
+    assert all(name in shown for name in names)
+    axes, legend = figure.axes[0], figure.axes[0].get_legend()
+    assert axes.get_position().width > 0.5
+    assert legend is not None
+    box = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+    assert box.x1 <= figure.bbox.x1
+    assert box.y0 >= figure.bbox.y0

@@ -20,7 +20,7 @@ def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> No
     assert len(loaded.history) > 10
     last = loaded.history[-1]
     assert last.gap == pytest.approx(loaded.result["gap"], rel=1e-9)
-    assert (last.iteration, last.episodes) == (loaded.result["iterations"], 2000)
+    assert (last.iteration, last.episodes) == (loaded.result["iterations"], 2400)
     half = loaded.history[len(loaded.history) // 2]
     count = half.iteration * loaded.policy.n_components // loaded.result["iterations"]
     part = accord.CorrelatedPolicy(
@@ -55,7 +55,9 @@ def changed(folder: Path, **changes: Any) -> None:
     ("changes", "message"),
     [
         ({"format": "other"}, "accord-run"),
-        ({"version": 2}, "accord-run"),
+        ({"version": 3}, "accord-run"),
+        ({"version": 0}, "accord-run"),
+        ({"version": None}, "accord-run"),
         ({"command": "play"}, "command"),
         ({"asked": {"game": "kuhn", "k": -1, "method": "rm"}}, "asked"),
         ({"asked": {"game": "kuhn", "k": True, "method": "rm"}}, "asked"),

@@ -27,11 +27,11 @@ def test_facts_of_a_solved_run(folders: dict[str, Path]) -> None:
 def test_facts_of_a_learned_run(folders: dict[str, Path]) -> None:
     facts = read_source(folders["l2"]).facts
     assert facts.learned
-    assert (facts.seed, facts.episodes) == (2, 2000)
+    assert (facts.seed, facts.episodes) == (2, 2400)
     assert facts.average_gap is None
     assert facts.gap == facts.saved_gap
     assert facts.requested("failure_prob") == 0.05
     last = facts.history[-1]
-    assert last.episodes == 2000
+    assert last.episodes == 2400
     assert last.gap == pytest.approx(facts.gap, rel=1e-9)
     assert last.relative == pytest.approx(facts.relative, rel=1e-9)

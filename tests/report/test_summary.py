@@ -129,6 +129,9 @@ def test_bounds_are_those_of_the_theorems(folders: dict[str, Path], tmp_path: Pa
         (accord.solve, {"method": "wrhedge", "iterations": 20, "averaging": "linear"}),
         (accord.solve, {"method": "dcfr", "iterations": 20}),
         (accord.learn, {"method": "rm", "episodes": 500}),
+        (accord.learn, {"episodes": 500}),
+        (accord.learn, {"exploration": "balanced", "episodes": 500}),
+        (accord.learn, {"method": accord.SWRHedge(whole_plays=True), "episodes": 500}),
         (accord.learn, {"method": "swrhedge", "episodes": 500, "exploration": "uniform"}),
     ],
 )

@@ -12,6 +12,7 @@ from accord.equilibrium.certificate import certify
 from accord.equilibrium.files import load_policy
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game
+from accord.regret.swrhedge import SWRHedge
 from accord.runs import folder as folders
 from accord.runs.learn import learn, resume_learn
 from accord.runs.loop import next_checkpoint
@@ -59,7 +60,8 @@ KILLED_BEFORE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "count"), [("prm+", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES)]
+    ("method", "count"),
+    [("prm+", ITERATIONS), ("swrhedge", EPISODES), ("rm", EPISODES), ("prm", EPISODES)],
 )
 def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight, method, count):
     from tests.support.killed import run_until
@@ -222,7 +224,7 @@ def test_checkpoints_do_not_depend_on_where_a_run_stopped():
         assert next_checkpoint(iteration) == next(t for t in schedule if t > iteration)
 
 
-@pytest.mark.parametrize("method", ["swrhedge", "rm"])
+@pytest.mark.parametrize("method", ["swrhedge", SWRHedge(whole_plays=True), "rm", "prm"])
 def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
     game = library_game("kuhn:players=2")
     asked = {"episodes": 60_000, "method": method, "seed": 11, "components": 30}

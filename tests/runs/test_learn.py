@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import signal
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from accord._arrays import Floats
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
@@ -19,13 +21,18 @@ from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, library_game, matching_pennies
 from accord.game.tree import Game
 from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.regret.methods import SAMPLED_METHODS
+from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
+from accord.regret.wrhedge import WRHedge
 from accord.runs.learn import learn, resume_learn
 from accord.runs.loop import Checkpoint
+from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 
-METHODS = ("swrhedge", "rm")
+METHODS = tuple(SAMPLED_METHODS)
 
 
 def same(one: Learned, other: Learned) -> bool:
@@ -36,15 +43,23 @@ def same(one: Learned, other: Learned) -> bool:
     )
 
 
-def test_the_result() -> None:
+@pytest.mark.parametrize(
+    ("options", "method", "each", "iterations"),
+    [
+        ({}, "prm", 3, 3333),  # one episode that all learn from, and one for each player
+        ({"method": "rm"}, "rm", 3, 3333),
+        # C(3, 2) + 1 - 1 = 3 episodes for the first player, C(2, 2) = 1 for the second
+        ({"method": "swrhedge"}, "swrhedge", 4, 2500),
+    ],
+)
+def test_the_result(options: dict[str, Any], method: str, each: int, iterations: int) -> None:
     game = kuhn()
-    learned = learn(game, 1, episodes=10_001, seed=3, components=40)
-    # C(3, 2) + 1 - 1 = 3 episodes for the first player, C(2, 2) = 1 for the second
-    assert learned.episodes_per_iteration == 4
-    assert learned.iterations == 2500
-    assert learned.episodes == 10_000
+    learned = learn(game, 1, episodes=10_001, seed=3, components=40, **options)
+    assert learned.episodes_per_iteration == each
+    assert learned.iterations == iterations
+    assert learned.episodes == each * iterations
     assert learned.policy.n_components == 40
-    assert (learned.game, learned.k, learned.method) == (game, 1, "swrhedge")
+    assert (learned.game, learned.k, learned.method) == (game, 1, method)
     certificate = certify(game, learned.policy, 1)
     assert learned.gap == max(learned.player_gaps)
     assert learned.player_gaps == pytest.approx(certificate[1].player_gaps, abs=1e-12)
@@ -53,17 +68,17 @@ def test_the_result() -> None:
     assert learned.to_json() == {
         "game": "kuhn",
         "k": 1,
-        "method": "swrhedge",
-        "episodes": 10_000,
-        "iterations": 2500,
-        "episodes_per_iteration": 4,
+        "method": method,
+        "episodes": each * iterations,
+        "iterations": iterations,
+        "episodes_per_iteration": each,
         "gap": learned.gap,
         "players": list(learned.player_gaps),
         "components": 40,
         "values": list(learned.values),
         "seconds": learned.seconds,
     }
-    assert learn(game, math.inf, episodes=100).to_json()["k"] == "inf"
+    assert learn(game, math.inf, episodes=100, **options).to_json()["k"] == "inf"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -117,10 +132,11 @@ def test_the_record_has_the_gaps_of_what_was_kept_so_far(game: Game, k: float) -
     )
 
 
-def test_an_extended_run_measures_what_it_saves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_an_extended_run_measures_what_it_saves(method: str, tmp_path: Path) -> None:
     """More episodes than planned thin the iterates: the gap is that of those that are left."""
     game = kuhn()
-    learn(game, 1, episodes=4000, components=40, folder=tmp_path / "run")
+    learn(game, 1, episodes=4000, components=40, method=method, folder=tmp_path / "run")
     for episodes in (7000, 9000, 30_000):
         longer = resume_learn(game, tmp_path / "run", episodes=episodes)
         assert longer.policy.n_components == 40
@@ -128,17 +144,17 @@ def test_an_extended_run_measures_what_it_saves(tmp_path: Path) -> None:
         assert longer.certificate[1].gap == pytest.approx(longer.gap, abs=1e-12)
 
 
-def test_interrupted_before_anything_was_kept(tmp_path: Path) -> None:
-    game, whole = kuhn(), learn(kuhn(), 1, episodes=40_000, components=1)
+@pytest.mark.parametrize("method", METHODS)
+def test_interrupted_before_anything_was_kept(method: str, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"episodes": 40_000, "components": 1, "method": method}
+    game, whole = kuhn(), learn(kuhn(), 1, **asked)
 
     def interrupt(point: Checkpoint) -> None:
         if point.iteration == 1:
             assert math.isnan(point.gap)
             signal.raise_signal(signal.SIGINT)
 
-    part = learn(
-        game, 1, episodes=40_000, components=1, folder=tmp_path / "run", progress=interrupt
-    )
+    part = learn(game, 1, **asked, folder=tmp_path / "run", progress=interrupt)
     assert part.interrupted
     assert part.policy.n_components == 1
     assert part.iterations < 100
@@ -148,7 +164,9 @@ def test_interrupted_before_anything_was_kept(tmp_path: Path) -> None:
 
 def test_the_iterates_are_self_plays() -> None:
     game = kuhn()
-    learned = learn(game, 1, episodes=400, seed=9, components=10, learning_rate_scale=5.0)
+    learned = learn(
+        game, 1, episodes=400, seed=9, components=10, method="swrhedge", learning_rate_scale=5.0
+    )
     form = sequence_form(game)
     play = SampledSelfPlay.of(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
     kept = np.empty((100, form.n_sequences))
@@ -158,10 +176,185 @@ def test_the_iterates_are_self_plays() -> None:
 
 
 @pytest.mark.parametrize("components", [1, 7, 25, 100, 1000])
-def test_components(components: int) -> None:
-    learned = learn(matching_pennies(), 1, episodes=60, components=components)
+@pytest.mark.parametrize(("method", "episodes"), [("prm", 90), ("rm", 90), ("swrhedge", 60)])
+def test_components(method: str, episodes: int, components: int) -> None:
+    learned = learn(matching_pennies(), 1, episodes=episodes, components=components, method=method)
     assert learned.iterations == 30
     assert learned.policy.n_components == min(components, 30)
+
+
+# --- components that average ----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["prm", "rm"])
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(
+    ("components", "averages"),
+    [(1, 4), (10, 4), (12, 4), (13, 3), (22, 2), (26, 1), (44, 1), (133, 1)],
+)
+def test_components_average_evenly_spaced_iterates(
+    components: int, averages: int, k: float, method: str
+) -> None:
+    """Of up to four: 400 episodes of 3 decisions visit 12 infosets 100 times, and half is free."""
+    game, episodes = kuhn(), 400
+    form = sequence_form(game)
+    learned = learn(game, k, episodes=episodes, seed=9, components=components, method=method)
+    iterations = learned.iterations
+    assert iterations == 133
+    single = replace(SAMPLED_METHODS[method].config, averages=1)
+    play = SampledSelfPlay.of(form, k, episodes, np.random.default_rng(9), method=single)
+    kept = np.empty((iterations, form.n_sequences))
+    assert play.advance(iterations, kept) == iterations
+    stride = iterations // components
+    ends = [math.ceil((n + 1) * stride / averages) for n in range(averages)]
+    assert learned.policy.n_components == components
+    for c, component in enumerate(learned.policy.behavior):
+        stretch = [c * stride + end - 1 for end in ends]
+        for i, plex in enumerate(form.plexes):
+            own = form.split(component)[i]
+            iterates = [form.split(kept[t])[i] for t in stretch]
+            reach = sum(np.array(reach_of(plex, iterate)) for iterate in iterates)
+            for x in range(plex.n_infosets):
+                seqs = slice(plex.first_seq[x], plex.first_seq[x + 1])
+                if (total := reach[seqs].sum()) > 1e-9:
+                    np.testing.assert_allclose(own[seqs], reach[seqs] / total, atol=1e-12)
+                assert own[seqs].sum() == pytest.approx(1.0)
+
+
+def reach_of(plex: Treeplex, behavior: Floats) -> list[float]:
+    """The product of the probabilities of all own moves up to each sequence."""
+    reach = [1.0] * plex.n_sequences
+    for x in range(plex.n_infosets):
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            reach[seq] = reach[plex.parent_seq[x]] * float(behavior[seq])
+    return reach
+
+
+@pytest.mark.parametrize(
+    ("episodes", "method", "components"),
+    [
+        (30, "prm", 10),  # every iterate
+        (300, "prm", 50),  # 37 would take half of the time, but 50 are the fewest
+        (1600, "prm", 200),  # 1,600 episodes of 3 decisions, half of it, for 12 infosets
+        (1600, "rm", 200),
+        (9000, "prm", 1000),
+        (1600, "swrhedge", 400),  # every iterate
+        (9000, "swrhedge", 1000),
+    ],
+)
+def test_how_many_components_are_saved_by_default(
+    episodes: int, method: str, components: int
+) -> None:
+    assert learn(kuhn(), 1, episodes=episodes, method=method).policy.n_components == components
+
+
+def test_components_may_average_more_or_fewer() -> None:
+    """One component of eight iterates is their mean where the player always decides."""
+    game = matching_pennies()
+    form, asked = sequence_form(game), {"episodes": 24, "seed": 2}
+    eight = learn(game, 1, components=1, method=SampledRegretMatching(averages=8), **asked)
+    each = learn(game, 1, components=8, method=SampledRegretMatching(averages=1), **asked)
+    assert eight.iterations == each.policy.n_components == 8
+    assert form.n_sequences == 6
+    np.testing.assert_allclose(
+        eight.policy.behavior[0], each.policy.behavior.mean(axis=0), atol=1e-15
+    )
+
+
+# --- exploration ----------------------------------------------------------------------------------
+
+WHOLE = SWRHedge(whole_plays=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "default", "others"),
+    [
+        ("prm", "spread", ["uniform", "balanced"]),
+        ("rm", "spread", ["uniform", "balanced"]),
+        ("swrhedge", "balanced", ["uniform"]),
+        (WHOLE, "balanced", []),
+    ],
+)
+def test_every_method_explores_in_its_own_way(
+    method: Any, default: str, others: list[str], tmp_path: Path
+) -> None:
+    game = library_game("unbalanced:horizon=3,actions=2")  # where they differ
+
+    def run(exploration: str | None) -> Learned:
+        name = tmp_path / str(exploration)
+        options: dict[str, Any] = {"method": method, "exploration": exploration, "folder": name}
+        return learn(game, 1, episodes=600, components=20, **options)
+
+    unsaid = run(None)
+    asked = json.loads((tmp_path / "None" / "run.json").read_text())["asked"]
+    assert asked["exploration"] == default
+    assert same(unsaid, run(default))
+    for other in others:
+        assert not same(unsaid, run(other))
+    known = ", ".join([default, *others])
+    for unknown in {"spread", "uniform", "balanced", "none", 7} - {default, *others}:
+        with pytest.raises(ArgumentError, match=f"exploration must be one of {known}; got"):
+            run(unknown)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", ["prm", "rm"])
+def test_balanced_exploration_of_whole_plays_takes_the_papers_episodes(method: str) -> None:
+    learned = learn(kuhn(), 1, episodes=10_001, method=method, exploration="balanced")
+    assert (learned.episodes_per_iteration, learned.episodes) == (4, 10_000)
+    assert learned.gap < 0.05
+
+
+# --- configured minimizers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        WHOLE,
+        SWRHedge(scale=3.0, failure_prob=0.1, whole_plays=True),
+        SampledRegretMatching(window=2.0, shared=2, follow=0.5, averages=3),
+        SampledRegretMatching(window=0.0, shared=0, baseline_rate=0.0, trace=1.0),
+        SampledRegretMatching(shared=np.int64(2), averages=np.int32(2)),
+    ],
+)
+def test_a_configured_minimizer_is_kept_and_resumed(method: Any, tmp_path: Path) -> None:
+    game, folder = kuhn(), tmp_path / "run"
+    asked: dict[str, Any] = {"episodes": 4000, "components": 20, "seed": 5, "method": method}
+    first = learn(game, 1, **asked, folder=folder)
+    kept = json.loads((folder / "run.json").read_text())["asked"]
+    assert (first.method, kept["method"]) == (method.name, method.name)
+    assert kept["options"] == asdict(method)
+    assert LearnRequest.from_json(kept).minimizer == method
+    assert same(first, learn(game, 1, **asked))
+    assert same(first, resume_learn(game, folder))
+
+    sent = []
+
+    def interrupt(point: Checkpoint) -> None:
+        if point.iteration > 100 and not sent:
+            sent.append(point)
+            signal.raise_signal(signal.SIGINT)
+
+    part = learn(game, 1, **asked, folder=tmp_path / "part", progress=interrupt)
+    assert part.interrupted
+    assert part.iterations < first.iterations
+    assert same(first, resume_learn(game, tmp_path / "part"))
+
+
+def test_shared_episodes_are_as_many_as_configured() -> None:
+    for shared in (0, 1, 5):
+        learned = learn(kuhn(), 1, episodes=1000, method=SampledRegretMatching(shared=shared))
+        assert learned.episodes_per_iteration == shared + 2
+
+
+def test_swrhedge_learns_from_whole_plays() -> None:
+    """At the same learning rate, from the same number of episodes; seeds are fixed."""
+    asked: dict[str, Any] = {"episodes": 40_000, "seed": 1}
+    learned = learn(kuhn(), 1, **asked, method=WHOLE)
+    assert learned.episodes_per_iteration == 4
+    assert learned.policy.n_components == 1000
+    assert learned.gap < 0.11
 
 
 # --- it learns ------------------------------------------------------------------------------------
@@ -174,6 +367,9 @@ def test_components(components: int) -> None:
         ("swrhedge", 0, 0.11, 0.05),
         ("swrhedge", 1, 0.11, 0.05),
         ("swrhedge", math.inf, 0.12, 0.06),
+        ("prm", 0, 0.02, 0.008),
+        ("prm", 1, 0.02, 0.008),
+        ("prm", math.inf, 0.03, 0.012),
         ("rm", 0, 0.02, 0.008),
         ("rm", 1, 0.02, 0.008),
         ("rm", math.inf, 0.03, 0.012),
@@ -187,6 +383,7 @@ def test_kuhn_gets_better(method: str, k: float, few: float, many: float) -> Non
     assert gaps[1] < 0.7 * gaps[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["chicken", "shapley", "signalling", "separation:k=1"])
 def test_small_games(name: str, method: str) -> None:
@@ -195,16 +392,17 @@ def test_small_games(name: str, method: str) -> None:
     assert learn(game, 1, episodes=100_000, method=method, seed=1).gap < 0.03 * span
 
 
-def test_values_of_matching_pennies() -> None:
-    learned = learn(matching_pennies(), 1, episodes=200_000, method="rm")
+@pytest.mark.parametrize("method", ["prm", "rm"])
+def test_values_of_matching_pennies(method: str) -> None:
+    learned = learn(matching_pennies(), 1, episodes=200_000, method=method)
     np.testing.assert_allclose(learned.values, np.mean(learned.values) * np.ones(2), atol=0.01)
 
 
 def test_the_multiplier_on_the_learning_rate() -> None:
     """It is as if the rate had been that much larger: too small a one has not learned anything."""
-    game = kuhn()
-    slow, slower = (learn(game, 1, episodes=40_000, learning_rate_scale=c) for c in (0.1, 0.01))
-    assert learn(game, 1, episodes=40_000).gap < 0.5 * slow.gap < 0.5 * slower.gap
+    game, asked = kuhn(), {"episodes": 40_000, "method": "swrhedge"}
+    slow, slower = (learn(game, 1, learning_rate_scale=c, **asked) for c in (0.1, 0.01))
+    assert learn(game, 1, **asked).gap < 0.5 * slow.gap < 0.5 * slower.gap
     form, play = sequence_form(game), {}
     for scale in (1.0, 4.0, 1e100):
         rng = np.random.default_rng(0)
@@ -213,10 +411,12 @@ def test_the_multiplier_on_the_learning_rate() -> None:
     assert (play[1e100].schedule.rates <= 1e100).all()
 
 
-def test_long_corridors_are_explored() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["prm", "rm"])
+def test_long_corridors_are_explored(method: str) -> None:
     """Uniform play would get to the end of a corridor once in 2^12 episodes."""
     game = library_game("unbalanced:horizon=12,actions=2")
-    assert learn(game, 1, episodes=200_000, method="rm").gap < 0.05
+    assert learn(game, 1, episodes=200_000, method=method).gap < 0.05
 
 
 # --- trivial games --------------------------------------------------------------------------------
@@ -231,7 +431,7 @@ def test_games_without_choices(method: str) -> None:
     learned = learn(builder.build(), 1, episodes=50, method=method)
     assert learned.gap == 0.0
     assert learned.values == (3.0, 4.0)
-    assert learned.episodes_per_iteration == 3
+    assert learned.episodes_per_iteration == {"prm": 2, "rm": 2, "swrhedge": 3}[method]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -277,7 +477,11 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"episodes": True}, "episodes must be a whole number"),
         ({"episodes": "many"}, "episodes must be a whole number"),
         (
-            {"episodes": 3},
+            {"episodes": 2},
+            "episodes must be at least 3, enough for one iteration; got 2; play more",
+        ),
+        (
+            {"episodes": 3, "method": "swrhedge"},
             "episodes must be at least 4, enough for one iteration; got 3; play more",
         ),
         ({"seed": -1}, "seed must be a whole number, 0 or more; got -1"),
@@ -288,8 +492,9 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"failure_prob": 0.0}, "failure_prob must be between 0 and 1, both excluded; got 0.0"),
         ({"failure_prob": 1.0}, "failure_prob must be"),
         ({"failure_prob": math.nan}, "failure_prob must be"),
-        ({"method": "wrhedge"}, "method must be one of swrhedge, rm; got 'wrhedge'"),
+        ({"method": "wrhedge"}, "method must be one of prm, rm, swrhedge; got 'wrhedge'"),
         ({"method": 0}, "method must be one of"),
+        ({"method": WRHedge()}, "or a configured SWRHedge, SampledRegretMatching; got WRHedge"),
         ({"learning_rate_scale": 0.0}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": -1.0}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": math.inf}, "learning_rate_scale must be positive"),
@@ -298,6 +503,7 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
             {"learning_rate_scale": 2.0, "method": "rm"},
             "needs a named method with a learning rate",
         ),
+        ({"learning_rate_scale": 2.0}, "with a learning rate; got 2.0 for prm"),
     ],
 )
 def test_bad_values(arguments: dict[str, Any], message: str) -> None:
@@ -311,8 +517,8 @@ def test_what_is_no_game() -> None:
 
 
 def test_numpy_numbers_will_do() -> None:
-    learned = learn(chicken(), np.int64(1), episodes=np.int32(100), seed=np.uint8(1))
-    assert learned.episodes == 100
+    learned = learn(chicken(), np.int64(1), episodes=np.int32(300), seed=np.uint8(1))
+    assert learned.episodes == 300
 
 
 def test_too_large_at_this_k() -> None:
@@ -324,5 +530,5 @@ def test_too_large_at_this_k() -> None:
 def test_results_are_shown_in_one_line() -> None:
     learned = learn(kuhn(), math.inf, episodes=400)
     assert re.fullmatch(
-        r"Learned\('kuhn', k=inf, method='swrhedge', episodes=399, gap=[\d.]+\)", repr(learned)
+        r"Learned\('kuhn', k=inf, method='prm', episodes=399, gap=[\d.]+\)", repr(learned)
     )

@@ -2,7 +2,8 @@
 
 ``tests/data/v0.1`` holds runs on the library's Kuhn poker as that version left them: three finished
 ones, two killed after a checkpoint, one policy in JSON. ``expected.json`` records what that version
-itself reached when it resumed them.
+itself reached when it resumed them. One of them, ``learned``, has a method that is gone: its files
+open, but it cannot be resumed.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ from typing import Any
 import pytest
 
 import accord
+from accord.errors import MismatchError, ParseError
 from accord.game.tree import Game
-from tests.support.command import run, run_json
+from accord.runs.folder import RunFolder
+from tests.support.command import refused, run, run_json
 
 OLD = Path(__file__).parents[1] / "data" / "v0.1"
 EXPECTED = json.loads((OLD / "expected.json").read_text())
 RESUME = {
     "solved": lambda game, folder: accord.resume_solve(game, folder, iterations=100),
-    "learned": lambda game, folder: accord.resume_learn(game, folder, episodes=4000),
+    "learned-swrhedge": lambda game, folder: accord.resume_learn(game, folder, episodes=4000),
     "solve-killed": accord.resume_solve,
     "learn-killed": accord.resume_learn,
 }
-FINISHED = {
-    "solved": accord.resume_solve,
-    "learned": accord.resume_learn,
-    "learned-swrhedge": accord.resume_learn,
-}
+FINISHED = {"solved": accord.resume_solve, "learned-swrhedge": accord.resume_learn}
+READABLE = (*FINISHED, "learned")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_a_finished_run_opens_with_its_result(
     assert opened.values == pytest.approx(kept["values"], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", FINISHED)
+@pytest.mark.parametrize("name", READABLE)
 def test_a_policy_in_npz_has_the_gap_that_its_certificate_says(name: str, game: Game) -> None:
     policy = accord.load_policy(OLD / name / "policy.npz", game)
     certificate = json.loads((OLD / name / "certificate.json").read_text())
@@ -98,7 +98,7 @@ def test_a_policy_in_json_loads(game: Game, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FINISHED)
+@pytest.mark.parametrize("name", READABLE)
 def test_a_finished_run_has_a_report(name: str, copy_of: Callable[[str], Path]) -> None:
     folder = copy_of(name)
     run("report", folder)
@@ -108,7 +108,7 @@ def test_a_finished_run_has_a_report(name: str, copy_of: Callable[[str], Path]) 
 @pytest.mark.slow
 def test_finished_runs_are_compared(tmp_path: Path, copy_of: Callable[[str], Path]) -> None:
     page = tmp_path / "comparison.html"
-    run("report", *(copy_of(name) for name in FINISHED), "--out", page)
+    run("report", *(copy_of(name) for name in READABLE), "--out", page)
     assert "swrhedge" in page.read_text()
 
 
@@ -116,7 +116,7 @@ def test_finished_runs_are_compared(tmp_path: Path, copy_of: Callable[[str], Pat
     ("name", "arguments"),
     [
         ("solved", ("solve", "--iterations", 100)),
-        ("learned", ("learn", "--episodes", 4000)),
+        ("learned-swrhedge", ("learn", "--episodes", 4000)),
         ("solve-killed", ("solve",)),
         ("learn-killed", ("learn",)),
     ],
@@ -127,3 +127,69 @@ def test_the_command_resumes_it(
     result = run_json(*arguments, "--resume", copy_of(name))
     assert result["gap"] == pytest.approx(EXPECTED[name]["gap"], rel=1e-9)
     assert result["values"] == pytest.approx(EXPECTED[name]["values"], rel=1e-9)
+
+
+# --- the layered rm of version 0.1, which is gone -------------------------------------------------
+
+
+GONE = "holds a run of rm as it was before Accord learned from whole plays"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("episodes", [None, 4000])
+def test_a_run_of_the_layered_rm_is_read_but_not_resumed(
+    episodes: int | None, game: Game, copy_of: Callable[[str], Path]
+) -> None:
+    folder = copy_of("learned")
+    saved = RunFolder.open(folder).read(game)
+    assert saved.result == kept_result(OLD / "learned")
+    assert saved.history[-1].gap == pytest.approx(saved.result["gap"], rel=1e-9)
+    with pytest.raises(MismatchError, match=f"{GONE}; .* or start a new run") as refusal:
+        accord.resume_learn(game, folder, episodes=episodes)
+    assert str(folder) in str(refusal.value)
+    more = () if episodes is None else ("--episodes", episodes)
+    assert GONE in refused("learn", "--resume", folder, *more)
+    assert contents(folder) == contents(OLD / "learned")
+
+
+@pytest.mark.parametrize("asked", [{}, {"exploration": "balanced"}, {"exploration": "uniform"}])
+def test_it_is_not_begun_anew_either(
+    asked: dict[str, Any], game: Game, copy_of: Callable[[str], Path]
+) -> None:
+    """Killed before its first checkpoint, it would begin as a run of another method."""
+    folder = copy_of("learned")
+    content = json.loads((folder / "run.json").read_text())
+    content |= {"result": None, "asked": {**content["asked"], **asked}}
+    (folder / "run.json").write_text(json.dumps(content))
+    (folder / "checkpoint.npz").unlink()
+    before = contents(folder)
+    with pytest.raises(MismatchError, match=GONE):
+        accord.resume_learn(game, folder)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("exploration", ["spread", "balanced"])
+def test_its_checkpoint_is_not_taken_for_one_of_the_new_rm(
+    exploration: str, game: Game, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    accord.learn(
+        game, 1, episodes=2000, components=5, method="rm", exploration=exploration, folder=folder
+    )
+    shutil.copy(OLD / "learned" / "checkpoint.npz", folder)
+    before = contents(folder)
+    with pytest.raises(ParseError, match="written by another version of Accord; resume with that"):
+        accord.resume_learn(game, folder, episodes=4000)
+    assert contents(folder) == before
+
+
+def test_a_run_of_this_version_says_so(game: Game, tmp_path: Path) -> None:
+    """The new rm has the old name; the version of the folder tells them apart."""
+    accord.learn(game, 1, episodes=300, method="rm", exploration="balanced", folder=tmp_path / "rm")
+    content = json.loads((tmp_path / "rm" / "run.json").read_text())
+    assert content["version"] == 2
+    assert content["asked"]["exploration"] == "balanced"
+    assert accord.resume_learn(game, tmp_path / "rm", episodes=600).episodes == 600

@@ -22,7 +22,7 @@ from accord.errors import (
     SweepError,
 )
 from accord.game.library import library_game
-from accord.regret.methods import METHODS
+from accord.regret.methods import METHODS, SAMPLED_METHODS
 from accord.runs.solve import resume_solve, solve
 from accord.runs.sweep import sweep
 from tests.support.command import process, refused, run, run_json
@@ -307,7 +307,10 @@ def test_learning_with_seeds(tmp_path: Path) -> None:
         (("--iterations", 5, "--seeds", 2), "--seeds needs --episodes"),
         (("--iterations", 0), "--iterations must be at least 1; got 0"),
         (("--iterations", 5, "--method", "swrhedge"), f"one of {', '.join(METHODS)}; got"),
-        (("--episodes", 500, "--method", "prm+"), "one of swrhedge, rm; got 'prm+'"),
+        (
+            ("--episodes", 500, "--method", "prm+"),
+            f"one of {', '.join(SAMPLED_METHODS)}; got 'prm+'",
+        ),
         (("kuhn()", "--iterations", 5), "'kuhn' and 'kuhn()' would both be kept in"),
         (("nosuchgame", "--iterations", 5), "1 of 2 tasks failed, the others are done: nosuchgame"),
         (("--iterations", 5, "--ray", "nonsense"), "must be 'local' or HOST:PORT"),

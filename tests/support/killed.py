@@ -14,6 +14,7 @@ from pathlib import Path
 
 from accord.errors import ParseError
 from accord.game.library import library_game
+from accord.regret.methods import SAMPLED_METHODS
 from accord.runs.folder import RunFolder
 from accord.runs.learn import learn, resume_learn
 from accord.runs.solve import resume_solve, solve
@@ -22,7 +23,8 @@ GAME = library_game("kuhn:players=3")
 COMPONENTS = 40
 
 solve(GAME, 1, iterations=1)
-learn(GAME, 1, episodes=100)
+for method in SAMPLED_METHODS:
+    learn(GAME, 1, episodes=100, method=method)
 
 
 def run_until(written: tuple[str, int] | None, method: str, folder: Path, count: int) -> int | None:

@@ -138,7 +138,7 @@ LEARN = (
             "learning",
             (
                 ("sampled_self_play.py", "players take turns"),
-                ("balanced_kefr.py", "one learner each"),
+                ("whole_plays.py", "one learner each"),
             ),
             "sampled losses",
         ),
@@ -147,13 +147,13 @@ LEARN = (
         "regret",
         (
             ("methods.py", "chooses the minimizer and its kernels"),
-            ("wrhedge.py", "updates the minimizers that the episode informs"),
+            ("sampled_matching.py", "adds up regrets along the play"),
             ("fixed_point.py", "stationary distribution: the next policy"),
         ),
         "policies",
     ),
     (
-        Box("equilibrium", (("mixture.py", "the mixture of iterates"),), "Mixture"),
+        Box("equilibrium", (("mixture.py", "the mixture of policies"),), "Mixture"),
         Box("play", (("rollout.py", "mean payoffs of fresh plays"),), "values, margins"),
         Box("runs", (("result.py", "holds the outcome"),), "LearnedByPlay"),
         Box("", (("", "learned.policy, learned.values"),)),

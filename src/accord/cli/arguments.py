@@ -36,6 +36,7 @@ def parse_k(text: str) -> float:
 
 def parse_notion(text: str) -> Notion:
     """Parse a number of deviations, or the name of a notion."""
+    text = str(text)  # defaults come through here too
     if text.upper() in NAMES:
         return as_notion(text)
     try:
@@ -136,7 +137,7 @@ Components = Annotated[
     typer.Option(
         parser=parse_whole,
         metavar="N",
-        help="Save N evenly spaced iterates; by default at most 1000.",
+        help="Save a mixture of N evenly spaced policies; by default at most 1000.",
     ),
 ]
 Out = Annotated[

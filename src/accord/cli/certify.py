@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,11 +15,12 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_notion,
 )
+from accord.cli.outcome import without_noise
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
 
 if TYPE_CHECKING:
-    from accord.equilibrium.certificate import Certificate, Gap
+    from accord.equilibrium.certificate import Certificate
     from accord.game.tree import Game
 
 
@@ -69,9 +69,9 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     from accord.treeplex.form import sequence_form
 
     spans = sequence_form(game).leaves.payoff_range.tolist()
-    gaps = [_without_noise(gap, spans) for gap in certificate.gaps]
+    gaps = [without_noise(gap, spans) for gap in certificate.gaps]
     if show_nfce and certificate.nfce is not None:
-        gaps.append(_without_noise(certificate.nfce, spans))
+        gaps.append(without_noise(certificate.nfce, spans))
     players = [player_name(label) for label in game.player_labels]
     print_table(
         ("notion", "K", "gap", "relative", "sum", *players),
@@ -106,14 +106,3 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     elif not show_nfce:
         print_text(f"NFCE gap {number(denoised(certificate.nfce_gap, max(spans)))}")
-
-
-def _without_noise(gap: Gap, spans: list[float]) -> Gap:
-    """``gap`` as a table shows it. Witnesses that gain only rounding do not deviate."""
-    gains = tuple(map(denoised, gap.player_gaps, spans))
-    witnesses = (
-        witness if gain else replace(witness, gain=gain, first_deviations=())
-        for witness, gain in zip(gap.witnesses, gains, strict=bool(gap.witnesses))
-    )
-    relative = denoised(gap.relative, 1.0)
-    return replace(gap, player_gaps=gains, relative=relative, witnesses=tuple(witnesses))

@@ -71,7 +71,7 @@ def learn(
     resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a K-EFCE by Balanced K-EFR, from episodes that the players play with each other.
+    """Learn a K-EFCE from episodes that the players play with each other.
 
     The learners only play: each sees its own infosets, actions and payoffs. The gap is exact,
     computed from the whole game, which the learners do not see.
@@ -79,7 +79,7 @@ def learn(
     \b
     Examples:
         accord learn kuhn_poker -k 1 --episodes 100000
-        accord learn kuhn_poker --episodes 100000 --method rm --seed 7 --out runs/learned
+        accord learn kuhn_poker --episodes 100000 --method swrhedge --seed 7 --out runs/learned
         accord learn --resume runs/learned --episodes 200000
     """
     if game is None and resume is None:

@@ -1,4 +1,4 @@
-"""``accord optimize``: the best K-EFCE. ``accord reduce``: a small one with the same values."""
+"""``accord optimize``: the best equilibrium. ``accord reduce``: a small one with its values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord._format import denoised
 from accord.cli.arguments import (
     AsJson,
-    K,
     OptionalGameName,
     Out,
     Resume,
-    parse_k,
+    complete_notion,
+    parse_notion,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -21,7 +22,7 @@ from accord.cli.arguments import (
 from accord.cli.outcome import exit_if_interrupted, print_outcome
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
-from accord.deviations.notions import written_k
+from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -51,7 +52,18 @@ Seconds = Annotated[
 def optimize(
     context: typer.Context,
     game: OptionalGameName = None,
-    k: K = 1,
+    k: Annotated[
+        Notion,
+        typer.Option(
+            "-k",
+            "--notion",
+            parser=parse_notion,
+            autocompletion=complete_notion,
+            metavar="K|NAME",
+            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
+            "..., inf (BCE); or efcce, afce or afcce.",
+        ),
+    ] = EFCE,
     objective: Annotated[
         str,
         typer.Option(
@@ -74,15 +86,16 @@ def optimize(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the best K-EFCE exactly: its value, a proof, and a small mixture of pure plans.
+    """Find the best equilibrium exactly: its value, a proof, and a small mixture of pure plans.
 
-    Exits with 1 if the value is not proved to be the best, for example because --seconds came
-    first.
+    Exits with 1 if the value is not proved to be the best: because --seconds or --components came
+    first, or because the game is too large for a proof.
 
     \b
     Examples:
         accord optimize chicken -k 1
         accord optimize signalling -k 1 --objective player=professor
+        accord optimize greenwald_sarfati_1 --notion efcce
         accord optimize "kuhn_poker(players=3)" --objective weights=1,0,0 --out runs/kuhn3
     """
     if game is None and resume is None and source is None:
@@ -126,8 +139,15 @@ def optimize(
 def reduce(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
     k: Annotated[
-        float | None,
-        typer.Option("-k", parser=parse_k, metavar="K", help="By default the K of the run."),
+        Notion | None,
+        typer.Option(
+            "-k",
+            "--notion",
+            parser=parse_notion,
+            autocompletion=complete_notion,
+            metavar="K|NAME",
+            help="By default the notion of the run.",
+        ),
     ] = None,
     gap: Gap = 0.0,
     components: Components = None,
@@ -157,7 +177,7 @@ def reduce(
         with shown_progress(None, seconds) as show:
             found = optimize_game(
                 loaded,
-                request.k if k is None else k,
+                request.notion if k is None else k,
                 "keep",
                 gap=gap,
                 components=components,
@@ -187,15 +207,28 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
+    value, bound = (_shown(found, one) for one in (found.value, found.bound))
     print_outcome(
         found,
-        f"{found.game.name}: {written_k(found.k)}-EFCE, {found.objective} {found.value:.9g}, "
-        f"{'proved optimal' if found.optimal else f'bound {found.bound:.9g}'}; "
+        f"{found.game.name}: {_written(found.notion)}, {found.objective} {value}, "
+        f"{'proved optimal' if found.optimal else f'bound {bound}'}; "
         f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
         f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
-        f"bound {found.bound:.9g}, from {found.proof}",
+        f"bound {bound}, from {found.proof}",
         folder,
     )
+
+
+def _shown(found: Optimum, value: float) -> str:
+    """A value of the objective, or 0 where it is only rounding."""
+    from accord.treeplex.form import sequence_form
+
+    span = float(sequence_form(found.game).leaves.payoff_range.max())
+    return f"{denoised(value, 1.0 if found.objective == 'keep' else span):.9g}"
+
+
+def _written(notion: Notion) -> str:
+    return notion.name if notion.k is None else f"{notion.written}-EFCE"
 
 
 def _count(number: int, what: str) -> str:
@@ -205,5 +238,6 @@ def _count(number: int, what: str) -> str:
 def _exit(found: Optimum, folder: Path | None) -> None:
     exit_if_interrupted(found, "optimize", folder)
     if not found.optimal:
-        say(f"not proved optimal: the value is {found.value:.6g}, the bound {found.bound:.6g}")
+        value, bound = (_shown(found, one) for one in (found.value, found.bound))
+        say(f"not proved optimal: the value is {value}, the bound {bound}")
         raise typer.Exit(NOT_PROVED)

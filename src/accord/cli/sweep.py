@@ -94,7 +94,7 @@ def sweep(
     \b
     Examples:
         accord sweep kuhn_poker separation:k=1 -k 0 -k 1 -k inf --iterations 200 --out runs/solved
-        accord sweep kuhn_poker -k 1 --method rm --seeds 3 --episodes 10000 --out runs/learned
+        accord sweep kuhn_poker -k 1 --method prm --seeds 3 --episodes 10000 --out runs/learned
     """
     tasks = _tasks(games, ks or [1.0], methods, iterations, episodes, seeds)
 

@@ -2,7 +2,9 @@
 
 Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
 the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game.
-It also has the number for ``solve``'s default, from the theorem of regret matching.
+It also has the number for ``solve``'s default, from the theorem of regret matching. It has none for
+``learn``'s default, whose bound has no closed form with useful constants
+(``docs/theory/bandit.md``).
 
 The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
 regret bound (``learning/bounds.py``) grows as sqrt(T), and the required T is explicit. It covers
@@ -61,6 +63,10 @@ def plan(
     failure_prob: float = DEFAULT_FAILURE_PROB,
 ) -> Plan:
     """How long K-EFR must run on ``game`` so that theorems guarantee a gap of ``epsilon``.
+
+    The theorems are about the average of all iterates. They cover ``solve`` with ``"wrhedge"`` at
+    the paper's learning rate and with the default, ``"prm+"``, and ``learn`` with ``"swrhedge"`` at
+    the paper's learning rate. They do not cover the default of ``learn``, ``"prm"``, nor ``"rm"``.
 
     Args:
         game: The game.

@@ -334,5 +334,6 @@ def count_episodes(
 ) -> tuple[int, list[int]]:
     """How many episodes of an iteration all players share, and how many each has alone."""
     if minimizer.whole_plays and exploration != "balanced":
-        return minimizer.sampling.shared, [int(plex.n_infosets > 0) for plex in plexes]
+        own = [int(plex.n_infosets > 0) for plex in plexes]
+        return minimizer.sampling.shared if any(own) else 0, own
     return 0, [episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in plexes]

@@ -1,11 +1,14 @@
 """Exact pricing by enumeration: every plan of all players but one, and the best reply of that one.
 
 The number of reduced plans of a player follows from the tree: at a SWAP node, the sum over
-recommendations r of the product over the SWAP nodes that continue (r, a) for any a; at K = 0 the
-same on the treeplex. The player with the most plans replies, in one sweep (``pricing.py``); the
-plans of the others are enumerated. So the least G(c) over all joint plans is exact, without any
-tolerance, wherever the others have few plans together. That includes many games with far too many
-joint plans: a Sheriff with three infosets has eight plans.
+recommendations r of the product over the SWAP nodes that continue (r, a) for any a; at K = 0, and
+wherever deviators leave blindly and listen no more, the same on the treeplex. In the agent form a
+player who was told r at x and played a != r obeys again, as if the play had begun there.
+
+The player with the most plans replies, in one sweep (``pricing.py``); the plans of the others are
+enumerated. So the least G(c) over all joint plans is exact, without any tolerance, wherever the
+others have few plans together. That includes many games with far too many joint plans: a Sheriff
+with three infosets has eight plans.
 """
 
 from __future__ import annotations
@@ -26,23 +29,33 @@ LARGEST = 1e300
 
 def count_plans(tree: RechistoryTree) -> float:
     """The number of a player's reduced plans, as a float because it may be huge."""
+    with np.errstate(over="ignore"):
+        return _count_plans(tree)
+
+
+def _count_plans(tree: RechistoryTree) -> float:
     plex = tree.plex
-    if tree.k == 0:
-        after = np.ones(plex.n_sequences)  # plans of everything that follows a sequence
+    if not tree.is_swap.any() or tree.notion.agent:
+        after = np.ones(plex.n_sequences)  # plans of everything that follows a sequence obeyed
+        still = np.ones(plex.n_sequences)  # the same for players who may yet deviate
         for x in range(plex.n_infosets - 1, -1, -1):
-            own = after[plex.first_seq[x] : plex.first_seq[x + 1]].sum()
-            after[plex.parent_seq[x]] = min(after[plex.parent_seq[x]] * own, LARGEST)
-        return float(after[0])
+            here, above = slice(plex.first_seq[x], plex.first_seq[x + 1]), plex.parent_seq[x]
+            own = yet = after[here].sum()
+            if tree.notion.agent:
+                others = [np.prod(np.delete(after[here], r)) for r in range(plex.n_actions[x])]
+                yet = still[here] @ np.minimum(others, LARGEST)
+            after[above] = min(after[above] * own, LARGEST)
+            still[above] = min(still[above] * yet, LARGEST)
+        return float(still[0])
     follow = np.ones(tree.n_cells)
     for node in range(tree.n_nodes - 1, ROOT, -1):
         if tree.is_swap[node]:
             n = int(plex.n_actions[tree.node_infoset[node]])
             first = int(tree.arrays.first_cell[node])
             cells = np.minimum(follow[first : first + n * n].reshape(n, n), LARGEST)
-            with np.errstate(over="ignore"):
-                own = float(np.minimum(cells.prod(axis=1), LARGEST).sum())
-                cell = int(tree.arrays.parent_cell[node])
-                follow[cell] = min(follow[cell] * own, LARGEST)
+            own = float(np.minimum(cells.prod(axis=1), LARGEST).sum())
+            cell = int(tree.arrays.parent_cell[node])
+            follow[cell] = min(follow[cell] * own, LARGEST)
     return float(follow[ROOT])
 
 
@@ -64,7 +77,8 @@ def _grown_plans(tree: RechistoryTree) -> Iterator[list[int]]:
             continue
         own = int(plex.parent_seq[x])
         audible = _recommends(plex, plan, own)
-        for node in range(int(arrays.first_node[x]), int(arrays.first_external[x])):
+        end = arrays.first_node[x + 1] if tree.notion.agent else arrays.first_external[x]
+        for node in range(int(arrays.first_node[x]), int(end)):
             audible = audible or _leads_to(tree, plan, node)
         choices = range(int(plex.n_actions[x])) if audible else range(1)
         pending += [[*plan, a] for a in reversed(choices)]

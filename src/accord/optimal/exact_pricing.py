@@ -40,12 +40,12 @@ def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) ->
     program = LinearProgram()
     program.add_variables(1, 1.0, 1.0, cost[:1])  # the empty tuple
     program.add_variables(len(tuples) - 1, 0.0, 1.0, cost[1:])
-    count, entries = tuples.equations()
-    program.add_rows(count, 0.0, 0.0, entries)
+    tuples.add_rows(program)
     alone = (tuples.places > 0).sum(axis=1) <= 1
-    highs = program.solve(
+    highs = program.solver(
         seconds, alone, mip_rel_gap=0.0, mip_abs_gap=1e-10, mip_feasibility_tolerance=1e-9
     )
+    highs.run()
     info = highs.getInfo()
     bound = float(info.mip_dual_bound)
     plan = None

@@ -1,35 +1,33 @@
 """The deviators of all players, and what a joint plan means to them.
 
-Incentives of player i are an index of what a deviator may know and do: the rechistory tree, whose
-cells are (rechistory b, recommendation r, action a). Everything in this package reads the tree
-through its arrays (nodes, cells, ``parent_cell``, ``rec_seq``), so a tree of another notion of
-equilibrium with the same arrays serves as well.
+Incentives of player i are an index of what a deviator may know and do: the rechistory tree of an
+equilibrium notion, whose cells at SWAP nodes are (rechistory b, recommendation r, action a).
 
 A *plan* is a pure policy: one action per infoset. A joint plan c is one *column* of the program.
 It has the players' expected losses and, per player, the immediate counterfactual losses met in each
 cell, U_c[b, r, a] = S_b(c) [c recommends r] l(x, a; c), which is a sparse vector: at each infoset a
-pure plan is consistent with one rechistory.
+pure plan is consistent with one rechistory (and, for an AFCCE, with those of players who left
+blindly and happened to do what they would have been told).
 
 In this package losses are those of ``treeplex/leaves.py`` minus 1, so they are in [-1, 0] and 0 is
 the worst that can happen to a deviator. Gains are differences of losses, so they stay the same.
 
-Plans are *reduced*: the first action stands wherever no deviator who disobeys at most K times, nor
-an obedient player, can ever hear the recommendation. Reduced plans that differ are different
-columns.
+Plans are *reduced*: the first action stands wherever neither an obedient player nor any deviator
+can ever hear the recommendation. Reduced plans that differ are different columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.notions import checked_k
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.notions import Notion, NotionLike, as_notion
+from accord.deviations.rechistory import OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.evaluation import obedient_nodes
 from accord.equilibrium.gap import add_deviation_loss
 from accord.treeplex.form import SequenceForm
@@ -53,20 +51,20 @@ class Incentives:
     """The deviator's tree of each player. Use :meth:`build` to make one."""
 
     form: SequenceForm
-    k: float
+    notion: Notion
     trees: tuple[RechistoryTree, ...]
 
     @classmethod
-    def build(
-        cls, form: SequenceForm, k: SupportsIndex | float, budget: int | None = None
-    ) -> Incentives:
-        """The incentives of a K-EFCE.
+    def build(cls, form: SequenceForm, k: NotionLike, budget: int | None = None) -> Incentives:
+        """The incentives of a K-EFCE, or of another notion.
 
         Raises:
+            ArgumentError: If ``k`` is neither a K nor a notion with such trees.
             BudgetError: If the rechistories do not fit into memory.
         """
-        k = checked_k(k)
-        return cls(form, k, tuple(RechistoryTree.build(plex, k, budget) for plex in form.plexes))
+        notion = as_notion(k)
+        trees = tuple(RechistoryTree.build(plex, notion, budget) for plex in form.plexes)
+        return cls(form, notion, trees)
 
     @cached_property
     def obedient(self) -> tuple[Ints, ...]:
@@ -163,16 +161,18 @@ def reduce_plan(
     """Overwrite ``actions`` by 0 where they are never heard; overwrite the flags of nodes that hear
     a recommendation and of sequences that an obedient player reaches."""
     reached[:] = False
-    reached[0] = True
+    reached[0] = heard[0] = True
+    agent = tree.kinds[1] == OBEDIENT
     for x in range(len(plex.parent_seq)):
         above = plex.parent_seq[x]
         audible = reached[above]
-        for node in range(tree.first_node[x], tree.first_external[x]):
+        end = tree.first_node[x + 1] if agent else tree.first_external[x]
+        for node in range(tree.first_node[x], end):
             seq = tree.rec_seq[node]
-            heard[node] = seq == 0
+            heard[node] = heard[tree.parent[node]]
             if seq != 0:
                 y = seq_infoset[seq]
-                heard[node] = heard[tree.parent[node]] and plex.first_seq[y] + actions[y] == seq
+                heard[node] = heard[node] and plex.first_seq[y] + actions[y] == seq
             audible = audible or heard[node]
         if not audible:
             actions[x] = 0

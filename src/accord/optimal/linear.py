@@ -3,7 +3,8 @@
     minimise cost . x  subject to  lower <= A x <= upper  and  least <= x <= most.
 
 Whoever writes a program down adds blocks of variables and blocks of rows, whose entries are triples
-(row, variable, coefficient). A failure of the solver is an error, never an answer.
+(row, variable, coefficient). If HiGHS gives up on a linear program it starts again with other
+settings (:func:`run`). If all of them fail that is an error, never an answer.
 
 If all variables have finite limits, *any* vector y of duals bounds the optimum from below,
 
@@ -33,6 +34,18 @@ TOLERANCE = 1e-10
 """The feasibility tolerance of HiGHS, its smallest."""
 
 INFINITY = highspy.kHighsInf
+
+RETRIES: tuple[dict[str, Any], ...] = (
+    {},  # the same, without the last basis
+    {"presolve": "off"},
+    {"presolve": "off", "simplex_scale_strategy": 0},
+    {"presolve": "off", "simplex_strategy": 4},  # the primal simplex method
+    {"solver": "ipm"},
+    {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+)
+"""Settings for a linear program on which HiGHS gave up, tried in this order."""
+
+_ENDS = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit)
 
 
 class Triples(NamedTuple):
@@ -70,13 +83,33 @@ def solver(**options: object) -> highspy.Highs:
     return highs
 
 
-def check_optimal(highs: highspy.Highs, what: str) -> None:
-    """Raise a NumericalError unless HiGHS found an optimum."""
-    status = highs.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
+def run(highs: highspy.Highs) -> bool:
+    """Solve a linear program that has an optimum; False if no settings find it in time."""
+    highs.run()
+    for options in RETRIES:
+        if highs.getModelStatus() in _ENDS:
+            break
+        before = {name: highs.getOptionValue(name)[1] for name in options}
+        highs.clearSolver()
+        for name, value in options.items():
+            highs.setOptionValue(name, value)
+        highs.run()
+        for name, value in before.items():
+            highs.setOptionValue(name, value)
+    return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def run_to_optimum(highs: highspy.Highs, what: str) -> None:
+    """The same; ``what`` the program is stands in the error.
+
+    Raises:
+        NumericalError: If no settings find the optimum.
+    """
+    if not run(highs):
+        status = highs.modelStatusToString(highs.getModelStatus())
         raise NumericalError(
-            f"{what} must have an optimum, but HiGHS reports "
-            f"{highs.modelStatusToString(status)!r}; please report this with the game"
+            f"{what} must have an optimum, but HiGHS reports {status!r} with all settings; please "
+            "report this with the game"
         )
 
 
@@ -113,10 +146,10 @@ class LinearProgram:
         self.n_rows += count
         return self.n_rows - count
 
-    def solve(
+    def solver(
         self, seconds: float | None = None, integral: Bools | None = None, **options: object
     ) -> highspy.Highs:
-        """Run HiGHS and return it. What it found is for the caller to check."""
+        """HiGHS with this program, ready to run."""
         least, most, cost = self._joined(self._variables)
         lower, upper = self._joined(self._limits)
         matrix = self._matrix()
@@ -135,7 +168,6 @@ class LinearProgram:
         if seconds is not None:
             highs.setOptionValue("time_limit", float(seconds))
         highs.passModel(model)
-        highs.run()
         return highs
 
     def safe_bound(self, duals: Floats) -> float:

@@ -30,7 +30,7 @@ WELFARE = "welfare"
 EGALITARIAN = "egalitarian"
 KEEP = "keep"
 CONSTANT = 1e-12
-"""An objective is constant if it varies by at most this part of the payoffs in it."""
+"""An objective is constant if it varies by at most this part of the payoffs that it adds up."""
 
 FORMS = "welfare, egalitarian, player=NAME, weights=1,0,-1 (one number per player) or keep"
 
@@ -90,8 +90,8 @@ class Objective:
         weights = np.array(self.weights)
         payoff = leaves.payoff @ weights / leaves.prob
         spread = float(payoff.max() - payoff.min())
-        size = float(np.abs(weights) @ np.maximum(np.abs(leaves.worst), np.abs(leaves.best)))
-        return spread if spread > CONSTANT * size else 1.0
+        largest = float(np.abs(weights) @ np.maximum(np.abs(leaves.best), np.abs(leaves.worst)))
+        return spread if spread > CONSTANT * largest else 1.0
 
 
 def parsed_objective(

@@ -60,8 +60,8 @@ def polished(program: Program, lottery: Lottery, components: int | None = None) 
     for dust in DUST:
         weights = _corrected(program, sparse, dust)
         policy = _policy(program, weights)
-        gaps = efce_gaps(policy, program.incentives.k) * form.leaves.loss_scale - program.epsilon
-        excess = float(gaps.max())
+        gaps = efce_gaps(policy, program.incentives.notion) * form.leaves.loss_scale
+        excess = float((gaps - program.epsilon).max())
         if excess <= EXACT / 100:
             return policy
         if excess < least:

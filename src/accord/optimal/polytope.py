@@ -23,13 +23,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.rechistory import ROOT
-from accord.optimal.incentives import node_actions
-from accord.optimal.linear import LinearProgram, check_optimal, triples
+from accord.optimal.linear import LinearProgram, run, triples
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.tuples import Tuples
@@ -55,8 +53,7 @@ class Relaxation:
         self.program = LinearProgram()
         self.program.add_variables(1, 1.0, 1.0)  # the empty tuple
         self.program.add_variables(len(tuples) - 1, 0.0, 1.0)
-        count, entries = tuples.equations()
-        self.program.add_rows(count, 0.0, 0.0, entries)
+        tuples.add_rows(self.program)
         self._cells = [self._add_incentives(i, epsilon) for i in range(tuples.n_players)]
         self._objective_rows = self._add_objective()
 
@@ -76,7 +73,7 @@ class Relaxation:
             deviating._replace(values=-deviating.values),
             triples(ROOT, obeying.columns[own], obeying.values[own]),
             triples(
-                np.arange(1, tree.n_cells), np.repeat(decision, node_actions(tree)[row_node]), 1.0
+                np.arange(1, tree.n_cells), np.repeat(decision, tree.row_width[1:]), 1.0
             ),
             triples(tree.arrays.parent_cell[row_node], decision, -1.0),
         )  # fmt: skip
@@ -108,16 +105,11 @@ class Relaxation:
         return program.add_rows(1, 0.0, 0.0, total, triples(0, cost, -1.0))
 
     def solve(self, seconds: float | None = None) -> Relaxed | None:
-        """Solve it; None if the time is up.
-
-        Raises:
-            NumericalError: If HiGHS fails.
-        """
+        """Solve it; None if that fails, or takes too long."""
         method = "ipm" if len(self.tuples) > SIMPLEX else "simplex"
-        highs = self.program.solve(seconds, solver=method)
-        if highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        highs = self.program.solver(seconds, solver=method)
+        if not run(highs):
             return None
-        check_optimal(highs, "the program over correlation plans")
         duals = np.array(highs.getSolution().row_dual)
         bound = -self.program.safe_bound(duals)
         if self.objective.weights is not None:

@@ -20,8 +20,14 @@ charge for sequence (x, r) is
 and one sweep of the deviator's tree, last layer first, takes at every SWAP node the recommendation
 r with the least sum_a (-y_j[b, r, a] l_j(x, a) + values of the nodes that continue (b, r, a)), plus
 award_j(x, r) at the obedient node. A pure plan is consistent with one rechistory per infoset, so
-choices at different nodes of an infoset do not clash. At K = 0 nothing is heard, and the sweep is
-over the treeplex with the awards alone.
+choices at different nodes of an infoset do not clash. At an OBEDIENT node the recommendation is
+also the action: r has the least -y_j[b] l_j(x, r) + values of the nodes that are told (x, r).
+
+A *blind* deviator hears nothing, or leaves before hearing anything. Then the sweep over obedient
+players is over the treeplex: the award of (x, r), what follows it, and -y_j[b, obey] l_j(x, r). The
+cells that leave x cost the same whatever r is, except in the agent form: a player who leaves with r
+is still told what an obedient one is told. So the plan is charged there for all deviators at once,
+and the nodes that leave with r, in which they would be told something else, do not count.
 
 Coordinate descent, one player after another until nobody improves, finds a local optimum:
 :meth:`Pricing.descend`. Fixing every plan of all players but one finds the optimum:
@@ -38,8 +44,8 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.rechistory import RechistoryArrays
-from accord.optimal.incentives import Incentives
+from accord.deviations.rechistory import COARSE, OBEDIENT, SWAP, RechistoryArrays
+from accord.optimal.incentives import Incentives, node_actions
 from accord.treeplex.treeplex import TreeplexArrays
 
 
@@ -54,7 +60,8 @@ class PricedPlayer(NamedTuple):
     seqs: Ints  # [n_rows, n_players] positions of all players' sequences in joint vectors
     loss: Floats  # [n_rows, n_players] losses in [-1, 0] times chance probability
     first_reach: int  # where the player's sequences start in joint vectors
-    hears: bool  # whether recommendations are heard at all: K >= 1
+    first_told: NDArray[np.int64]  # [n_nodes + 1] places of an OBEDIENT node in ``Room.told``
+    blind: bool  # whether deviators hear nothing before they leave: K = 0, or COARSE nodes
 
 
 class Room(NamedTuple):
@@ -63,7 +70,8 @@ class Room(NamedTuple):
     loss: Floats  # [n_sequences] immediate counterfactual losses
     award: Floats  # [n_sequences]
     total: Floats  # [n_cells]
-    choice: Ints  # [n_nodes] the recommendation chosen at each SWAP node
+    told: Floats  # [n_told] values of the nodes that are told (x, r), by OBEDIENT node and r
+    choice: Ints  # [n_nodes] the recommendation chosen at each node
     live: NDArray[np.bool_]  # [n_nodes] whether the plan leads to the node
 
 
@@ -89,6 +97,8 @@ class Pricing:
             order = np.argsort(leaves.seqs[:, i], kind="stable")
             ends = np.arange(tree.plex.n_sequences + 1)
             first_row = np.searchsorted(leaves.seqs[order, i], ends).astype(np.int64)
+            told = np.where(tree.kind == OBEDIENT, node_actions(tree), 0)
+            first_told = np.concatenate([[0], np.cumsum(told, dtype=np.int64)])
             players.append(
                 PricedPlayer(
                     tree.plex.arrays,
@@ -99,7 +109,8 @@ class Pricing:
                     joint[order],
                     scaled[order],
                     int(leaves.first_reach[i]),
-                    tree.k > 0,
+                    first_told,
+                    not tree.is_swap.any(),
                 )
             )
             size = tree.plex.n_sequences
@@ -108,6 +119,7 @@ class Pricing:
                     np.zeros(size),
                     np.zeros(size),
                     np.zeros(tree.n_cells),
+                    np.zeros(int(first_told[-1])),
                     np.zeros(tree.n_nodes, np.int32),
                     np.zeros(tree.n_nodes, np.bool_),
                 )
@@ -204,10 +216,16 @@ def spread_plan(
                 y = me.seq_infoset[seq]
                 live = live and plex.first_seq[y] + actions[y] == seq
             room.live[node] = live
-            if live:
-                cell = tree.first_cell[node]
-                if node < tree.first_external[x]:
-                    cell += actions[x] * n
+            if not live:
+                continue
+            cell = tree.first_cell[node]
+            kind = tree.kinds[0] if node < tree.first_external[x] else tree.kinds[1]
+            if kind in (COARSE, OBEDIENT):
+                share[start + first + actions[x]] -= flow[cell]
+                cell += 1
+            if kind == SWAP:
+                cell += actions[x] * n
+            if kind != OBEDIENT:
                 for a in range(n):
                     share[start + first + a] -= flow[cell + a]
 
@@ -229,41 +247,91 @@ def best_plan(
     plex, tree, loss, award, total = me.plex, me.tree, room.loss, room.award, room.total
     for cell in range(len(total)):
         total[cell] = 0.0
+    for place in range(len(room.told)):
+        room.told[place] = 0.0
     total[0] = -flow[0] * loss[0]
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
-        if not me.hears:  # choose on the treeplex: the awards of later sequences are added to these
-            best = 0
-            for a in range(1, n):
-                if award[first + a] < award[first + best]:
-                    best = a
-            actions[x] = best
-            award[plex.parent_seq[x]] += award[first + best]
-        for node in range(tree.first_node[x + 1] - 1, tree.first_node[x] - 1, -1):
+        _leave_at(me, x, flow, room)
+        if me.blind:  # choose on the treeplex: the awards of later sequences are added to these
+            value = _choose_blindly(me, x, flow, room, actions)
+            award[plex.parent_seq[x]] += value
+            continue
+        for node in range(tree.first_external[x] - 1, tree.first_node[x] - 1, -1):
             cell = tree.first_cell[node]
             value = 0.0
-            if node >= tree.first_external[x]:
+            obedient = node == me.obedient[x]
+            for r in range(n):
+                now = award[first + r] if obedient else 0.0
                 for a in range(n):
-                    value += total[cell + a] - flow[cell + a] * loss[first + a]
-            else:
-                obedient = node == me.obedient[x]
-                for r in range(n):
-                    now = award[first + r] if obedient else 0.0
-                    for a in range(n):
-                        now += total[cell] - flow[cell] * loss[first + a]
-                        cell += 1
-                    if r == 0 or now < value:
-                        value = now
-                        room.choice[node] = r
+                    now += total[cell] - flow[cell] * loss[first + a]
+                    cell += 1
+                if r == 0 or now < value:
+                    value = now
+                    room.choice[node] = r
             total[tree.parent_cell[node]] += value
     result = total[0] + award[0]
-    if me.hears:
-        _read_plan(me, room.choice, room.live, actions)
-    else:
-        _drop_unreached(plex, reach[me.first_reach :], actions)
+    _read_plan(me, room.choice, room.live, reach[me.first_reach :], actions)
     spread_plan(me, kappa, flow, actions, room, reach, share)
     return result  # type: ignore[no-any-return]
+
+
+@jit
+def _leave_at(me: PricedPlayer, x: int, flow: Floats, room: Room) -> None:
+    """Add the values of the EXTERNAL or OBEDIENT nodes of x to what they continue."""
+    plex, tree, loss, total = me.plex, me.tree, room.loss, room.total
+    first = plex.first_seq[x]
+    n = plex.first_seq[x + 1] - first
+    agent = tree.kinds[1] == OBEDIENT
+    for node in range(tree.first_node[x + 1] - 1, tree.first_external[x] - 1, -1):
+        cell = tree.first_cell[node]
+        value = 0.0
+        if not agent:
+            for a in range(n):
+                value += total[cell + a] - flow[cell + a] * loss[first + a]
+            total[tree.parent_cell[node]] += value
+            continue
+        for r in range(n):
+            now = room.told[me.first_told[node] + r] - flow[cell] * loss[first + r]
+            if r == 0 or now < value:
+                value = now
+                room.choice[node] = r
+        above = tree.parent[node]
+        if me.first_told[above] < me.first_told[above + 1]:  # it is OBEDIENT, too
+            y = me.seq_infoset[tree.rec_seq[node]]
+            place = me.first_told[above] + tree.rec_seq[node] - plex.first_seq[y]
+            room.told[place] += value
+        else:
+            total[tree.parent_cell[node]] += value
+
+
+@jit
+def _choose_blindly(me: PricedPlayer, x: int, flow: Floats, room: Room, actions: Ints) -> float:
+    """Overwrite the choice at x of a player whose deviators are blind; return its value."""
+    plex, tree, loss, total = me.plex, me.tree, room.loss, room.total
+    first = plex.first_seq[x]
+    n = plex.first_seq[x + 1] - first
+    coarse = tree.first_node[x] < tree.first_external[x]
+    agent = tree.kinds[1] == OBEDIENT
+    cell = tree.first_cell[tree.first_node[x]]  # of the COARSE node, if there is one
+    obeying, leaving = 0.0, 0.0
+    if coarse:
+        obeying = flow[cell]
+        for a in range(n):
+            leaving += total[cell + 1 + a] - flow[cell + 1 + a] * loss[first + a]
+    if agent:  # who left before, with what they would have been told
+        for node in range(tree.first_external[x], tree.first_node[x + 1]):
+            obeying += flow[tree.first_cell[node]]
+    best, value = 0, 0.0
+    for r in range(n):
+        now = room.award[first + r] - obeying * loss[first + r]
+        if agent:
+            now -= total[cell + 1 + r]
+        if r == 0 or now < value:
+            best, value = r, now
+    actions[x] = best
+    return leaving + value
 
 
 @jit
@@ -304,29 +372,27 @@ def _add_leaves(
 
 
 @jit
-def _read_plan(me: PricedPlayer, choice: Ints, live: NDArray[np.bool_], actions: Ints) -> None:
-    """Overwrite ``actions`` with the choices at the SWAP nodes that the plan itself leads to."""
+def _read_plan(
+    me: PricedPlayer, choice: Ints, live: NDArray[np.bool_], reach: Floats, actions: Ints
+) -> None:
+    """Overwrite ``actions`` with the choices at the nodes that the plan itself leads to; those of
+    blind players stand already wherever obedience leads. ``reach`` is room."""
     plex, tree = me.plex, me.tree
+    agent = tree.kinds[1] == OBEDIENT
     live[0] = True
+    reach[0] = 1.0
     for x in range(len(plex.parent_seq)):
-        actions[x] = 0
-        for node in range(tree.first_node[x], tree.first_external[x]):
+        above = reach[plex.parent_seq[x]]
+        end = tree.first_node[x + 1] if agent else tree.first_external[x]
+        chosen = actions[x] if me.blind and above > 0.0 else -1
+        for node in range(tree.first_node[x], end):
             live[node] = live[tree.parent[node]]
             seq = tree.rec_seq[node]
             if seq != 0:
                 y = me.seq_infoset[seq]
                 live[node] = live[node] and plex.first_seq[y] + actions[y] == seq
-            if live[node]:
-                actions[x] = choice[node]
-
-
-@jit
-def _drop_unreached(plex: TreeplexArrays, reach: Floats, actions: Ints) -> None:
-    """Overwrite ``actions`` by 0 where the plan never leads; ``reach`` is room."""
-    reach[0] = 1.0
-    for x in range(len(plex.parent_seq)):
-        above = reach[plex.parent_seq[x]]
-        if above == 0.0:
-            actions[x] = 0
+            if live[node] and chosen < 0:
+                chosen = choice[node]
+        actions[x] = max(chosen, 0)
         for a in range(plex.first_seq[x + 1] - plex.first_seq[x]):
             reach[plex.first_seq[x] + a] = above if a == actions[x] else 0.0

@@ -25,14 +25,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord.deviations.rechistory import ROOT
 from accord.optimal.incentives import Column, Incentives
-from accord.optimal.linear import INFINITY, check_optimal, solver
+from accord.optimal.linear import INFINITY, run_to_optimum, solver
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.separation import Separation, settle_flow
@@ -100,10 +99,10 @@ class Program:
         self.plans: list[Ints] = []
         self._known: set[bytes] = set()
         self._losses: list[Floats] = []
-        self._players = [
-            _Player(Separation(tree, obedient, triggers=tree.k > 0 and epsilon == 0.0))
-            for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True)
-        ]
+        self._players = []
+        for tree, obedient in zip(incentives.trees, incentives.obedient, strict=True):
+            triggers = epsilon == 0.0 and bool(tree.is_swap.any())
+            self._players.append(_Player(Separation(tree, obedient, triggers=triggers)))
         self.highs = solver()
         self._build()
 
@@ -276,11 +275,7 @@ class Program:
         Raises:
             NumericalError: If HiGHS fails.
         """
-        self.highs.run()
-        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            self.highs.clearSolver()  # once more, from scratch
-            self.highs.run()
-        check_optimal(self.highs, "the program over joint plans")
+        run_to_optimum(self.highs, "the program over joint plans")
         values = np.array(self.highs.getSolution().col_value)
         weights = np.maximum(values[self.variables], 0.0)
         losses = values[: self.incentives.form.n_players]
@@ -344,7 +339,7 @@ class Program:
             flow[player.cells] = np.maximum(duals[player.row[player.cells]], 0.0)
             kappa[i] += 0.0 if separation.triggers else flow[ROOT]
             settle_flow(
-                tree.plex.first_seq, tree.node_infoset, tree.arrays,
+                tree.plex.first_seq, tree.node_infoset, tree.arrays, tree.first_row,
                 separation.told if separation.triggers else separation.told[:0],
                 separation.diagonal, tree.plex.parent_seq, flow, np.zeros(tree.plex.n_sequences),
             )  # fmt: skip

@@ -6,8 +6,8 @@ The incentives of player i against a mixture w are the rows
 
 one per cell, where V[b, r] is the least loss of a deviator who is told r at b. A mixture is a
 K-EFCE if the least loss of deviating from the start is not less than the loss of obeying, minus
-epsilon. For K >= 1 and epsilon = 0 that is the same as: at no sequence (x, r) does an obedient
-player gain by playing another action a,
+epsilon. For K >= 1 (or an AFCE) and epsilon = 0 that is the same as: at no sequence (x, r) does an
+obedient player gain by playing another action a,
 
     sum_c w_c Obey_c(x, r) <=
         sum_c w_c U_c[b, r, a] + sum_{b' continuing (b, r, a)} sum_{r'} V[b', r'],
@@ -16,7 +16,7 @@ with b the obedient rechistory. These are the *triggers*. They need no V at obed
 
 There are many cells, but few matter. The rows are therefore made when they are needed: the sweep of
 ``equilibrium/gap.py`` finds the best deviation phi from the present mixture, and the cells that phi
-passes after a violated trigger (or, at K = 0 or epsilon > 0, from the start) become rows. A V
+passes after a violated trigger (or, if there are no triggers, from the start) become rows. A V
 without rows is 0, the worst for the deviator, which is always allowed. So the program is never too
 strict, and it is exact when nothing is violated.
 """
@@ -29,7 +29,6 @@ from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.gap import choose_actions
-from accord.optimal.incentives import node_actions
 from accord.treeplex.treeplex import TreeplexArrays
 
 
@@ -42,12 +41,10 @@ class Separation:
         self.order = order.astype(np.int32)  # nodes by the cell that they continue
         ends = np.arange(tree.n_cells + 1)
         self.first = np.searchsorted(tree.arrays.parent_cell[order], ends).astype(np.int32)
-        actions = node_actions(tree)
-        sizes = np.where(tree.is_swap, actions, 1)
-        self.row_node = np.repeat(np.arange(tree.n_nodes, dtype=np.int32), sizes)
-        self.cell_row = np.repeat(np.arange(len(self.row_node)), np.repeat(actions, sizes)).astype(
-            np.int32
-        )  # [n_cells] the deviator's decision (b, r) that a cell belongs to
+        rows = np.diff(tree.first_row)
+        self.row_node = np.repeat(np.arange(tree.n_nodes, dtype=np.int32), rows)
+        decisions = np.arange(len(self.row_node), dtype=np.int32)
+        self.cell_row = np.repeat(decisions, tree.row_width)  # [n_cells] the deviator's decision
         self.told = np.zeros(tree.n_cells, np.int32)  # the sequence of a trigger's row, else 0
         self.diagonal = np.zeros(tree.plex.n_sequences, np.int32)  # the cell of obeying
         if triggers:
@@ -64,7 +61,7 @@ class Separation:
             allowed: The gain that counts as none.
             tolerance: Smaller violations are ignored.
         """
-        tree, plex = self.tree, self.tree.plex
+        tree = self.tree
         best, choice = self._best(total)
         if self.triggers:
             cells = np.flatnonzero(self.told).astype(np.int32)
@@ -78,10 +75,7 @@ class Separation:
         passed = np.zeros(tree.n_cells, np.bool_)
         start = cells[gains > tolerance]
         passed[start] = True
-        _pass_on(
-            plex.first_seq, tree.node_infoset, tree.arrays, tree.first_row, self.order, self.first,
-            choice, best, start, passed,
-        )  # fmt: skip
+        _pass_on(tree.arrays, tree.first_row, self.order, self.first, choice, best, start, passed)
         return float(gains.max()), np.flatnonzero(passed).astype(np.int32)
 
     def least_loss(self, total: Floats) -> float:
@@ -114,8 +108,6 @@ def _mark_triggers(
 
 @jit
 def _pass_on(
-    first_seq: Ints,
-    node_infoset: Ints,
     tree: RechistoryArrays,
     first_row: Ints,
     order: Ints,
@@ -133,10 +125,10 @@ def _pass_on(
         cell = pending.pop()
         for place in range(first[cell], first[cell + 1]):
             node = order[place]
-            x = node_infoset[node]
-            n = first_seq[x + 1] - first_seq[x]
-            for r in range(n if node < tree.first_external[x] else 1):
-                after = tree.first_cell[node] + r * n + choice[first_row[node] + r]
+            rows = first_row[node + 1] - first_row[node]
+            width = (tree.first_cell[node + 1] - tree.first_cell[node]) // rows
+            for r in range(rows):
+                after = tree.first_cell[node] + r * width + choice[first_row[node] + r]
                 if best[after] < 0.0 and not passed[after]:
                     passed[after] = True
                     pending.append(after)
@@ -147,6 +139,7 @@ def settle_flow(
     first_seq: Ints,
     node_infoset: Ints,
     tree: RechistoryArrays,
+    first_row: Ints,
     told: Ints,
     diagonal: Ints,
     plex_parent: Ints,
@@ -160,8 +153,9 @@ def settle_flow(
         obeyed[seq] = 0.0
     for node in range(1, len(tree.parent)):
         x = node_infoset[node]
-        n = first_seq[x + 1] - first_seq[x]
-        for r in range(n if node < tree.first_external[x] else 1):
+        rows = first_row[node + 1] - first_row[node]
+        n = (tree.first_cell[node + 1] - tree.first_cell[node]) // rows
+        for r in range(rows):
             row = tree.first_cell[node] + r * n
             if (
                 triggers

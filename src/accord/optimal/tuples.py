@@ -1,10 +1,10 @@
 """Relevant tuples: what several players may have been told on one path of play.
 
-A *position* of a player is what the player has been told so far: a sequence or, for K >= 2, a
-recommendation at a rechistory that is not obedient. A tuple has one position per player, of which
-at most one is not obedient. It is *relevant* if the infosets of all its positions lie on a common
-path; the empty position fits everything. For two players at K <= 1 these are the relevant pairs of
-sequences of von Stengel and Forges 2008.
+A *position* of a player is what the player has been told so far: a sequence or, if deviators still
+listen (K >= 2, AFCE, AFCCE), a recommendation at a rechistory that is not obedient. A tuple has one
+position per player, of which at most one is not obedient. It is *relevant* if the infosets of all
+its positions lie on a common path; the empty position fits everything. For two players at K <= 1
+these are the relevant pairs of sequences of von Stengel and Forges 2008.
 
 For a mixture of joint plans let xi[tuple] be the probability that all players are told their
 positions. Then xi[empty] = 1, xi >= 0, and for every player i and infoset (or rechistory) x
@@ -14,6 +14,10 @@ positions. Then xi[empty] = 1, xi >= 0, and for every player i and infoset (or r
 and all losses are linear in xi: those of obeying (:meth:`Tuples.obeying`), since every leaf is a
 relevant tuple, and the deviators' U (:meth:`Tuples.deviating`), since the deviator was told
 something at an infoset on the path to the leaf.
+
+A deviator of an AFCCE left at y without being told anything. The recommendation there may have been
+to do just that, so an obedient player at a later x is told the same: for the rechistory b of such a
+deviator and every r, xi[.., (b, r), ..] >= xi[.., (x, r), ..] (:meth:`Tuples.coincidences`).
 """
 
 from __future__ import annotations
@@ -24,10 +28,10 @@ from itertools import product
 import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats, Ints
-from accord.deviations.rechistory import RechistoryTree
+from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryTree
 from accord.errors import BudgetError
 from accord.optimal.incentives import Incentives, node_actions
-from accord.optimal.linear import Longs, Triples, triples
+from accord.optimal.linear import Bools, LinearProgram, Longs, Triples, triples
 from accord.treeplex.treeplex import Treeplex
 
 LARGEST_KEY = 2**62
@@ -38,7 +42,7 @@ class Positions:
     """What one player may have been told: sequences, then rows of rechistories not obedient."""
 
     count: int
-    first: Longs  # [n_nodes] the position of the first recommendation at each SWAP node
+    first: Longs  # [n_nodes] the position of the first recommendation at each node that hears one
     arriving: Longs  # [n_nodes] the position in which a deviator reaches a node
     above: Longs  # [n_nodes] the position that the recommendations at a node continue
     of_infoset: Longs  # [n_infosets] the obedient node at each infoset, also at K = 0
@@ -47,7 +51,7 @@ class Positions:
     def of(cls, tree: RechistoryTree, obedient: Ints) -> Positions:
         """The positions of one player."""
         plex, arrays = tree.plex, tree.arrays
-        others = tree.is_swap.copy()
+        others = _hears(tree)
         others[obedient] = False
         sizes = np.where(others, node_actions(tree), 0)
         ends = plex.n_sequences + np.cumsum(sizes, dtype=np.int64)
@@ -68,7 +72,8 @@ class Positions:
 class Tuples:
     """The relevant tuples of positions, the equations among them, and losses as linear forms.
 
-    A coordinate is a *place*: 0 for the empty position, else 1 + (SWAP or, at K = 0, only) node.
+    A coordinate is a *place*: 0 for the empty position, else 1 + node, where the node hears a
+    recommendation or is obedient.
     """
 
     def __init__(self, incentives: Incentives, limit: int) -> None:
@@ -118,15 +123,16 @@ class Tuples:
             at = infosets[:, i] > 0
             obedient[at, i] = 1 + positions.of_infoset[infosets[at, i] - 1]
         parts = [obedient]
-        for i, tree in enumerate(self.incentives.trees):  # one deviator at other SWAP nodes
+        for i, tree in enumerate(self.incentives.trees):  # one deviator at other nodes that hear
             arrays = tree.arrays
-            if tree.k < 2:
+            if self.positions[i].count == tree.plex.n_sequences:
                 continue
-            swap = arrays.first_external - arrays.first_node[:-1]
+            end = arrays.first_node[1:] if tree.notion.agent else arrays.first_external
+            hearing = end - arrays.first_node[:-1]
             lines = np.flatnonzero(infosets[:, i] > 0)
             x = infosets[lines, i] - 1
-            _check(float(swap[x].sum()), limit)
-            line, offset = _repeated(swap[x])
+            _check(float(hearing[x].sum()), limit)
+            line, offset = _repeated(hearing[x])
             nodes = arrays.first_node[x[line]].astype(np.int64) + offset
             keep = nodes != self.positions[i].of_infoset[x[line]]
             table = obedient[lines[line[keep]]].copy()
@@ -172,6 +178,32 @@ class Tuples:
             start += count
         return start, _joined(parts)
 
+    def coincidences(self) -> tuple[int, Triples]:
+        """The number of inequalities A xi >= 0 and the entries of A."""
+        parts, start = [triples([], [], [])], 0
+        for i, (tree, positions) in enumerate(
+            zip(self.incentives.trees, self.positions, strict=True)
+        ):
+            if not (tree.notion.coarse and tree.notion.agent):
+                continue
+            node = np.maximum(self.places[:, i] - 1, 0)
+            here = np.flatnonzero(tree.kind[node] == OBEDIENT)
+            node = node[here]
+            own = positions.first[positions.of_infoset[tree.node_infoset[node]]]
+            obedient = self.keys[here] + (own - positions.first[node]) * self.strides[i]
+            rows = start + np.arange(len(here))
+            parts += [triples(rows, here, 1.0), triples(rows, self.find(obedient), -1.0)]
+            start += len(here)
+        return start, _joined(parts)
+
+    def add_rows(self, program: LinearProgram) -> None:
+        """Add the equations and inequalities of xi, whose variables are the program's first."""
+        count, entries = self.equations()
+        program.add_rows(count, 0.0, 0.0, entries)
+        count, entries = self.coincidences()
+        if count:
+            program.add_rows(count, 0.0, 1.0, entries)
+
     def obeying(self) -> Triples:
         """``[n_players, n_tuples]`` expected losses when everybody obeys, in [-1, 0]."""
         at = self.find(self._leaf_keys())
@@ -192,10 +224,15 @@ class Tuples:
         action = seqs[below] - plex.first_seq[x]
         leaf, offset = _repeated(np.diff(arrays.first_node)[x])  # once per rechistory at x
         node = arrays.first_node[x[leaf]].astype(np.int64) + offset
-        line, r = _repeated(np.where(tree.is_swap[node], plex.n_actions[x[leaf]], 1))
+        rows = np.where(tree.is_swap[node], plex.n_actions[x[leaf]], 1)
+        line, r = _repeated(np.where(tree.kind[node] == COARSE, 2, rows))
         node, leaf = node[line], leaf[line]
-        position = np.where(tree.is_swap[node], positions.first[node] + r, positions.arriving[node])
-        cell = arrays.first_cell[node] + r * plex.n_actions[x[leaf]] + action[leaf]
+        kind, swap, action = tree.kind[node], tree.is_swap[node], action[leaf]
+        obeys = (kind == OBEDIENT) | ((kind == COARSE) & (r == 0))  # told the action of the leaf
+        told = positions.first[node] + np.where(obeys, action, r)
+        position = np.where(swap | obeys, told, positions.arriving[node])
+        offset = np.where(swap, r * plex.n_actions[x[leaf]], kind == COARSE)
+        cell = arrays.first_cell[node] + np.where(obeys, 0, offset + action)
         at = self.find(rest[below][leaf] + position * self.strides[i])
         return _joined([first, triples(cell, at, loss[below][leaf])])
 
@@ -207,6 +244,11 @@ class Tuples:
         leaves = self.incentives.form.leaves
         loss = (leaves.best * leaves.prob[:, None] - leaves.payoff) * leaves.loss_scale
         return np.asarray(np.maximum(loss, 0.0) - leaves.prob[:, None])
+
+
+def _hears(tree: RechistoryTree) -> Bools:
+    """``[n_nodes]`` where a deviator hears the recommendation before deciding, or obeys it."""
+    return np.asarray(tree.is_swap | (tree.kind == OBEDIENT))
 
 
 def _joined(parts: list[Triples]) -> Triples:

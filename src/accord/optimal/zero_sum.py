@@ -1,10 +1,11 @@
-"""Two-player zero-sum games: a Nash equilibrium, which is the best K-EFCE for every K.
+"""Two-player zero-sum games: a Nash equilibrium, which is the best K-EFCE for every K, and EFCCE.
 
 If the payoffs of every play add up to the same constant, all equilibria are worth the same: in a
-K-EFCE neither player gains by ignoring the mediator, so player 1 earns at least the value v of the
-game and player 2 at least the constant minus v, hence both exactly that. A Nash equilibrium is a
-product policy and a K-EFCE for every K, with one component. Each player's half of it is a linear
-program in sequence form (Koller, Megiddo and von Stengel 1996): with reach in the treeplex,
+K-EFCE or EFCCE neither player gains by ignoring the mediator, so player 1 earns at least the value
+v of the game and player 2 at least the constant minus v, hence both exactly that. A Nash
+equilibrium is a product policy, with one component, and an equilibrium of every such notion. Each
+player's half of it is a linear program in sequence form (Koller, Megiddo and von Stengel 1996):
+with reach in the treeplex,
 
     maximise v[empty]  subject to, at every sequence s = (x, a) of the other player,
     v[x] <= sum_{leaves at s} payoff reach[own sequence] + sum_{x' that follow s} v[x'].
@@ -16,7 +17,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.optimal.linear import INFINITY, LinearProgram, Triples, check_optimal, triples
+from accord.optimal.linear import INFINITY, LinearProgram, Triples, run_to_optimum, triples
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import reach_to_behavior
 from accord.treeplex.treeplex import Treeplex
@@ -81,8 +82,8 @@ def _optimal_behavior(form: SequenceForm, player: int) -> Floats:
         triples(leaves.seqs[:, 1 - player], reached + leaves.seqs[:, player], -payoff),
         Triples(rows.columns, value + rows.rows, rows.values),
     )  # fmt: skip
-    highs = program.solve()
-    check_optimal(highs, "the program of the zero-sum game")
+    highs = program.solver()
+    run_to_optimum(highs, "the program of the zero-sum game")
     reach = np.maximum(np.array(highs.getSolution().col_value)[: me.n_sequences], 0.0)
     reach[0] = 1.0
     for x in range(me.n_infosets):  # exactly a policy, parents first

@@ -77,8 +77,8 @@ class SampledRegretMatching:
             raise ArgumentError(
                 f"SampledRegretMatching: window must be non-negative and finite; got {self.window}"
             )
-        checked_whole("shared", self.shared, 0)
-        checked_whole("averages", self.averages, 1)
+        for name, least in (("shared", 0), ("averages", 1)):
+            object.__setattr__(self, name, checked_whole(name, getattr(self, name), least))
 
     @property
     def name(self) -> str:
@@ -89,8 +89,8 @@ class SampledRegretMatching:
     def sampling(self) -> Sampling:
         """How losses are estimated."""
         return Sampling(
-            int(self.shared), float(self.follow), 0.5, float(self.baseline_rate),
-            float(self.trace), int(self.averages),
+            self.shared, float(self.follow), 0.5, float(self.baseline_rate), float(self.trace),
+            self.averages,
         )  # fmt: skip
 
     def schedule(

@@ -11,7 +11,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from accord.deviations.notions import k_symbol
 from accord.report.view import ComparisonView, Group, RunFacts
 
 
@@ -37,9 +36,9 @@ def compare(runs: Sequence[RunFacts]) -> ComparisonView:
 
 
 def _best(runs: list[RunFacts]) -> int | None:
-    """The rank of the smallest relative gap, if all runs have the same K and a gap."""
+    """The rank of the smallest relative gap, if all runs have the same notion and a gap."""
     gaps = [run.relative for run in runs if run.relative is not None]
-    if len({run.k for run in runs}) > 1 or len(gaps) < len(runs):
+    if len({run.notion for run in runs}) > 1 or len(gaps) < len(runs):
         return None
     return gaps.index(min(gaps))
 
@@ -61,9 +60,10 @@ def _labels(runs: list[RunFacts]) -> list[str]:
 def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
     """By name: the value of each option of a run, and how a label writes it."""
     how = "learned" if run.learned else "optimized" if run.best else "solved"
+    k = run.notion.symbol if run.k is None else f"K = {run.notion.symbol}"
     shown = {
         "game": (run.game, run.game),
-        "K": (k_symbol(run.k), f"K = {k_symbol(run.k)}"),
+        "K": (k, k),
         "method": (run.method, run.method),
         "how": (how, how),
     }

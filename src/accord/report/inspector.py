@@ -21,7 +21,7 @@ LARGEST_DATA = 100_000
 """The most numbers in one page: more than a megabyte of them helps nobody."""
 
 
-def inspector_data(seen: Inspection, k: float) -> dict[str, Any]:
+def inspector_data(seen: Inspection, k: float | None) -> dict[str, Any]:
     """What the page needs, as JSON: all players, and as many infosets as fit.
 
     If not everything fits, only the run's own ``k`` is kept, then the infosets that are reached
@@ -29,8 +29,8 @@ def inspector_data(seen: Inspection, k: float) -> dict[str, Any]:
     kept can be reached through infosets that are kept.
     """
     plexes, ks = seen.form.plexes, sorted(seen.deviators)
-    if sum(int(_sizes(plex, ks).sum()) for plex in plexes) > LARGEST_DATA and k in ks:
-        ks = [k]
+    if sum(int(_sizes(plex, ks).sum()) for plex in plexes) > LARGEST_DATA:
+        ks = [one for one in ks if one == k] or ks
     sizes = [_sizes(plex, ks) for plex in plexes]
     share = LARGEST_DATA / max(1, sum(int(size.sum()) for size in sizes))
     players = []
@@ -41,7 +41,8 @@ def inspector_data(seen: Inspection, k: float) -> dict[str, Any]:
             order = np.argsort(-reach, kind="stable")
             kept = np.sort(order[np.cumsum(size[order]) <= share * int(size.sum())])
         players.append(_player_data(seen, i, ks, kept.tolist()))
-    return {"k": str(written_k(k if k in ks else ks[-1])) if ks else None, "players": players}
+    shown = next((one for one in ks if one == k), ks[-1] if ks else None)
+    return {"k": None if shown is None else str(written_k(shown)), "players": players}
 
 
 def _sizes(plex: Treeplex, ks: list[float]) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from accord._format import NOTHING, denoised, duration, one_line, percent, pretty, visible
-from accord.deviations.notions import NAMES, as_notion, k_symbol
+from accord.deviations.notions import NAMES, k_symbol
 from accord.report.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.report.tree import TreeView
 from accord.report.view import Axis, ComparisonView, Picture, RunView
@@ -65,7 +65,6 @@ def environment() -> Environment:
         "denoised": denoised,
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
-        "notion": lambda k: as_notion(k).name,
         "one_line": one_line,
         "px": lambda length: f"{length:.1f}",
     }

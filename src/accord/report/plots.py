@@ -6,6 +6,7 @@ Each is drawn wide, for paper and screens, and narrow, for phones.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from accord._format import pretty, shortened
-from accord.deviations.notions import as_notion, k_symbol
+from accord.deviations.notions import k_symbol
 from accord.game.labels import player_name
 from accord.report.chart import (
     DASHES,
@@ -34,6 +35,9 @@ from accord.report.view import Axis, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
 """Decades above the curves within which the bound is drawn."""
+
+MOST_MARGIN = 0.5
+"""Share of a chart's width from which on the names of curves are put below it."""
 
 Curve = list[tuple[float, float]]
 
@@ -86,7 +90,8 @@ def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
         axes.set_ylim(max(low, FLOOR), high)
         decades(axes)
         axes.set_xlabel("episodes" if facts.learned else "iterations")
-        title = f"{as_notion(facts.k)} gap (K = {k_symbol(facts.k)}), payoff units"
+        with_k = "" if facts.k is None else f" (K = {k_symbol(facts.k)})"
+        title = f"{facts.notion} gap{with_k}, payoff units"
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
         end_labels(axes, labels)
         return figure
@@ -148,10 +153,14 @@ def overlay(
     if not curves:
         return None
     with drawing():
-        below = narrow or len(curves) > 10
-        room_right = 0.15 if below else margin(f"{label} (9 seeds)" for _, label, _ in curves)
-        room = 0.2 * len(curves) if below else 0.0
         width, height = NARROW if narrow else WIDE
+        room_right = margin(f"{label} (9 seeds)" for _, label, _ in curves)
+        below = narrow or len(curves) > 10 or room_right > MOST_MARGIN * width
+        room = 0.0
+        if below:
+            curves = [(rank, _wrapped(label, width), runs) for rank, label, runs in curves]
+            room = 0.2 * sum(1 + label.count("\n") for _, label, _ in curves)
+            room_right = 0.15
         figure, axes = chart((width, height + room), room_right, room)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -251,6 +260,11 @@ def _per_iteration(history: Sequence[Moment]) -> float:
     """Episodes per iteration."""
     last = history[-1]
     return (last.episodes or last.iteration) / last.iteration
+
+
+def _wrapped(label: str, width: float) -> str:
+    """``label`` in lines that fit below a chart of so many inches."""
+    return textwrap.fill(label, int((width - 1.2) / 0.075))
 
 
 def _name(player: PlayerView) -> str:

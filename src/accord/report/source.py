@@ -82,7 +82,7 @@ def source_of(run: SavedRun) -> Source:
         game=run.game.name,
         digest=run.game.digest,
         learned=run.learned,
-        k=run.request.k,
+        notion=run.request.notion,
         method=run.request.method,
         requests=tuple(
             Request(name, value, name in LIMITS)

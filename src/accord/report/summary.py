@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import LADDER, NFCE, written_k
+from accord.deviations.notions import LADDER, NFCE, Notion, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -65,19 +65,24 @@ MARKED = 0.05
 def summarise(source: Source) -> RunView:
     """Evaluate the saved mixture of a run."""
     form, facts, policy = sequence_form(source.game), source.facts, source.policy
-    ks = sorted({*SHOWN, facts.k})
+    ks = sorted({*SHOWN, *(() if facts.k is None else (facts.k,))})
     refused = _refusals(source, ks)
     wanted = [k for k in ks if k not in refused]
-    others = [one for one in LADDER if one.k is None and one != NFCE and source.work(one) <= QUICK]
+    others = [
+        one
+        for one in LADDER
+        if one.k is None and one != NFCE and (one == facts.notion or source.work(one) <= QUICK)
+    ]
     certificate = certify(source.game, policy, [*wanted, *others])
     seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
     players = _players(form, certificate)
     deviations = tuple(
-        _deviation(seen, player, k, witness)
-        for k in wanted
-        for player, witness in zip(players, certificate[k].witnesses, strict=True)
+        _deviation(seen, player, gap.notion, witness)
+        for gap in certificate.gaps
+        if gap.k is not None or gap.notion == facts.notion
+        for player, witness in zip(players, gap.witnesses, strict=True)
     )
-    own = [deviation for deviation in deviations if deviation.k == facts.k]
+    own = [deviation for deviation in deviations if deviation.notion == facts.notion]
     return RunView(
         facts=facts,
         players=players,
@@ -162,7 +167,9 @@ def _bound(source: Source, form: SequenceForm) -> GapBound | None:
     return None
 
 
-def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness) -> DeviationView:
+def _deviation(
+    seen: Inspection, player: PlayerView, notion: Notion, witness: Witness
+) -> DeviationView:
     """A player's best deviation: its first places, the way to the best one, and what follows."""
     plex = seen.form.plexes[player.index]
     places = _places(plex, witness)
@@ -170,18 +177,20 @@ def _deviation(seen: Inspection, player: PlayerView, k: float, witness: Witness)
     start: tuple[int, int] | None = None
     if places:
         first = places[0]
-        start = first.infoset, plex.action_labels[first.infoset].index(first.told)
+        if first.told is not None:
+            start = first.infoset, plex.action_labels[first.infoset].index(first.told)
         way = tuple(
             _step(plex, depth, x, a, a, None)
             for depth, (x, a) in enumerate(plex.history(first.infoset))
         )
+    k = notion.k
     has_plan = k == 0 and player.n_infosets > 0 and witness.gain > 0
     found: list[Move] = []
     more = 0
-    if k in seen.deviators and (places or has_plan):
+    if k is not None and k in seen.deviators and (places or has_plan):
         found, more = steps(seen.deviators[k][player.index], start, MOST_STEPS)
     return DeviationView(
-        k=k,
+        notion=notion,
         player=player,
         gain=witness.gain,
         places=places[:MOST_STEPS],
@@ -210,7 +219,7 @@ def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
         Place(
             infoset=(x := infosets[event.infoset]),
             label=event.infoset,
-            told=str(event.told),  # seen, at every K > 0
+            told=event.told,
             plays=event.plays,
             action=plex.action_labels[x].index(event.plays),
             gain=event.gain,
@@ -245,7 +254,9 @@ def _marked(deviations: list[DeviationView]) -> set[tuple[int, int, int]]:
     return {(best.player.index, move.infoset, move.action) for move in moves}
 
 
-def _script_data(seen: Inspection, k: float, players: tuple[PlayerView, ...]) -> dict[str, Any]:
+def _script_data(
+    seen: Inspection, k: float | None, players: tuple[PlayerView, ...]
+) -> dict[str, Any]:
     """The inspector's numbers, the K that it can show, and the players' names."""
     data = inspector_data(seen, k)
     infosets = [infoset for player in data["players"] for infoset in player["infosets"]]

@@ -17,6 +17,7 @@ from typing import Any
 from markupsafe import Markup
 
 from accord._format import denoised
+from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
 from accord.report.tree import TreeView
@@ -67,7 +68,7 @@ class RunFacts:
     game: str
     digest: str
     learned: bool  # from episodes, by accord learn; else by accord solve
-    k: float
+    notion: Notion
     method: str
     requests: tuple[Request, ...]
     versions: tuple[tuple[str, str], ...]  # (program, version) that the run began with
@@ -79,6 +80,11 @@ class RunFacts:
     saved_gap: float | None  # of the saved mixture, as the run recorded it
     history: tuple[Moment, ...]
     best: BestFacts | None = None  # of accord optimize
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
 
     def requested(self, name: str) -> Any:
         """The value of one option, or None if it was not given."""
@@ -134,6 +140,11 @@ class GapRow:
     refusal: str | None = None
 
     @property
+    def name(self) -> str:
+        """The name of the notion."""
+        return Notion(self.k).name
+
+    @property
     def gap(self) -> float | None:
         """The largest gap of any player."""
         return max(self.player_gaps, default=None)
@@ -147,6 +158,11 @@ class NotionRow:
     player_gaps: tuple[float, ...]
     relative: float
 
+    @property
+    def gap(self) -> float:
+        """The largest gap of any player."""
+        return max(self.player_gaps)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -154,7 +170,7 @@ class Place:
 
     infoset: int
     label: str
-    told: str
+    told: str | None  # None if the player left before being told anything
     plays: str
     action: int  # played
     gain: float
@@ -181,9 +197,9 @@ class Step:
 
 @dataclass(frozen=True)
 class DeviationView:
-    """A player's best deviation at one K."""
+    """A player's best deviation for one notion."""
 
-    k: float
+    notion: Notion
     player: PlayerView
     gain: float
     places: tuple[Place, ...]  # by gain, largest first
@@ -191,6 +207,11 @@ class DeviationView:
     way: tuple[Step, ...]  # obedient steps to the first place
     steps: tuple[Step, ...]  # from there on
     more_steps: int
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
 
     @property
     def shown_gain(self) -> float:
@@ -227,9 +248,10 @@ class RunView:
     inspector: dict[str, Any]  # the JSON that the page's script reads
 
     @property
-    def own_gaps(self) -> GapRow:
-        """The gaps at the run's own K."""
-        return next(row for row in self.gaps if row.k == self.facts.k)
+    def own_gaps(self) -> GapRow | NotionRow:
+        """The gaps of the run's own notion."""
+        rows: list[GapRow | NotionRow] = [*self.gaps, *self.notions]
+        return next(row for row in rows if row.name == self.facts.notion.name)
 
     @property
     def saved_gap(self) -> float | None:
@@ -257,14 +279,14 @@ class RunView:
 
     @property
     def own_deviations(self) -> list[DeviationView]:
-        """The best deviations at the run's own K, largest gain first."""
-        own = [deviation for deviation in self.deviations if deviation.k == self.facts.k]
+        """The best deviations for the run's own notion, largest gain first."""
+        own = [one for one in self.deviations if one.notion == self.facts.notion]
         return sorted(own, key=lambda deviation: -deviation.gain)
 
     @property
     def other_deviations(self) -> list[DeviationView]:
         """The best deviations at every other K."""
-        return [deviation for deviation in self.deviations if deviation.k != self.facts.k]
+        return [one for one in self.deviations if one.notion != self.facts.notion]
 
 
 class Axis(StrEnum):

@@ -36,7 +36,9 @@ from accord.runs.checkpoint import Checkpoint
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
-VERSION = 1
+VERSION = 2
+"""The version written. Version 1 is read too; there ``rm`` of ``learn`` was another method."""
+
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
 
@@ -115,10 +117,10 @@ class RunFolder:
         folder = Path(path)
         file = folder / "run.json"
         content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
-        if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+        if content.get("format") != FORMAT or content.get("version") not in range(1, VERSION + 1):
             raise ParseError(
                 str(file), 0, 0,
-                f'must have "format": "{FORMAT}" and "version": {VERSION}; got '
+                f'must have "format": "{FORMAT}" and "version": 1 to {VERSION}; got '
                 f"{content.get('format')!r} and {content.get('version')!r}",
             )  # fmt: skip
         asked = content.get("asked")
@@ -149,6 +151,11 @@ class RunFolder:
                 f"{self._content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
                 "give the game of the run (for a report, with --game)"
             )
+
+    @property
+    def version(self) -> int:
+        """The version of the folder's files."""
+        return int(self._content["version"])
 
     @property
     def finished(self) -> bool:

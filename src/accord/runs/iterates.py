@@ -3,7 +3,8 @@
 A run of unknown length is thinned on the way: every ``stride``-th iterate is kept, and whenever
 twice as many as wanted are kept, every other one is dropped and the stride doubles. The choice
 depends only on the number of iterations, not on how they were split into calls. At the end the kept
-iterates are thinned evenly to the number wanted, counting back from the last.
+iterates are thinned evenly to the number wanted, counting back from the last. A learner may also
+write averages of a few iterates (``learning/averaging.py``); they are kept in the same way.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from accord._check import checked_whole
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
-from accord.errors import ArgumentError
+from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.play.discovery import discover
@@ -38,6 +38,9 @@ from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
+
+WHOLE_PLAYS_SINCE = 2
+"""The first version of run folders in which ``rm`` learns from whole plays."""
 
 FEWEST_COMPONENTS = 50
 """How many components are saved by default, at least, however long it takes."""
@@ -68,11 +71,13 @@ def learn(
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
         seed: The seed of all randomness.
-        components: Number of components to save, evenly spaced; by default up to 1,000, fewer if
-            they take over 1 GiB or more time than the episodes.
+        components: Number of components to save, evenly spaced. By default 1,000, or fewer if they
+            would take over 1 GiB; with whole plays also fewer, but at least 50, if they would take
+            longer than the episodes.
         method: ``"prm"``, predictive regret matching on whole plays; ``"rm"``, the same without
-            prediction; ``"swrhedge"``, the paper's Balanced K-EFR, with its guarantee; or a
-            configured :class:`SampledRegretMatching` or :class:`SWRHedge`.
+            prediction; ``"swrhedge"``, the paper's Balanced K-EFR, whose guarantee is about the
+            uniform average of all iterates; or a configured :class:`SampledRegretMatching` or
+            :class:`SWRHedge`.
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         failure_prob: The probability with which the paper's guarantee may fail; enters its
             learning rate.
@@ -128,12 +133,19 @@ def resume_learn(
 
     Raises:
         ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game.
+        MismatchError: If it holds a run of another command or of another game, or one of an earlier
+            version whose method this version does not have.
     """
     files = RunFolder.open(folder, LearnRequest.command)
     files.check(game)
     request = files.request
     assert isinstance(request, LearnRequest)
+    if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
+        raise MismatchError(
+            f"{files.path} holds a run of rm as it was before Accord learned from whole plays; its "
+            "policy can be certified and reported, but to continue it use the version of Accord "
+            "that began it, or start a new run"
+        )
     until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
     with files.held():
         return _on_simulator(game, request).run(until, files, progress)
@@ -199,7 +211,7 @@ def learn_env(
         k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
         seed: The seed of all randomness.
-        components: Number of evenly spaced iterates to save, as in :func:`learn`.
+        components: Number of components to save, as in :func:`learn`.
         method: As in :func:`learn`.
         learning_rate_scale: As in :func:`learn`.
         failure_prob: As in :func:`learn`.

@@ -39,7 +39,10 @@ class Play(Protocol):
     iteration: int  # how many have been run
 
     def advance(self, iterations: int, kept: Floats, stride: int) -> int:
-        """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``."""
+        """Run ``iterations``; if ``stride`` divides t, write the next row of ``kept``.
+
+        The row is pi^t, or an average of iterates since the last row.
+        """
 
 
 @runtime_checkable

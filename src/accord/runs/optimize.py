@@ -1,9 +1,11 @@
-"""Optimising: the best K-EFCE of a game, exactly.
+"""Optimising: the best equilibrium of a game, exactly.
 
 A two-player zero-sum game takes its sequence-form program (``optimal/zero_sum.py``), any other game
 column generation (``optimal/column_generation.py``), round by round until value and bound meet or a
-limit is reached. Whatever is returned is certified by :func:`accord.certify`, which knows nothing
-of the programs; the value is the certificate's, too.
+limit is reached. Agent-form deviators cannot ignore the mediator for good, so the AFCE and AFCCE of
+a zero-sum game differ in value, and column generation finds them, too. Whatever is returned is
+certified by :func:`accord.certify`, which knows nothing of the programs; the value is the
+certificate's, too.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ import os
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from accord._arrays import Ints
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NFCCE, NotionLike
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
 from accord.errors import ParseError
@@ -44,7 +46,7 @@ ZERO_SUM = "the sequence form of the zero-sum game"
 
 def optimize(
     game: Game,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     objective: str = WELFARE,
     *,
     minimize: bool = False,
@@ -55,21 +57,22 @@ def optimize(
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Optimum:
-    """Find the best K-EFCE of ``game``, exactly, as a small mixture of pure joint plans.
+    """Find the best equilibrium of ``game``, exactly, as a small mixture of pure joint plans.
 
     Runs until the value is proved to be the best, or until ``seconds`` have passed. Ctrl-C ends it
-    too, after the current round. The result has a bound that no K-EFCE can beat.
+    too, after the current round. The result has a bound that no equilibrium can beat. In a large
+    game the search may end without a proof: ``optimal`` is False, and the bound is not met.
 
     Args:
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
-            ``math.inf`` (BCE).
+            ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``.
         objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff;
             ``"player=NAME"``, one player's payoff; ``"weights=1,0,-1"``, a weighted sum; or
             ``"keep"``, the payoffs of ``start``, as nearly as an equilibrium can have them: the
             value is minus the distance, in payoff ranges.
         minimize: Whether to minimise the objective.
-        gap: The largest K-EFCE gap that counts as an equilibrium, in payoff units.
+        gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
         seconds: Stop after this much wall-clock time.
         start: A mixture to start from, such as the policy of a solution.
@@ -91,7 +94,7 @@ def optimize(
         target = tuple(map(float, start.values()))
     request = OptimizeRequest(
         game=game.source or game.name,
-        k=checked_k(k),
+        k=k,  # type: ignore[arg-type]  # the request checks it
         objective=objective,
         minimize=minimize,
         gap=gap,
@@ -152,8 +155,9 @@ class _Search:
         )  # fmt: skip
         self.history: list[Checkpoint] = []
         self.rounds: ColumnGeneration | None = None
-        if constant_sum(self.form) is None or request.gap > 0:
-            incentives = Incentives.build(self.form, request.k)
+        alike = constant_sum(self.form) is not None and NFCCE.is_bounded_by(request.notion)
+        if not alike or request.gap > 0:
+            incentives = Incentives.build(self.form, request.notion)
             plans = [] if start is None else _plans(incentives, start)
             self.rounds = ColumnGeneration(incentives, self.objective, request.gap, plans=plans)
 
@@ -245,8 +249,8 @@ class _Search:
     ) -> Optimum:
         """Certify the mixture; ``bound`` is that of the maximised objective."""
         request, sign = self.request, self.objective.sign
-        certificate = certify(self.game, policy, request.k)
-        own = certificate[request.k]
+        certificate = certify(self.game, policy, request.notion)
+        own = certificate[request.notion]
         value = self._value(certificate.values)
         scale = self.objective.scale(self.form.leaves)
         allowed = request.gap * self.form.leaves.loss_scale
@@ -266,7 +270,7 @@ class _Search:
             progress(last)
         return Optimum(
             game=self.game,
-            k=request.k,
+            notion=request.notion,
             objective=_written(self.objective),
             value=value,
             bound=sign * bound,

@@ -13,7 +13,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from accord._check import check_probability, checked_whole
-from accord.deviations.notions import checked_k, read_k, written_k
+from accord.deviations.notions import NAMES, Notion, as_notion, checked_k, read_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
 from accord.regret.methods import (
@@ -68,12 +68,17 @@ class _Request:
     command: ClassVar[str]
 
     game: str
-    k: float
+    k: float | str  # a K, or the name of another notion
+
+    @property
+    def notion(self) -> Notion:
+        """The equilibrium notion of the run."""
+        return as_notion(self.k)
 
     def to_json(self) -> dict[str, Any]:
         """The entry ``asked`` of ``run.json``."""
         content = asdict(self)  # type: ignore[call-overload]
-        return {**content, "k": written_k(self.k)}
+        return {**content, "k": self.notion.written}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -88,7 +93,9 @@ class _Request:
         needed = [name for name, field in known.items() if field.default is MISSING]
         if missing := [name for name in needed if name not in content]:
             raise ArgumentError(f"missing entries: {', '.join(map(repr, missing))}")
-        return cls(**{**content, "k": read_k(content["k"])})
+        k = content["k"]
+        named = isinstance(k, str) and k.upper() in NAMES
+        return cls(**{**content, "k": k if named else read_k(k)})
 
 
 @dataclass(frozen=True)
@@ -200,7 +207,7 @@ class OptimizeRequest(_Request):
     method: ClassVar[str] = "column generation"
 
     game: str  # the name or path that loads the game
-    k: float
+    k: float | str
     objective: str = "welfare"
     minimize: bool = False
     gap: float = 0.0
@@ -209,7 +216,14 @@ class OptimizeRequest(_Request):
     target: tuple[float, ...] | None = None  # the payoffs to keep
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
+        notion = as_notion(self.k)
+        if notion.foresight:
+            raise ArgumentError(
+                "k must be a K, or 'efcce', 'afce' or 'afcce'; got 'nfce', whose deviators see all "
+                "recommendations before the play, which no small program describes; every NFCE is "
+                "a BCE, so try k = infinity: no NFCE is better than the best BCE"
+            )
+        object.__setattr__(self, "k", notion.written if notion.k is None else notion.k)
         if self.target is not None:
             object.__setattr__(self, "target", tuple(map(float, self.target)))
         _whole_or_none(self, "components", 1)

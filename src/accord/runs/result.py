@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from accord.deviations.notions import written_k
+from accord.deviations.notions import Notion, written_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
@@ -77,8 +77,8 @@ class Learned:
     gap: float  # K-EFCE gap of the saved mixture, payoff units
     player_gaps: tuple[float, ...]  # the same per player
     values: tuple[float, ...]  # expected payoffs of the saved mixture
-    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    history: tuple[Checkpoint, ...]  # gaps of the iterates kept so far; last, of the saved mixture
+    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
+    history: tuple[Checkpoint, ...]  # gaps of what was kept so far; last, of the saved mixture
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -123,7 +123,7 @@ class LearnedByPlay:
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
     value_plays: int  # the number of fresh plays
-    policy: Mixture  # the saved mixture: evenly spaced iterates
+    policy: Mixture  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
 
@@ -154,13 +154,13 @@ class LearnedByPlay:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Optimum:
-    """The best K-EFCE of a game, or the best one found, with a bound on all of them."""
+    """The best equilibrium of a game, or the best one found, with a bound on all of them."""
 
     game: Game
-    k: float
+    notion: Notion  # of the equilibrium
     objective: str
     value: float  # of the objective, from the certificate
-    bound: float  # no K-EFCE has a better value: larger or, if it is minimised, smaller
+    bound: float  # no equilibrium has a better value: larger or, if it is minimised, smaller
     optimal: bool  # whether value and bound meet
     proof: str  # where the bound comes from
     policy: CorrelatedPolicy  # pure joint plans; in zero-sum games one product policy
@@ -172,14 +172,19 @@ class Optimum:
     interrupted: bool = False  # by Ctrl-C
 
     @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
+
+    @property
     def gap(self) -> float:
-        """The K-EFCE gap of the mixture, from its certificate, in payoff units."""
-        return self.certificate[self.k].gap
+        """The gap of the mixture, from its certificate, in payoff units."""
+        return self.certificate[self.notion].gap
 
     @property
     def player_gaps(self) -> tuple[float, ...]:
         """The same per player."""
-        return self.certificate[self.k].player_gaps
+        return self.certificate[self.notion].player_gaps
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -187,10 +192,11 @@ class Optimum:
         return self.certificate.values
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
+        """The summary as one JSON object; ``k`` is a number, ``"inf"`` or null."""
         return {
             "game": self.game.name,
-            "k": written_k(self.k),
+            "notion": self.notion.name,
+            "k": None if self.k is None else written_k(self.k),
             "objective": self.objective,
             "value": self.value,
             "bound": self.bound,
@@ -207,6 +213,6 @@ class Optimum:
     def __repr__(self) -> str:
         proved = "optimal" if self.optimal else f"bound={self.bound:.6g}"
         return (
-            f"Optimum({self.game.name!r}, k={self.k}, objective={self.objective!r}, "
+            f"Optimum({self.game.name!r}, k={self.notion.written}, objective={self.objective!r}, "
             f"value={self.value:.6g}, {proved})"
         )
