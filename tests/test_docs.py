@@ -177,6 +177,19 @@ def test_the_pictures_of_the_architecture_are_drawn_by_their_script() -> None:
         assert script["picture"](*parts) == drawn, f"run tools/docs/architecture.py for {name}"
 
 
+def test_each_page_of_the_gallery_has_its_picture_and_the_command_that_draws_it() -> None:
+    script = runpy.run_path(str(ROOT / "tools" / "docs" / "gallery.py"))
+    pages = [path for path in script["GALLERY"].glob("*.md") if path.stem != "index"]
+    drawn = {f"{path.stem}.svg" for path in pages}
+    assert {path.name for path in script["GALLERY"].glob("*.svg")} == drawn
+    index = (script["GALLERY"] / "index.md").read_text()
+    for path in pages:
+        names = [words[words.index("--out") + 1] for words in script["commands"](path)]
+        assert names == [f"{path.stem}.svg"]
+        assert f"]({path.stem}.svg)" in path.read_text()
+        assert f"]({path.name})" in index
+
+
 def test_no_block_escapes() -> None:
     for path in DOCUMENTS:
         text = path.read_text()

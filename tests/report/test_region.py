@@ -13,6 +13,7 @@ import accord
 from accord.game.library import chicken, kuhn, signalling
 from accord.report.chart import to_svg
 from accord.report.region import picture
+from accord.report.write import write_report
 from tests.support.pages import texts
 
 
@@ -84,3 +85,29 @@ def test_points_segments_and_nothing():
 def test_pictures_are_the_same_every_time(found):
     assert to_svg(picture(found)) == to_svg(picture(accord.region(signalling())))
     assert to_svg(picture(found)) != to_svg(picture(accord.region(chicken())))
+
+
+def test_welfare_that_is_the_same_everywhere_is_not_marked():
+    b = accord.GameBuilder(players=["a", "b", "c"])
+    b.move(player="c", infoset="x", actions="l r")
+    b.payoff("l", 0, 3, 1)
+    b.payoff("r", 2, 1, 1)
+    figure = picture(accord.region(b.build(), 1))
+    assert marks(figure, "o") == set()
+    assert "best welfare" not in texts(to_svg(figure))
+
+
+@pytest.mark.slow
+def test_reports_on_small_optima_have_the_region(tmp_path):
+    accord.optimize(signalling(), 1, "player=professor", folder=tmp_path / "small")
+    files = [path.name for path in write_report(tmp_path / "small")]
+    assert {"report-region.svg", "report-region.png"} <= set(files)
+    page = (tmp_path / "small" / "report.html").read_text()
+    assert "All equilibria" in page
+    assert "no equilibrium has others" in page
+    assert "this run" in texts((tmp_path / "small" / "report-region.svg").read_text())
+    accord.optimize(kuhn(players=3), 1, seconds=0, folder=tmp_path / "large")
+    accord.solve(signalling(), 1, iterations=10, folder=tmp_path / "solved")
+    for other in ("large", "solved"):
+        write_report(tmp_path / other)
+        assert "All equilibria" not in (tmp_path / other / "report.html").read_text()

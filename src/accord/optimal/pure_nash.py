@@ -15,8 +15,9 @@ from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import behavior_to_reach
 from accord.treeplex.treeplex import Treeplex
 
-WORK = 1e7
-"""Profiles times leaves up to which a game is small."""
+PROFILES, WORK, ROOM = 1e6, 1e9, 2e7
+"""A game is small up to this many profiles; profiles times leaves; and the same without the last
+player, which is the size of the largest array."""
 
 GAIN = 1e-12
 """Gains up to this part of the payoff range are rounding."""
@@ -28,17 +29,20 @@ def pure_nash_payoffs(form: SequenceForm) -> Floats | None:
     There may be none.
     """
     trees = [RechistoryTree.build(plex, 0) for plex in form.plexes]
-    count = float(np.prod([min(count_plans(tree), 1e18) for tree in trees]))
-    if count * len(form.leaves) > WORK:
+    counts = [min(count_plans(tree), 1e18) for tree in trees]
+    count, size = float(np.prod(counts)), len(form.leaves)
+    if count > PROFILES or count * size > WORK or count / counts[-1] * size > ROOM:
         return None
     leaves, n = form.leaves, form.n_players
+    *others, last = (
+        _reaches(tree.plex, all_plans(tree))[:, leaves.seqs[:, i]] for i, tree in enumerate(trees)
+    )
     weight = np.ones((1, len(leaves)))  # whether each profile so far allows each leaf
-    sizes = []
-    for i, tree in enumerate(trees):
-        reach = _reaches(tree.plex, all_plans(tree))[:, leaves.seqs[:, i]]
+    for reach in others:
         weight = (weight[:, None, :] * reach[None]).reshape(-1, len(leaves))
-        sizes.append(len(reach))
-    payoffs = (weight @ leaves.payoff).reshape(*sizes, n)
+    sizes = [len(reach) for reach in (*others, last)]
+    tables = [(weight * leaves.payoff[:, i]) @ last.T for i in range(n)]
+    payoffs = np.stack(tables, axis=-1).reshape(*sizes, n)
     stable = np.ones(sizes, bool)
     for i in range(n):
         own = payoffs[..., i]

@@ -22,10 +22,17 @@ from accord.report.tree import TreeView
 from accord.report.view import Axis, ComparisonView, Picture, RunView
 
 
-def run_page(run: RunView, convergence: Picture | None, gaps: Picture | None) -> str:
+def run_page(
+    run: RunView,
+    convergence: Picture | None,
+    gaps: Picture | None,
+    region: Picture | None = None,
+) -> str:
     """The page of a run, with those of its plots that could be drawn."""
     data = {**run.inspector, "colours": len(SERIES)}
-    return _render("run.html", run=run, convergence=convergence, gaps=gaps, data=data)
+    return _render(
+        "run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data
+    )
 
 
 def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -> str:

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from accord._arrays import Floats
@@ -26,7 +27,7 @@ from accord.game.labels import player_name
 from accord.optimal.polygon import distances
 from accord.report.chart import chart, drawing, margin, plain, to_png, to_svg
 from accord.report.colours import INK, MUTED, PAPER, colour_of
-from accord.runs.region import PayoffPolygon, Region
+from accord.runs.region import PayoffPolygon, Region, RegionVertex
 
 SIZE, SLIM = (7.6, 5.0), (4.0, 4.2)
 SEEN = 2e-3
@@ -58,21 +59,35 @@ def _to_pdf(figure: Figure) -> bytes:
         return file.getvalue()
 
 
-def picture(found: Region, *, narrow: bool = False) -> Figure:
-    """The polygons of all K, the best welfare of each, and Nash equilibria."""
+def picture(
+    found: Region, *, marked: tuple[float, float] | None = None, narrow: bool = False
+) -> Figure:
+    """The polygons of all K, the best welfare of each, and Nash equilibria.
+
+    Args:
+        found: The region.
+        marked: The payoffs of a run, which get a mark too.
+        narrow: For phones.
+    """
     groups = _groups(found)
     low, high = _limits(found)
     size = high - low
     with drawing():
         names = [_group_name(group) for group in groups]
-        below = 0.2 * (len(groups) + 1 if narrow else 0) + 0.25
+        below = 0.25 + (0.2 * (len(groups) + 2) if narrow else 0.0)
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
         for rank, group in enumerate(groups):
             _draw(axes, group[-1], colour_of(rank), size)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(4 if narrow else 7, steps=(1, 2, 2.5, 5, 10)))
+        _make_room(axes)
         handles = _mark(axes, found, groups)
+        if marked is not None:
+            axes.plot(*marked, "*", color=INK, mec=PAPER, mew=1.0, ms=15, zorder=6)
+            handles.append(Line2D([], [], ls="", marker="*", color=INK, ms=11, label="this run"))
         axes.set_xlabel(_axis(found.players[0]))
         axes.set_title(_axis(found.players[1]), loc="left", fontsize=10, color=MUTED)
         if narrow:
@@ -85,11 +100,19 @@ def picture(found: Region, *, narrow: bool = False) -> Figure:
         else:
             _label(axes, groups, names, size)
         axes.legend(
-            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else 2, loc="upper left",
+            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else 3, loc="upper left",
             bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
         return figure
+
+
+def _make_room(axes: Any) -> None:
+    """Move the left of the picture where its numbers are long."""
+    ticks = axes.yaxis.get_major_formatter().format_ticks(axes.yaxis.get_majorticklocs())
+    more = 0.08 * max(0, max(map(len, ticks)) - 4) / axes.figure.get_figwidth()
+    box = axes.get_position()
+    axes.set_position((box.x0 + more, box.y0, box.width - more, box.height))
 
 
 def _groups(found: Region) -> list[list[PayoffPolygon]]:
@@ -162,11 +185,11 @@ def _draw(axes: Any, polygon: PayoffPolygon, colour: str, size: Floats) -> None:
 def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[Any]:
     """Draw the points that stand out; return what the legend shows."""
     handles = []
-    for rank, group in enumerate(groups):
-        best = group[-1].welfare
+    best_of = [_best(group[-1]) for group in groups]
+    for rank, best in enumerate(best_of):
         if best is not None:
             axes.plot(*best.payoffs, "o", color=colour_of(rank), mec=PAPER, mew=1.2, ms=9, zorder=4)
-    if any(group[-1].welfare for group in groups):
+    if any(best_of):
         handles.append(Line2D([], [], ls="", marker="o", color=MUTED, ms=8, label="best welfare"))
     if found.nash:
         axes.plot(
@@ -177,6 +200,13 @@ def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[A
         label = f"{kind} equilibri{'um' if len(found.nash) == 1 else 'a'}"
         handles.append(Line2D([], [], ls="", marker="D", mfc="none", mec=INK, ms=6, label=label))
     return handles
+
+
+def _best(polygon: PayoffPolygon) -> RegionVertex | None:
+    """The best welfare, unless it is the same everywhere."""
+    sums = [sum(vertex.values) for vertex in polygon.vertices]
+    alike = len(sums) > 1 and max(sums) - min(sums) <= 1e-9 * max(1.0, abs(max(sums)))
+    return None if alike else polygon.welfare
 
 
 def _label(axes: Any, groups: list[list[PayoffPolygon]], names: list[str], size: Floats) -> None:

@@ -20,6 +20,7 @@ from accord.equilibrium.inspection import Inspection, inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
+from accord.game.tree import Game
 from accord.learning.guarantee import GapBound, learn_bound, solve_bound
 from accord.report.inspector import inspector_data
 from accord.report.source import Source
@@ -33,6 +34,7 @@ from accord.report.view import (
     RunView,
     Step,
 )
+from accord.runs.region import Region, region
 from accord.runs.request import LearnRequest, SolveRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
@@ -52,6 +54,9 @@ MOST_PLANS = 20
 
 MOST_TOLD = 300
 """Recommendations, in all plans, of a device that is listed."""
+
+MOST_LEAVES, MOST_DIRECTIONS, ROUGH = 250, 60, 1e-5
+"""The size of a game whose region is drawn, and how precisely: that takes a few seconds."""
 
 MARKED = 0.05
 """Share of a deviation's gain from which on one of its places is marked in the tree."""
@@ -92,10 +97,18 @@ def summarise(source: Source) -> RunView:
         trigger_gap=certificate.trigger.gap,
         bound=_bound(source, form),
         deviations=deviations,
+        region=None if facts.best is None else _small_region(source.game, facts.k),
         device=_small_device(policy),
         tree=tree_view(source.game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
     )
+
+
+def _small_region(game: Game, k: float) -> Region | None:
+    """The region of the first two players; None if it would take long, or there is only one."""
+    if game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
+        return None
+    return region(game, k, tolerance=ROUGH, directions=MOST_DIRECTIONS)
 
 
 def _small_device(policy: CorrelatedPolicy) -> Device | None:

@@ -21,6 +21,7 @@ from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
 from accord.report.tree import TreeView
+from accord.runs.region import Region
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,7 @@ class RunView:
     trigger_gap: float
     bound: GapBound | None  # None if no theorem covers the run
     deviations: tuple[DeviationView, ...]
+    region: Region | None  # of the first two players, in a report about a small game's optimum
     device: Device | None  # None if it has too many plans to list
     tree: TreeView | None  # None if it is too large to draw
     inspector: dict[str, Any]  # the JSON that the page's script reads

@@ -13,6 +13,7 @@ from accord.report import plots
 from accord.report.chart import to_inline, to_png, to_svg
 from accord.report.compare import compare
 from accord.report.page import comparison_page, run_page, tree_svg
+from accord.report.region import picture
 from accord.report.source import read_source
 from accord.report.summary import summarise
 from accord.report.view import Axis, Picture
@@ -32,7 +33,8 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
     files = _Files(folder / REPORT if out is None else out, folder if out is None else None)
-    run = summarise(read_source(folder, game))
+    source = read_source(folder, game)
+    run = summarise(source)
     learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
     convergence = files.add_plot(
         "convergence",
@@ -46,9 +48,16 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
         plots.gaps_by_k(run),
         plots.gaps_by_k(run, narrow=True),
     )
+    own = tuple(source.policy.values()[:2].tolist())
+    region = files.add_plot(
+        "region",
+        f"The payoffs of the first two players in all equilibria of {run.facts.game}",
+        None if run.region is None else picture(run.region, marked=own),
+        None if run.region is None else picture(run.region, marked=own, narrow=True),
+    )
     if run.tree is not None:
         files.content["tree.svg"] = tree_svg(run.tree).encode()
-    return files.write(run_page(run, convergence, gaps))
+    return files.write(run_page(run, convergence, gaps, region))
 
 
 def write_comparison(folders: list[Path], out: Path, game: str | None = None) -> list[Path]:
