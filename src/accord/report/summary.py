@@ -104,9 +104,9 @@ def summarise(source: Source) -> RunView:
     )
 
 
-def _small_region(game: Game, k: float) -> Region | None:
-    """The region of the first two players; None if it would take long, or there is only one."""
-    if game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
+def _small_region(game: Game, k: float | None) -> Region | None:
+    """The region of the first two players; None without K or a second player, or if it is slow."""
+    if k is None or game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
         return None
     return region(game, k, tolerance=ROUGH, directions=MOST_DIRECTIONS)
 
