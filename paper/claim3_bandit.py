@@ -35,6 +35,7 @@ from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.bounds import bandit_regret_bound
 from accord.learning.plan import plan
 from accord.regret.rates import bandit_learning_rate
+from accord.regret.swrhedge import SWRHedge
 from accord.report.chart import DASHES, decades, drawing, end_labels, margin
 from accord.report.colours import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
@@ -270,7 +271,7 @@ def _weights(horizon: int) -> dict[str, Any]:
     plex = sequence_form(game).plexes[WALKER]
     sums = {}
     for exploration in ("balanced", "uniform"):
-        learner = BalancedKEFR(plex, 0, "rm", exploration=exploration)
+        learner = BalancedKEFR(plex, 0, SWRHedge(1.0), exploration=exploration)
         sums[exploration] = _largest_sum(learner)
     last = int(plex.layers[-1] - plex.layers[-2])
     return {"horizon": horizon, "last_layer": last, "sums": sums}
