@@ -36,6 +36,7 @@ from accord.deviations.rechistory import (
 from accord.errors import ArgumentError, BudgetError
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.kefr import KEFR
+from accord.learning.whole_plays import WholePlayKEFR
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
 from tests.support.policies import OTHER_NOTIONS, all_games
@@ -234,7 +235,7 @@ def test_the_normal_form_has_no_tree():
         RechistoryTree.build(chain(2), "nfce")
 
 
-@pytest.mark.parametrize("learner", [KEFR, BalancedKEFR])
+@pytest.mark.parametrize("learner", [KEFR, BalancedKEFR, WholePlayKEFR])
 @pytest.mark.parametrize("k", ["efcce", "efce", AFCE])
 def test_learners_take_a_number(learner, k):
     with pytest.raises(ArgumentError, match="k must be a whole number of deviations"):

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryTree
 from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import sampling_plan
@@ -72,7 +73,7 @@ class BalancedKEFR(EpisodeLearner):
         player: int = 0,
     ) -> None:
         minimizer = configured(SAMPLED_METHODS, method)
-        tree = RechistoryTree.build(plex, k, budget, footprint(minimizer))
+        tree = RechistoryTree.build(plex, checked_k(k), budget, footprint(minimizer))
         if schedule is None:
             schedule = minimizer.schedule((plex,), tree.k, iterations)
         for kernel in (recommend_at, observe_episode):

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryTree
 from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import SamplingPlan, sampling_plan
@@ -105,7 +106,7 @@ class WholePlayKEFR(EpisodeLearner):
     ) -> None:
         minimizer = configured(SAMPLED_METHODS, method)
         exploration = checked_exploration(minimizer.explorations, exploration)
-        tree = RechistoryTree.build(plex, k, budget, footprint(minimizer))
+        tree = RechistoryTree.build(plex, checked_k(k), budget, footprint(minimizer))
         if schedule is None:
             schedule = minimizer.schedule((plex,), tree.k, iterations)
         for kernel in (recommend_at, observe_at):
