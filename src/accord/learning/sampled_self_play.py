@@ -120,7 +120,7 @@ class SampledSelfPlay(ABC):
         """
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
-            stride = 2 * (self.iteration + iterations + 1)
+            stride = (self.averages + 1) * (self.iteration + iterations + 1)  # beyond any sample
         rows = self._play(iterations, kept, stride)
         self.iteration += iterations
         return rows
