@@ -16,6 +16,7 @@ def test_the_tables():
     assert "K = 1 (EFCE): 4 vertices, exact" in shown
     assert "best welfare 10.5 at (5.25, 5.25)" in shown
     assert "payoffs of pure Nash equilibria: (2, 7), (7, 2)" in shown
+    assert "EFCCE: 3 vertices, exact" in run("region", "signalling", "--notion", "efcce").stdout
     assert "payoffs of Nash equilibria: (-0.05555556, 0.05555556)" in run("region", "kuhn").stdout
 
 
@@ -63,6 +64,8 @@ def test_refusals(tmp_path):
     assert "no player 'x'" in refused("region", "chicken", "--players", "row", "x")
     assert "two different players" in refused("region", "chicken", "--players", "row", "row")
     assert "must be a whole number" in refused("region", "chicken", "-k", "-1")
+    assert "must be a whole number" in refused("region", "chicken", "-k", "several")
+    assert "got 'nfce'" in refused("region", "chicken", "--notion", "nfce")
     assert "tolerance must be positive" in refused("region", "chicken", "--tolerance", "0")
     assert "must be a number" in refused("region", "chicken", "--tolerance", "small")
     assert "seconds must be at least 0" in refused("region", "chicken", "--seconds", "-1")

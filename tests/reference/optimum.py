@@ -49,7 +49,9 @@ def best_by_enumeration(
     return -_solve(costs, gains, np.full(len(gains), epsilon))
 
 
-def best_in_directions(game: Any, K: float, directions: Sequence[Sequence[float]]) -> list[float]:
+def best_in_directions(
+    game: Any, K: float | str, directions: Sequence[Sequence[float]]
+) -> list[float]:
     """The same for each of several weights, with the profiles listed once."""
     gains, payoffs = _all_profiles(game, K)
     return [-_solve(-payoffs @ np.array(d), gains, np.zeros(len(gains))) for d in directions]

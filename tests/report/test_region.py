@@ -11,6 +11,7 @@ from matplotlib.patches import Polygon
 
 import accord
 from accord.game.library import chicken, kuhn, signalling
+from accord.optimal.polygon import area
 from accord.report.chart import to_svg
 from accord.report.region import picture
 from accord.report.write import write_report
@@ -49,6 +50,16 @@ def test_equal_polygons_are_drawn_once(found, narrow):
     for text in ("K = 0 (NFCCE)", "K = 1 (EFCE)", "K = ∞ (BCE)", "payoff of student"):
         assert text in shown
     for text in ("payoff of professor", "best welfare", "pure Nash equilibrium"):
+        assert text in shown
+
+
+def test_other_notions_are_drawn_by_size():
+    found = accord.region(signalling(), (0, "efcce", "afce", 1))
+    figure = picture(found)
+    sizes = [area(polygon) for polygon in drawn(figure)]
+    assert sizes == sorted(sizes, reverse=True)
+    shown = " ".join(texts(to_svg(figure)))
+    for text in ("K = 0 (NFCCE)", "EFCCE", "AFCE", "K = 1 (EFCE)"):
         assert text in shown
 
 

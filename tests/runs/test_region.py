@@ -37,6 +37,7 @@ def test_json():
     json.dumps(content, allow_nan=False)
     assert list(content) == KEYS
     assert [polygon["k"] for polygon in content["polygons"]] == [0, "inf"]
+    assert [polygon["notion"] for polygon in content["polygons"]] == ["NFCCE", "BCE"]
     vertices = content["polygons"][0]["vertices"]
     assert len(vertices) == 3
     for vertex in vertices:
@@ -57,7 +58,7 @@ def test_devices_of_vertices_can_be_saved_and_run(tmp_path):
 def test_the_order_of_k_and_players():
     found = region(chicken(), [1, 0, 1])
     assert [polygon.k for polygon in found.polygons] == [0, 1]
-    with pytest.raises(ArgumentError, match="polygons of K = 0, 1; got 2"):
+    with pytest.raises(ArgumentError, match="polygons of k = 0, 1; got 2"):
         found[2]
     one = region(signalling(), 0, players=("professor", "student"))
     assert one.players == ("professor", "student")
@@ -114,6 +115,7 @@ def test_progress_and_ctrl_c():
         ({"k": 0.5}, "k must be a whole number"),
         ({"k": ()}, "at least one number"),
         ({"k": "many"}, "k must be a whole number"),
+        ({"k": ("efcce", "nfce")}, "got 'nfce', .* its region lies inside that of k = infinity"),
         ({"players": ("row", "row")}, "two different players; got .* the players are 'row', 'col'"),
         ({"players": ("row", "x")}, "no player 'x'; the players are 'row', 'col'"),
         ({"players": ("row",)}, "two different players"),

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import number
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
+from accord.cli.arguments import (
+    AsJson,
+    GameName,
+    complete_notion,
+    parse_notion,
+    parse_number,
+)
 from accord.cli.progress import SECONDS_PER_LINE
 from accord.cli.terminal import (
     INTERRUPTED,
@@ -22,7 +28,7 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
-from accord.deviations.notions import as_notion, written_k
+from accord.deviations.notions import Notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -35,13 +41,15 @@ PICTURES = (".svg", ".png", ".pdf")
 def region(
     game: GameName,
     k: Annotated[
-        list[float] | None,
+        list[Notion] | None,
         typer.Option(
             "-k",
-            parser=parse_k,
-            metavar="K",
+            "--notion",
+            parser=parse_notion,
+            autocompletion=complete_notion,
+            metavar="K|NAME",
             help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), "
-            "2, ..., inf (BCE). May be repeated; by default 0, 1 and inf.",
+            "2, ..., inf (BCE); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf.",
         ),
     ] = None,
     players: Annotated[
@@ -67,7 +75,7 @@ def region(
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the payoffs that two players can have in equilibrium, one polygon per K.
+    """Find the payoffs that two players can have in equilibrium, one polygon per K or notion.
 
     Exits with 1 if a polygon may miss more than --tolerance, for example because --seconds came
     first.
@@ -75,7 +83,7 @@ def region(
     \b
     Examples:
         accord region chicken --out chicken.svg
-        accord region signalling -k 0 -k 1 --json
+        accord region signalling -k 0 --notion efcce -k 1 --json
         accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --seconds 60
     """
     if out is not None:
@@ -159,7 +167,9 @@ def _title(polygon: PayoffPolygon) -> str:
     count = len(polygon.vertices)
     kind = {0: "nothing found", 1: "a point", 2: "a segment"}.get(count, f"{count} vertices")
     state = "exact" if polygon.exact else f"error {polygon.error:.2g} of the payoff ranges"
-    return f"K = {written_k(polygon.k)} ({as_notion(polygon.k).name}): {kind}, {state}"
+    notion = polygon.notion
+    name = notion.name if notion.k is None else f"K = {notion.written} ({notion.name})"
+    return f"{name}: {kind}, {state}"
 
 
 def _payoff(value: float) -> str:

@@ -1,10 +1,10 @@
-"""The payoffs of two players in all K-EFCE, for several K at once.
+"""The payoffs of two players in all equilibria, for several notions at once.
 
-The K-EFCE of a game form a polytope, so the pairs of payoffs of two players in them form a polygon
-R_K: the region. It is squeezed between two polygons (as in H. P. Benson, *An outer approximation
-algorithm for generating all efficient extreme points in the outcome set of a multiple objective
-linear programming problem*, 1998). For a direction d, column generation
-(``optimal/column_generation.py``) finds
+The K-EFCE of a game form a polytope, and so do the equilibria of other notions. So the pairs of
+payoffs of two players in them form a polygon: the region. It is squeezed between two polygons (as
+in H. P. Benson, *An outer approximation algorithm for generating all efficient extreme points in
+the outcome set of a multiple objective linear programming problem*, 1998). For a direction d,
+column generation (``optimal/column_generation.py``) finds
 
 * an equilibrium whose payoffs z are as far in the direction d as possible: *inner* is the hull of
   these points;
@@ -16,9 +16,10 @@ beyond it, so a region with n corners takes about 2n directions, and there is no
 is the distance of that corner, the Hausdorff distance of both polygons, in units of the players'
 payoff ranges. Where a bound is not tight the error stays, and a direction is never asked twice.
 
-A K-EFCE is also a K'-EFCE for every K' < K. Hence a point found for K serves every smaller K, and
-larger ones if its gap there is 0 too; a half-plane serves every larger K. Joint plans found for one
-direction or K are columns for the others.
+A K-EFCE is also a K'-EFCE for every K' < K, and other notions are nested in the same way. Hence a
+point found for one notion serves every other one for which its gap is 0 too, and a half-plane
+serves every notion whose equilibria are equilibria of this one. Joint plans and rows found for one
+direction are kept for the next.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord._arrays import Floats
+from accord.deviations.notions import NFCCE, Notion
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.optimal.column_generation import ColumnGeneration
@@ -53,13 +55,18 @@ SAME = 1e-10
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 
+def strength(notion: Notion) -> tuple[float, bool, bool]:
+    """Sorts notions such that none contains an earlier one."""
+    return notion.deviations, notion.agent, not notion.coarse
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Found:
     """An equilibrium of the region."""
 
     policy: CorrelatedPolicy
     values: Floats  # [n_players] expected payoffs when everybody obeys
-    gap: float  # its K-EFCE gap, payoff units
+    gap: float  # for the notion of the region, payoff units
 
 
 class Sandwich:
@@ -127,16 +134,16 @@ class Sandwich:
 
 
 class Side:
-    """The region of one K, and the search for its points."""
+    """The region of one notion, and the search for its points."""
 
-    def __init__(self, form: SequenceForm, k: float, box: Floats, welfare: Objective) -> None:
-        self.k = k
+    def __init__(self, form: SequenceForm, notion: Notion, box: Floats, welfare: Objective) -> None:
+        self.notion = notion
         self.sandwich = Sandwich(box)
         self.rounds: ColumnGeneration | None = None
         self.welfare_bound = free_bound(form.game, welfare)
         self.best: Found | None = None  # of the largest welfare
-        if constant_sum(form) is None:
-            self.rounds = ColumnGeneration(Incentives.build(form, k), welfare)
+        if constant_sum(form) is None or not NFCCE.is_bounded_by(notion):
+            self.rounds = ColumnGeneration(Incentives.build(form, notion), welfare)
 
     @property
     def welfare(self) -> float:
@@ -162,15 +169,20 @@ class Question:
 
 
 class RegionSearch:
-    """The regions of several K, one round of column generation at a time.
+    """The regions of several notions, one round of column generation at a time.
 
     Attributes:
-        sides: One region per K, the largest K first.
+        sides: One region per notion, those whose deviators can do most first.
+        nash: In a zero-sum game, the payoffs of every Nash equilibrium.
         directions: The number of directions asked so far.
     """
 
     def __init__(
-        self, form: SequenceForm, ks: Sequence[float], pair: tuple[int, int], tolerance: float
+        self,
+        form: SequenceForm,
+        notions: Sequence[Notion],
+        pair: tuple[int, int],
+        tolerance: float,
     ) -> None:
         self.form, self.pair, self.tolerance = form, pair, tolerance
         leaves = form.leaves
@@ -181,23 +193,28 @@ class RegionSearch:
         box = cut(np.array([[0.0, 0.0], [x, 0.0], [x, y], [0.0, y]]), np.zeros(2), 0.0)
         self.welfare = parsed_objective(WELFARE, form.game.player_labels)
         deepest = max(plex.horizon for plex in form.plexes)
-        self.side_of = {k: min(k, deepest) for k in ks}  # nobody can disobey more often
+        self.alike = {  # nobody can disobey more often than they decide
+            one: one if one.k is None else Notion(min(one.k, deepest)) for one in notions
+        }
         self.sides = [
-            Side(form, k, box, self.welfare) for k in sorted(set(self.side_of.values()))[::-1]
+            Side(form, one, box, self.welfare)
+            for one in sorted(set(self.alike.values()), key=strength, reverse=True)
         ]
+        self.nash: Floats | None = None
         self.directions = 0
         self.question: Question | None = None
         self._first: deque[Question] = deque()
         if constant_sum(form) is not None:
             self._take_nash()
-            return
         for side in self.sides:
+            if side.rounds is None:
+                continue
             self._first.append(Question(side, self.welfare, self._welfare_direction()))
             self._first.extend(self._ask(side, np.array(axis)) for axis in AXES)
 
-    def side(self, k: float) -> Side:
-        """The region of one of the K asked for."""
-        return next(side for side in self.sides if side.k == self.side_of[k])
+    def side(self, notion: Notion) -> Side:
+        """The region of one of the notions asked for."""
+        return next(side for side in self.sides if side.notion == self.alike[notion])
 
     def advance(self, seconds: float | None = None) -> bool:
         """One round; False if nothing is left to do."""
@@ -239,7 +256,7 @@ class RegionSearch:
             size = float(np.linalg.norm(weights[list(self.pair)] * self.unit))
             most = (rounds.bound - float(weights @ self.form.leaves.worst)) / size
             for other in self.sides:
-                if other.k >= side.k:
+                if side.notion.is_bounded_by(other.notion):
                     other.sandwich.cuts.append((direction, most))
 
     def _next_question(self) -> Question | None:
@@ -284,22 +301,25 @@ class RegionSearch:
         values = np.asarray(policy.values())
         place = self._scaled(values)
         for other in self.sides:
-            gaps = efce_gaps(policy, other.k)
+            gaps = efce_gaps(policy, other.notion)
             if other is side or (gaps * self.form.leaves.loss_scale).max() <= EXACT / 100:
                 other.add(place, Found(policy, values, float(gaps.max())))
 
     def _take_nash(self) -> None:
-        """All equilibria of a zero-sum game have the same payoffs."""
+        """All equilibria of a zero-sum game have the same payoffs, unless deviators must obey
+        afterwards (AFCE, AFCCE)."""
         policy = nash_equilibrium(self.form)
         least, most = payoff_limits(self.form, policy)
         total = constant_sum(self.form)
         assert total is not None
         lowest = np.array([least, total - most])[list(self.pair)]
         highest = np.array([most, total - least])[list(self.pair)]
-        values = np.asarray(policy.values())
+        self.nash = values = np.asarray(policy.values())
         for side in self.sides:
-            found = Found(policy, values, float(efce_gaps(policy, side.k).max()))
+            found = Found(policy, values, float(efce_gaps(policy, side.notion).max()))
             side.add(self._scaled(values), found)
+            if side.rounds is not None:
+                continue
             side.welfare_bound = max(total, side.welfare)
             for axis in map(np.array, AXES):
                 limit = np.where(axis > 0, highest, lowest)

@@ -1,4 +1,4 @@
-"""The picture of a region: nested polygons, one per K, with equilibria that stand out.
+"""The picture of a region: one polygon per notion, mostly nested, and equilibria that stand out.
 
 Polygons are labelled on their right, by lines to a place that belongs to no smaller polygon. Those
 that are equal share a label. Where the outer polygon reaches visibly beyond the inner one it is
@@ -21,10 +21,10 @@ from matplotlib.transforms import ScaledTranslation
 
 from accord._arrays import Floats
 from accord._format import shortened
-from accord.deviations.notions import as_notion, k_symbol
+from accord.deviations.notions import Notion, k_symbol
 from accord.equilibrium.files import write_whole
 from accord.game.labels import player_name
-from accord.optimal.polygon import distances
+from accord.optimal.polygon import area, distances
 from accord.report.chart import chart, drawing, margin, plain, to_png, to_svg
 from accord.report.colours import INK, MUTED, PAPER, colour_of
 from accord.runs.region import PayoffPolygon, Region, RegionVertex
@@ -62,7 +62,7 @@ def _to_pdf(figure: Figure) -> bytes:
 def picture(
     found: Region, *, marked: tuple[float, float] | None = None, narrow: bool = False
 ) -> Figure:
-    """The polygons of all K, the best welfare of each, and Nash equilibria.
+    """The polygons of all notions, the best welfare of each, and Nash equilibria.
 
     Args:
         found: The region.
@@ -118,7 +118,7 @@ def _make_room(axes: Any) -> None:
 def _groups(found: Region) -> list[list[PayoffPolygon]]:
     """The polygons with those that are equal together, the largest first."""
     groups: list[list[PayoffPolygon]] = []
-    for polygon in found.polygons:
+    for polygon in sorted(found.polygons, key=lambda one: -_area(one)):
         if groups and _same(groups[-1][-1], polygon):
             groups[-1].append(polygon)
         else:
@@ -135,6 +135,12 @@ def _same(one: PayoffPolygon, other: PayoffPolygon) -> bool:
     unit = np.where(span > 0, span, 1.0)
     a, b = (corner / unit for corner in corners)
     return float(max(distances(a, b).max(), distances(b, a).max())) <= 1e-6
+
+
+def _area(polygon: PayoffPolygon) -> float:
+    """The area up to rounding, so that equal polygons stay in their order."""
+    corners = _corners(polygon)
+    return float(f"{area(corners):.6g}") if len(corners) > 2 else 0.0
 
 
 def _corners(polygon: PayoffPolygon) -> Floats:
@@ -154,12 +160,15 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
 
 
 def _group_name(group: list[PayoffPolygon]) -> str:
-    """A line such as ``K = 0 (NFCCE)`` for each K."""
-    return "\n".join(
-        f"K = {k_symbol(p.k)}"
-        + (f" ({name})" if (name := as_notion(p.k).name)[0].isalpha() else "")
-        for p in group
-    )
+    """A line such as ``K = 0 (NFCCE)`` for each notion."""
+    return "\n".join(_notion_name(polygon.notion) for polygon in group)
+
+
+def _notion_name(notion: Notion) -> str:
+    if notion.k is None:
+        return notion.name
+    number = f"K = {k_symbol(notion.k)}"
+    return f"{number} ({notion.name})" if notion.name[0].isalpha() else number
 
 
 def _axis(player: str) -> str:

@@ -97,18 +97,18 @@ def summarise(source: Source) -> RunView:
         trigger_gap=certificate.trigger.gap,
         bound=_bound(source, form),
         deviations=deviations,
-        region=None if facts.best is None else _small_region(source.game, facts.k),
+        region=None if facts.best is None else _small_region(source.game, facts.notion),
         device=_small_device(policy),
         tree=tree_view(source.game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
     )
 
 
-def _small_region(game: Game, k: float | None) -> Region | None:
-    """The region of the first two players; None without K or a second player, or if it is slow."""
-    if k is None or game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
+def _small_region(game: Game, notion: Notion) -> Region | None:
+    """The region of the first two players; None if it would take long, or there is only one."""
+    if game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
         return None
-    return region(game, k, tolerance=ROUGH, directions=MOST_DIRECTIONS)
+    return region(game, notion, tolerance=ROUGH, directions=MOST_DIRECTIONS)
 
 
 def _small_device(policy: CorrelatedPolicy) -> Device | None:

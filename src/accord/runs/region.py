@@ -1,4 +1,4 @@
-"""The region: the payoffs of two players in all equilibria, one polygon per K.
+"""The region: the payoffs of two players in all equilibria, one polygon per notion.
 
 ``optimal/region.py`` has the search. Here are its limits and its result.
 """
@@ -9,19 +9,18 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter as _now
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord._check import check_positive, checked_whole
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.pure_nash import pure_nash_payoffs
-from accord.optimal.region import Found, RegionSearch, Side
-from accord.optimal.zero_sum import constant_sum
+from accord.optimal.region import Found, RegionSearch, Side, strength
 from accord.runs.interrupt import heeding_interrupts
 from accord.treeplex.form import sequence_form
 
@@ -50,7 +49,7 @@ class RegionVertex:
 
     payoffs: Point  # of the two players of the region
     values: tuple[float, ...]  # of all players
-    gap: float  # the K-EFCE gap of the policy, payoff units
+    gap: float  # of the policy, for the notion of its polygon; payoff units
     policy: CorrelatedPolicy  # a small mixture of pure joint plans
 
     def to_json(self) -> dict[str, Any]:
@@ -69,16 +68,21 @@ class RegionVertex:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PayoffPolygon:
-    """The payoffs of two players in all K-EFCE, between an inner and an outer polygon."""
+    """The payoffs of two players in all equilibria of a notion, between two polygons."""
 
-    k: float
+    notion: Notion
     vertices: tuple[
         RegionVertex, ...
     ]  # of the inner polygon, counterclockwise; equilibria of the game
-    outer: tuple[Point, ...]  # corners of a polygon that contains the payoffs of every K-EFCE
+    outer: tuple[Point, ...]  # corners of a polygon that contains the payoffs of every equilibrium
     error: float  # how far it reaches beyond the inner one, in units of the payoff ranges
     welfare: RegionVertex | None  # the equilibrium with the largest sum of all payoffs found
-    welfare_bound: float  # no K-EFCE has a larger sum
+    welfare_bound: float  # no equilibrium has a larger sum
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
 
     @property
     def exact(self) -> bool:
@@ -86,9 +90,10 @@ class PayoffPolygon:
         return bool(self.vertices) and self.error <= MEETING
 
     def to_json(self) -> dict[str, Any]:
-        """The polygon as JSON data; ``k`` is a number or ``"inf"``."""
+        """The polygon as JSON data; ``k`` is a number, ``"inf"`` or null."""
         return {
-            "k": written_k(self.k),
+            "notion": self.notion.name,
+            "k": None if self.k is None else written_k(self.k),
             "exact": self.exact,
             "error": self.error,
             "vertices": [vertex.to_json() for vertex in self.vertices],
@@ -99,17 +104,17 @@ class PayoffPolygon:
 
     def __repr__(self) -> str:
         state = "exact" if self.exact else f"error={self.error:.2g}"
-        return f"PayoffPolygon(k={written_k(self.k)}, vertices={len(self.vertices)}, {state})"
+        return f"PayoffPolygon(k={self.notion.written}, vertices={len(self.vertices)}, {state})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Region:
-    """The payoffs of two players in all equilibria; ``region[k]`` is the polygon of one K."""
+    """The payoffs of two players in all equilibria; ``region[k]`` is the polygon of one notion."""
 
     game: Game
     players: tuple[str, str]
-    polygons: tuple[PayoffPolygon, ...]  # by K, the smallest first; each contains the next
-    zero_sum: bool  # whether all Nash equilibria have the same payoffs, and so do all others
+    polygons: tuple[PayoffPolygon, ...]  # the weakest notion first; those of K are nested
+    zero_sum: bool  # whether the payoffs of both always add up to the same
     nash: tuple[Point, ...] | None  # of pure Nash equilibria, or all of a zero-sum game, if known
     tolerance: float
     directions: int  # in which a farthest point was looked for
@@ -131,13 +136,13 @@ class Region:
         """Whether the error of every polygon is at most the tolerance."""
         return all(p.vertices for p in self.polygons) and self.error <= self.tolerance
 
-    def __getitem__(self, k: SupportsIndex | float) -> PayoffPolygon:
-        wanted = checked_k(k)
+    def __getitem__(self, k: NotionLike) -> PayoffPolygon:
+        wanted = as_notion(k)
         for polygon in self.polygons:
-            if polygon.k == wanted:
+            if polygon.notion == wanted:
                 return polygon
-        known = ", ".join(str(written_k(polygon.k)) for polygon in self.polygons)
-        raise ArgumentError(f"the region has the polygons of K = {known}; got {k!r}")
+        known = ", ".join(str(polygon.notion.written) for polygon in self.polygons)
+        raise ArgumentError(f"the region has the polygons of k = {known}; got {k!r}")
 
     def to_json(self) -> dict[str, Any]:
         """Everything as one JSON object."""
@@ -160,7 +165,7 @@ class Region:
 
 def region(
     game: Game,
-    k: SupportsIndex | float | Iterable[SupportsIndex | float] = (0, 1, math.inf),
+    k: NotionLike | Iterable[NotionLike] = (0, 1, math.inf),
     *,
     players: tuple[str, str] | None = None,
     tolerance: float = TOLERANCE,
@@ -168,7 +173,7 @@ def region(
     directions: int | None = None,
     progress: Callable[[RegionProgress], None] | None = None,
 ) -> Region:
-    """Find the payoffs that two players can have in the K-EFCE of ``game``, for one K or several.
+    """Find the payoffs that two players can have in equilibrium, for one K or several.
 
     They form a polygon, whose vertices are found one after the other until the error of each
     polygon is at most ``tolerance``. A limit or Ctrl-C ends the search with what is known by then.
@@ -176,7 +181,8 @@ def region(
     Args:
         game: A game with at least two players.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
-            ``math.inf`` (BCE); or several of these.
+            ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``. Or several
+            of these.
         players: The labels of the two players; by default the first two. The payoffs of the other
             players may be anything: the region is the projection on these two.
         tolerance: The largest distance between what is found and what is possible, in units of the
@@ -191,7 +197,7 @@ def region(
         NumericalError: If the linear programs fail.
     """
     checked_game(game)
-    ks = _checked_ks(k)
+    notions = _checked_notions(k)
     pair = _checked_players(game, players)
     check_positive("tolerance", tolerance)
     if seconds is not None and not seconds >= 0.0:
@@ -200,7 +206,7 @@ def region(
         checked_whole("directions", directions, 1)
     begun = _now()
     form = sequence_form(game)
-    search = RegionSearch(form, ks, pair, tolerance)
+    search = RegionSearch(form, notions, pair, tolerance)
     with heeding_interrupts() as interruption:
         while search.advance(None if seconds is None else max(0.0, begun + seconds - _now())):
             if progress is not None:
@@ -210,14 +216,13 @@ def region(
             if late or enough or interruption.requested:
                 break
         search.conclude()
-    zero_sum = constant_sum(form) is not None
-    nash = search.sides[0].sandwich.found[0].values[None] if zero_sum else pure_nash_payoffs(form)
+    nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
     labels = game.player_labels
     return Region(
         game=game,
         players=(labels[pair[0]], labels[pair[1]]),
-        polygons=tuple(_polygon(search, search.side(one), one) for one in ks),
-        zero_sum=zero_sum,
+        polygons=tuple(_polygon(search, search.side(one), one) for one in notions),
+        zero_sum=search.nash is not None,
         nash=None if nash is None else _distinct(nash[:, list(pair)]),
         tolerance=tolerance,
         directions=search.directions,
@@ -226,11 +231,18 @@ def region(
     )
 
 
-def _checked_ks(k: SupportsIndex | float | Iterable[SupportsIndex | float]) -> list[float]:
-    given = list(k) if isinstance(k, Iterable) else [k]
-    if not given:
-        raise ArgumentError("k must be at least one number of deviations; got none")
-    return sorted({checked_k(one) for one in given})
+def _checked_notions(k: NotionLike | Iterable[NotionLike]) -> list[Notion]:
+    given = list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
+    notions = {as_notion(one) for one in given}
+    if not notions:
+        raise ArgumentError("k must be at least one number of deviations or notion; got none")
+    if any(one.foresight for one in notions):
+        raise ArgumentError(
+            "k must be a K, or 'efcce', 'afce' or 'afcce'; got 'nfce', whose deviators see all "
+            "recommendations before the play, which no small program describes; its region lies "
+            "inside that of k = infinity"
+        )
+    return sorted(notions, key=strength)
 
 
 def _checked_players(game: Game, players: tuple[str, str] | None) -> tuple[int, int]:
@@ -263,11 +275,11 @@ def _look(search: RegionSearch, seconds: float) -> RegionProgress:
     )
 
 
-def _polygon(search: RegionSearch, side: Side, k: float) -> PayoffPolygon:
+def _polygon(search: RegionSearch, side: Side, notion: Notion) -> PayoffPolygon:
     sandwich = side.sandwich
     outer = sandwich.outer * search.unit + search.least
     return PayoffPolygon(
-        k=k,
+        notion=notion,
         vertices=tuple(_vertex(search, sandwich.found[one]) for one in sandwich.corners),
         outer=_distinct(outer),
         error=sandwich.error,
