@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord._jit import WITHOUT_KERNELS
 
 PACKAGE = Path(accord.__file__).parent
 DOCS = PACKAGE.parents[1] / "docs"
@@ -149,6 +150,14 @@ def test_kernels_have_one_decorator(path: Path) -> None:
             assert {alias.name for alias in node.names} <= {"event"}, ast.unparse(node)
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "numba":
             assert node.attr in ("config", "core"), ast.unparse(node)
+
+
+def test_no_kernel_depends_on_the_packages_left_out_of_the_digest() -> None:
+    """The kernel cache is named after the sources of the other packages only."""
+    assert ORDER[-len(WITHOUT_KERNELS) :] == tuple((name,) for name in WITHOUT_KERNELS)
+    for path in MODULES:
+        if path.relative_to(PACKAGE).parts[0] in WITHOUT_KERNELS:
+            assert "from accord._jit import" not in path.read_text(), path
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -1,8 +1,8 @@
 """How kernels are compiled, chosen by type, and cached on disk.
 
 Numba's disk cache notices edits to the file of a kernel, but not to the kernels that it calls. The
-cache folder is therefore named after a digest of the whole package, so any edit or upgrade starts a
-new folder. ``NUMBA_CACHE_DIR`` takes precedence if it is set.
+cache folder is therefore named after a digest of all sources that kernels are compiled from, so any
+edit of them or an upgrade starts a new folder. ``NUMBA_CACHE_DIR`` takes precedence if it is set.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 """Release the GIL; division by zero gives inf or NaN."""
+
+WITHOUT_KERNELS = ("runs", "interop", "report", "cli")
+"""The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
 
 
 def jit(function: Function) -> Function:
@@ -85,8 +88,10 @@ def cache_folder() -> Path:
     digest = hashlib.sha256(numba.__version__.encode())
     package = Path(__file__).parent
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.relative_to(package).as_posix().encode())
-        digest.update(source.read_bytes())
+        place = source.relative_to(package)
+        if place.parts[0] not in WITHOUT_KERNELS:
+            digest.update(place.as_posix().encode())
+            digest.update(source.read_bytes())
     if sys.platform == "win32":
         home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
