@@ -65,8 +65,6 @@ def announced_compilation() -> Iterator[None]:
     """
     from numba.core import event
 
-    import accord._jit  # noqa: F401  (chooses the cache before anything is compiled)
-
     class Compiling(event.Listener):
         announced = interrupted = False
         depth = 0  # kernels compile the kernels they call
