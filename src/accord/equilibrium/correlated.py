@@ -119,10 +119,10 @@ class CorrelatedPolicy:
         return len(self.weights)
 
     def components(self) -> Iterator[tuple[float, tuple[Floats, ...]]]:
-        """``(weight, (behavior of each player))`` of every component, as views."""
-        form = sequence_form(self.game)
+        """``(weight, (behavior of each player))`` of every component, as copies."""
+        form = sequence_form(self.game)  # kernels are compiled for arrays that can be written
         for weight, joint in zip(self.weights, self.behavior, strict=True):
-            yield float(weight), form.split(joint)
+            yield float(weight), form.split(joint.copy())
 
     def values(self) -> Floats:
         """``[n_players]`` expected payoffs when everybody obeys."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -56,6 +56,13 @@ class Obedience:
     def zero(cls, plex: Treeplex) -> Obedience:
         """Before any component is added."""
         return cls(plex, *(np.zeros(plex.n_sequences) for _ in range(3)))
+
+    def add(self, weight: float, reach: Floats, cf_prob: Floats, cf_loss: Floats) -> None:
+        """Add one component."""
+        told = weight * reach
+        self.prob[:] += told * cf_prob
+        self.loss[:] += told * cf_loss
+        self.external[:] += weight * cf_prob
 
     def reach(self, x: int) -> float:
         """Probability that an obedient player comes to infoset ``x``."""
@@ -90,9 +97,7 @@ def evaluate(
             compute_cf_loss(plex, behavior, loss, cf_loss)
             compute_loss(ones[i], reach, prob)
             compute_cf_loss(plex, behavior, prob, cf_prob)
-            _add_obedience(
-                reaches[i], cf_prob, cf_loss, weight, obeyed.prob, obeyed.loss, obeyed.external
-            )
+            obeyed.add(weight, reaches[i], cf_prob, cf_loss)
             for deviator in deviators[i]:
                 deviator.add(behavior, loss, weight)
             for deviator in probabilities[i] if probabilities else ():
@@ -191,7 +196,7 @@ def _coarse_obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
     return total
 
 
-@jit
+@once
 def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
     """Add to each infoset's ``total``, and to that before the play, those of all that follow."""
     for x in range(len(parent_seq) - 1, -1, -1):
@@ -200,25 +205,7 @@ def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
         total[above] += total[1 + x]
 
 
-@jit
-def _add_obedience(
-    reach: Floats,
-    cf_prob: Floats,
-    cf_loss: Floats,
-    weight: float,
-    prob: Floats,
-    loss: Floats,
-    external: Floats,
-) -> None:
-    """Add one component to ``prob``, ``loss`` and ``external``."""
-    for seq in range(len(reach)):
-        told = weight * reach[seq]
-        prob[seq] += told * cf_prob[seq]
-        loss[seq] += told * cf_loss[seq]
-        external[seq] += weight * cf_prob[seq]
-
-
-@jit
+@once
 def _find_obedient(
     plex: TreeplexArrays, seq_infoset: Ints, tree: RechistoryArrays, obedient: Ints
 ) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.game.tree import Game, total_rewards
 from accord.game.validate import own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
@@ -76,7 +76,8 @@ class LeafTable:
 
     def _sorted_by(self, i: int) -> LeafArrays:
         n_sequences = int(self.first_reach[i + 1] - self.first_reach[i])
-        order, first_row = _counting_sort(self.seqs[:, i], n_sequences)
+        first_row, order = np.zeros(n_sequences + 1, np.int64), np.empty(len(self), np.int64)
+        _counting_sort(self.seqs[:, i], first_row, np.zeros(n_sequences, np.int64), order)
         others = np.empty((len(self), self.n_players - 1), np.int32)
         for column, j in enumerate(j for j in range(self.n_players) if j != i):
             others[:, column] = self.seqs[order, j]
@@ -141,24 +142,24 @@ def _merge(
     )
 
 
-@jit
+@once
 def _multiply_down(parent: Ints, value: Floats) -> None:
     """Replace each node's value by the product of the values from the root to it."""
     for node in range(1, len(parent)):
         value[node] *= value[parent[node]]
 
 
-@jit
-def _counting_sort(keys: Ints, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The stable order of ``keys``, which are in ``0..size-1``, and where each key starts in it."""
-    start = np.zeros(size + 1, np.int64)
+@once
+def _counting_sort(
+    keys: Ints, start: NDArray[np.int64], used: NDArray[np.int64], order: NDArray[np.int64]
+) -> None:
+    """Overwrite ``order`` with the stable order of ``keys``, and ``start`` with where each key
+    starts in it. Keys are below ``len(used)``; ``start`` and ``used`` must be zeros."""
     for key in keys:
         start[key + 1] += 1
-    for key in range(size):
+    for key in range(len(used)):
         start[key + 1] += start[key]
-    place = start[:-1].copy()
-    order = np.empty(len(keys), np.int64)
     for row in range(len(keys)):
-        order[place[keys[row]]] = row
-        place[keys[row]] += 1
-    return order, start
+        key = keys[row]
+        order[start[key] + used[key]] = row
+        used[key] += 1
