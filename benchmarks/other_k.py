@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,5 +83,7 @@ def _fits(form: SequenceForm, k: float) -> bool:
 
 
 if __name__ == "__main__":
-    found = gaps_of("rm", FULL, lambda text: print(text, flush=True))
-    LAYERED.write_text(written({"commit": COMMIT, "games": found}))
+    measured: list[dict[str, Any]] = []
+    for game in GAMES.items():
+        measured += gaps_of("rm", replace(FULL, games=dict([game])), print)
+        LAYERED.write_text(written({"commit": COMMIT, "games": measured}))

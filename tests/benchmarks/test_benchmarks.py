@@ -187,7 +187,19 @@ def test_parts_run_alone_and_keep_the_others(folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "index.md").exists()
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["--small"]])
+def test_a_game_is_measured_alone_and_the_others_are_kept(folder: Path, tmp_path: Path) -> None:
+    before = load(folder)
+    save(tmp_path, before)
+    main(["--small", "--out", str(tmp_path), "--game", "Kuhn, 4 players", "bandit"])
+    after = load(tmp_path)["bandit"]
+    assert after["games"] == before["bandit"]["games"]
+    assert [game["title"] for game in after["held_out"]] == ["Kuhn, 4 players"]
+    times = [game["cpu_seconds"] for group in ("games", "held_out") for game in after[group]]
+    assert times[1] != before["bandit"]["held_out"][0]["cpu_seconds"]
+    assert after["cpu_seconds"] == pytest.approx(sum(times), rel=1e-4)
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["--small"], ["--game", "Chess"]])
 def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(arguments)
