@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from accord._format import NOTHING
 from accord._format import pretty as number
-from accord.report.chart import to_svg
+from accord.reports.chart import to_svg
 from benchmarks import plots
 from benchmarks.results import OUT, load
 
