@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from accord._format import pretty as number
-from accord.report.chart import to_svg
+from accord.reports.chart import to_svg
 from benchmarks import plots, tables
 from benchmarks.ratios import DEFAULT, Part
 from benchmarks.results import OUT, load

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord._format import pretty as number
-from accord.report.chart import DASHES, STYLE, end_labels
-from accord.report.colours import INK, MUTED, SERIES
+from accord.reports.chart import DASHES, STYLE, end_labels
+from accord.reports.colours import INK, MUTED, SERIES
 
 Curve = tuple[Sequence[float], Sequence[float]]
 Look = tuple[str, Any]  # colour and dashes

@@ -12,7 +12,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.report.view import BestFacts, Moment, Request, RunFacts
+from accord.reports.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.folder import RunFolder, SavedRun
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.treeplex.form import sequence_form

@@ -20,7 +20,7 @@ from accord._format import denoised
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
-from accord.report.tree import TreeView
+from accord.reports.tree import TreeView
 from accord.runs.region import Region
 
 

@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from accord.equilibrium.files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.report import plots
-from accord.report.chart import to_inline, to_png, to_svg
-from accord.report.compare import compare
-from accord.report.page import comparison_page, run_page, tree_svg
-from accord.report.region import picture
-from accord.report.source import read_source
-from accord.report.summary import summarise
-from accord.report.view import Axis, Picture
+from accord.reports import plots
+from accord.reports.chart import to_inline, to_png, to_svg
+from accord.reports.compare import compare
+from accord.reports.page import comparison_page, run_page, tree_svg
+from accord.reports.region import picture
+from accord.reports.source import read_source
+from accord.reports.summary import summarise
+from accord.reports.view import Axis, Picture
 
 REPORT = "report.html"
 
