@@ -120,8 +120,9 @@ def _find_timing(game: Game) -> Timing:
     last, waits = np.full(first[-1], -1, np.int64), np.bincount(after, minlength=first[-1])
     _sort_rounds(start, after[order], n_nodes, last, waits)
     if waits.any():
-        cycle = _find_cycle(before, after, waits)
-        found = tuple(_name(game, first, v) for v in cycle if v >= n_nodes)
+        cycle = [v for v in _find_cycle(before, after, waits) if v >= n_nodes]
+        start = cycle.index(min(cycle))
+        found = tuple(_name(game, first, v) for v in cycle[start:] + cycle[:start])
         return Timing(ahead, tuple(np.zeros(n, np.int32) for n in game.n_infosets), found, ())
     rounds = last[n_nodes:].astype(np.int32)
     row = np.where(vertex >= 0, vertex - n_nodes, NO_NODE)
