@@ -139,8 +139,9 @@ def _find_player(game: Game, text: str) -> int:
     labels = game.player_labels
     if text in labels:
         return labels.index(text)
-    if not any(map(_is_whole, labels)) and _is_whole(text) and 1 <= int(text) <= len(labels):
-        return int(text) - 1
+    numbers = [str(n + 1) for n in range(len(labels))]
+    if not any(map(_is_whole, labels)) and text in numbers:
+        return numbers.index(text)
     raise typer.BadParameter(f"--as must be one of the players, {', '.join(labels)}; got {text!r}")
 
 
@@ -243,8 +244,8 @@ def _ask(actions: Sequence[str], told: int | None) -> int:
             return actions.index(answer)
         if not answer and told is not None:
             return told
-        if numbered and _is_whole(answer) and 1 <= int(answer) <= len(actions):
-            return int(answer) - 1
+        if numbered and answer in (numbers := [str(n + 1) for n in range(len(actions))]):
+            return numbers.index(answer)
         what = f"a number from 1 to {len(actions)} or " if numbered else ""
         print_text(f"Please type {what}one of: {', '.join(actions)}")
 
