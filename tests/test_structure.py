@@ -34,7 +34,7 @@ ORDER = (
     ("optimal",),
     ("runs",),
     ("interop",),
-    ("report",),
+    ("reports",),
     ("serve",),
     ("cli",),
 )

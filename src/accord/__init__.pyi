@@ -29,6 +29,7 @@ from accord.errors import MissingDependencyError as MissingDependencyError
 from accord.errors import NumericalError as NumericalError
 from accord.errors import ParseError as ParseError
 from accord.errors import PolicyError as PolicyError
+from accord.errors import SimulatorError as SimulatorError
 from accord.errors import SweepError as SweepError
 from accord.game.builder import GameBuilder as GameBuilder
 from accord.game.library import library_device as library_device

@@ -157,8 +157,9 @@ def _find_player(game: Game, text: str) -> int:
     labels = game.player_labels
     if text in labels:
         return labels.index(text)
-    if not any(map(_is_whole, labels)) and _is_whole(text) and 1 <= int(text) <= len(labels):
-        return int(text) - 1
+    numbers = [str(n + 1) for n in range(len(labels))]
+    if not any(map(_is_whole, labels)) and text in numbers:
+        return numbers.index(text)
     raise typer.BadParameter(f"--as must be one of the players, {', '.join(labels)}; got {text!r}")
 
 

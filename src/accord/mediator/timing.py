@@ -121,8 +121,8 @@ def _find_timing(game: Game) -> Timing:
     _sort_rounds(start, after[order], n_nodes, last, waits)
     if waits.any():
         cycle = [v for v in _find_cycle(before, after, waits) if v >= n_nodes]
-        turn = cycle.index(min(cycle))
-        found = tuple(_name(game, first, v) for v in cycle[turn:] + cycle[:turn])
+        least = cycle.index(min(cycle))
+        found = tuple(_name(game, first, v) for v in cycle[least:] + cycle[:least])
         return Timing(ahead, tuple(np.zeros(n, np.int32) for n in game.n_infosets), found, ())
     rounds = last[n_nodes:].astype(np.int32)
     row = np.where(vertex >= 0, vertex - n_nodes, NO_NODE)

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from accord.report.page import environment as report_environment
+from accord.reports.page import environment as report_environment
 
 
 def render(template: str, **content: Any) -> str:
@@ -23,7 +23,7 @@ def render(template: str, **content: Any) -> str:
 @cache
 def environment() -> Environment:
     """The environment of reports, with the templates of the server."""
-    loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.report")])
+    loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.reports")])
     jinja = report_environment().overlay(loader=loader)
     jinja.filters["clock"] = _clock
     jinja.filters["initial"] = lambda text: text[:1].upper() + text[1:]
