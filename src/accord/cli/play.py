@@ -307,6 +307,8 @@ def _ask(actions: Sequence[str], told: int | None) -> int | None:
             return actions.index(answer)
         if not answer and told is not None:
             return told
+        if answer == AGAIN:
+            return None
         if numbered and answer in (numbers := [str(n + 1) for n in range(len(actions))]):
             return numbers.index(answer)
         what = f"a number from 1 to {len(actions)} or " if numbered else ""
