@@ -34,7 +34,7 @@ ORDER = (
     ("optimal",),
     ("runs",),
     ("interop",),
-    ("report",),
+    ("reports",),
     ("cli",),
 )
 """Packages in the order of the data flow. A module may import from its own and earlier ones."""

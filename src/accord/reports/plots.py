@@ -17,7 +17,7 @@ from matplotlib.transforms import ScaledTranslation
 from accord._format import pretty, shortened
 from accord.deviations.notions import k_symbol
 from accord.game.labels import player_name
-from accord.report.chart import (
+from accord.reports.chart import (
     DASHES,
     FLOOR,
     HALF,
@@ -30,8 +30,8 @@ from accord.report.chart import (
     margin,
     plain,
 )
-from accord.report.colours import INK, MUTED, PAPER, SERIES, colour_of
-from accord.report.view import Axis, Group, Moment, PlayerView, RunView
+from accord.reports.colours import INK, MUTED, PAPER, SERIES, colour_of
+from accord.reports.view import Axis, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
 """Decades above the curves within which the bound is drawn."""

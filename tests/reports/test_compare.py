@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import accord
-from accord.report.colours import SERIES
-from accord.report.compare import compare
-from accord.report.source import read_source, source_of
-from accord.report.view import RunFacts
+from accord.reports.colours import SERIES
+from accord.reports.compare import compare
+from accord.reports.source import read_source, source_of
+from accord.reports.view import RunFacts
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import SavedRun
 from accord.runs.request import SolveRequest

@@ -17,9 +17,9 @@ from markupsafe import Markup
 
 from accord._format import NOTHING, denoised, duration, one_line, percent, pretty, visible
 from accord.deviations.notions import NAMES, k_symbol
-from accord.report.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
-from accord.report.tree import TreeView
-from accord.report.view import Axis, ComparisonView, Picture, RunView
+from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
+from accord.reports.tree import TreeView
+from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
 
 def run_page(
@@ -49,7 +49,7 @@ def tree_svg(tree: TreeView) -> str:
 def environment() -> Environment:
     """Jinja with our templates, filters and colours."""
     jinja = Environment(
-        loader=PackageLoader("accord.report"),
+        loader=PackageLoader("accord.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_visible,

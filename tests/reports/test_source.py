@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.report.source import read_source
+from accord.reports.source import read_source
 
 
 def test_facts_of_a_solved_run(folders: dict[str, Path]) -> None:

@@ -16,10 +16,10 @@ from markupsafe import escape
 import accord
 from accord._arrays import TERMINAL
 from accord.game.tree import Game
-from accord.report.page import environment, run_page
-from accord.report.source import read_source
-from accord.report.summary import summarise
-from accord.report.view import RunView
+from accord.reports.page import environment, run_page
+from accord.reports.source import read_source
+from accord.reports.summary import summarise
+from accord.reports.view import RunView
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
 from tests.support.pages import Page, texts

@@ -11,11 +11,11 @@ import pytest
 import accord
 from accord._format import percent, pretty
 from accord.learning.guarantee import learn_bound, solve_bound
-from accord.report import summary
-from accord.report.page import run_page
-from accord.report.source import read_source
-from accord.report.summary import summarise
-from accord.report.write import write_report
+from accord.reports import summary
+from accord.reports.page import run_page
+from accord.reports.source import read_source
+from accord.reports.summary import summarise
+from accord.reports.write import write_report
 from accord.treeplex.form import sequence_form
 from tests.support.pages import Page, texts
 
@@ -150,7 +150,7 @@ def test_a_run_that_no_theorem_covers_has_no_bound(
 def test_k_that_is_too_large_is_left_out_and_says_so(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from accord.report import source
+    from accord.reports import source
 
     loaded = read_source(folders["1"])
     limit = loaded.work(1)

@@ -9,9 +9,9 @@ import pytest
 
 from accord._format import pretty
 from accord.equilibrium.inspection import inspect
-from accord.report import tree
-from accord.report.page import tree_svg
-from accord.report.source import read_source
+from accord.reports import tree
+from accord.reports.page import tree_svg
+from accord.reports.source import read_source
 from tests.support.pages import texts
 
 

@@ -9,14 +9,15 @@ from matplotlib.figure import Figure
 from accord.equilibrium.files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.report import plots
-from accord.report.chart import to_inline, to_png, to_svg
-from accord.report.compare import compare
-from accord.report.page import comparison_page, run_page, tree_svg
-from accord.report.region import picture
-from accord.report.source import read_source
-from accord.report.summary import summarise
-from accord.report.view import Axis, Picture
+from accord.reports import plots
+from accord.reports.chart import to_inline, to_png, to_svg
+from accord.reports.compare import compare
+from accord.reports.page import comparison_page, run_page, tree_svg
+from accord.reports.region import picture
+from accord.reports.source import Source, read_source
+from accord.reports.summary import summarise
+from accord.reports.view import Axis, Picture, RunView
+from accord.runs.activity import doing
 
 REPORT = "report.html"
 
@@ -34,7 +35,13 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
     """
     files = _Files(folder / REPORT if out is None else out, folder if out is None else None)
     source = read_source(folder, game)
-    run = summarise(source)
+    with doing("evaluating the mixture"):
+        run = summarise(source)
+    with doing("drawing"):
+        return _write_page(files, source, run)
+
+
+def _write_page(files: _Files, source: Source, run: RunView) -> list[Path]:
     learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
     convergence = files.add_plot(
         "convergence",

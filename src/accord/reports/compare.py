@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from accord.report.view import ComparisonView, Group, RunFacts
+from accord.reports.view import ComparisonView, Group, RunFacts
 
 
 def compare(runs: Sequence[RunFacts]) -> ComparisonView:

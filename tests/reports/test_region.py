@@ -12,9 +12,9 @@ from matplotlib.patches import Polygon
 import accord
 from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.polygon import area
-from accord.report.chart import to_svg
-from accord.report.region import picture
-from accord.report.write import write_report
+from accord.reports.chart import to_svg
+from accord.reports.region import picture
+from accord.reports.write import write_report
 from tests.support.pages import texts
 
 

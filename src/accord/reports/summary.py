@@ -22,10 +22,10 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.learning.guarantee import GapBound, learn_bound, solve_bound
-from accord.report.inspector import inspector_data
-from accord.report.source import Source
-from accord.report.tree import tree_view
-from accord.report.view import (
+from accord.reports.inspector import inspector_data
+from accord.reports.source import Source
+from accord.reports.tree import tree_view
+from accord.reports.view import (
     DeviationView,
     GapRow,
     NotionRow,

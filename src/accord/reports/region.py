@@ -25,8 +25,8 @@ from accord.deviations.notions import Notion, k_symbol
 from accord.equilibrium.files import write_whole
 from accord.game.labels import player_name
 from accord.optimal.polygon import area, distances
-from accord.report.chart import chart, drawing, margin, plain, to_png, to_svg
-from accord.report.colours import INK, MUTED, PAPER, colour_of
+from accord.reports.chart import chart, drawing, margin, plain, to_png, to_svg
+from accord.reports.colours import INK, MUTED, PAPER, colour_of
 from accord.runs.region import PayoffPolygon, Region, RegionVertex
 
 SIZE, SLIM = (7.6, 5.0), (4.0, 4.2)

@@ -12,8 +12,8 @@ import accord
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.inspection import inspect
 from accord.game.library import chicken, kuhn, library_device, separation
-from accord.report import inspector
-from accord.report.inspector import inspector_data
+from accord.reports import inspector
+from accord.reports.inspector import inspector_data
 
 
 def policy_of(name: str) -> CorrelatedPolicy:

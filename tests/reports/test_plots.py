@@ -11,12 +11,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import accord
-from accord.report import plots
-from accord.report.chart import to_inline, to_svg
-from accord.report.colours import LIGHT
-from accord.report.source import read_source
-from accord.report.summary import summarise
-from accord.report.view import Axis, Group, Moment, RunView
+from accord.reports import plots
+from accord.reports.chart import to_inline, to_svg
+from accord.reports.colours import LIGHT
+from accord.reports.source import read_source
+from accord.reports.summary import summarise
+from accord.reports.view import Axis, Group, Moment, RunView
 from tests.support.pages import texts
 
 

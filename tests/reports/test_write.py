@@ -99,5 +99,5 @@ def test_help_has_examples_that_work(
 def test_templates_are_part_of_the_package() -> None:
     from importlib.resources import files
 
-    names = {path.name for path in files("accord.report").joinpath("templates").iterdir()}
+    names = {path.name for path in files("accord.reports").joinpath("templates").iterdir()}
     assert {"base.html", "page.css", "page.js", "inspector.html", "tree.svg"} <= names

@@ -20,7 +20,7 @@ from accord._format import denoised
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
-from accord.report.tree import TreeView
+from accord.reports.tree import TreeView
 from accord.runs.region import Region
 
 
@@ -79,6 +79,7 @@ class RunFacts:
     relative: float | None
     saved_gap: float | None  # of the saved mixture, as the run recorded it
     history: tuple[Moment, ...]
+    finished: bool = True  # if not, this is the run's last checkpoint
     best: BestFacts | None = None  # of accord optimize
 
     @property

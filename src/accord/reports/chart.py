@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord._format import pretty, visible
-from accord.report.colours import FAINT, INK, LIGHT, MUTED, PAPER, VARIABLES
+from accord.reports.colours import FAINT, INK, LIGHT, MUTED, PAPER, VARIABLES
 
 WIDE, HALF, NARROW = (10.4, 4.5), (5.4, 3.6), (4.0, 3.7)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
