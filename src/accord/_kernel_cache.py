@@ -37,7 +37,7 @@ import numba.core.serialize as numba_serialize
 _rebuild: Any = numba_compiler.CompileResult._rebuild
 _dumps: Any = numba_serialize.dumps
 
-WITHOUT_KERNELS = ("runs", "interop", "report", "cli")
+WITHOUT_KERNELS = ("runs", "interop", "reports", "serve", "cli")
 """The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
 
 KEPT_FOLDERS, KEPT_SECONDS = 4, 30 * 24 * 3600
