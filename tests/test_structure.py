@@ -22,7 +22,7 @@ DOCS = PACKAGE.parents[1] / "docs"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 ORDER = (
-    ("errors", "_kernel_cache", "_jit", "_arrays", "_check", "_format"),
+    ("errors", "_kernel_cache", "_jit", "_memory", "_arrays", "_check", "_format"),
     ("game",),
     ("treeplex",),
     ("deviations",),
