@@ -6,9 +6,18 @@ from the built-in exception that a caller would catch without knowing Accord.
 
 from __future__ import annotations
 
+from accord._format import LONGEST, safe
+
 
 class AccordError(Exception):
-    """Base of every error that Accord raises on purpose."""
+    """Base of every error that Accord raises on purpose.
+
+    Labels from files and environments get into messages: ``str`` shows control characters as
+    escapes, and leaves out the middle of a message that is very long.
+    """
+
+    def __str__(self) -> str:
+        return safe(super().__str__(), LONGEST)
 
 
 class ArgumentError(AccordError, ValueError):
