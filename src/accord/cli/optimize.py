@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import denoised
 from accord.cli.arguments import (
     AsJson,
     OptionalGameName,
@@ -233,10 +232,9 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
 
 def _shown(found: Optimum, value: float) -> str:
     """A value of the objective, or 0 where it is only rounding."""
-    from accord.treeplex.form import sequence_form
+    from accord.equilibrium.rounding import settled
 
-    span = float(sequence_form(found.game).leaves.payoff_range.max())
-    return f"{denoised(value, 1.0 if found.objective == 'keep' else span):.9g}"
+    return f"{settled(value, found.game.n_players * found.value_error)[0]:.9g}"
 
 
 def _written(notion: Notion) -> str:
