@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     OptionalGameName,
@@ -249,5 +250,8 @@ def _exit(found: Optimum, folder: Path | None) -> None:
     exit_if_interrupted(found, "optimize", folder)
     if not found.optimal:
         value, bound = (_shown(found, one) for one in (found.value, found.bound))
-        say(f"not proved optimal: the value is {value}, the bound {bound}")
+        if found.history[-1].best is not None and found.history[-1].best.value is None:
+            say(f"no equilibrium found: the mixture has a gap of {number(found.gap)}")
+        else:
+            say(f"not proved optimal: the value is {value}, the bound {bound}")
         raise typer.Exit(NOT_PROVED)

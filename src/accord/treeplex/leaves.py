@@ -113,8 +113,7 @@ class LeafTable:
         """``[n_rows]`` normalised loss of player ``i`` times chance probability."""
         loss = (self.best[i] - self.likeliest[:, i]) * self.loss_scale[i] * self.prob
         if self.rest is not None:
-            loss -= self.rest[:, i] * self.loss_scale[i]
-            np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
+            loss -= self.rest[:, i] * self.loss_scale[i]  # may leave less than 0, by rounding
         return np.asarray(loss)
 
     def centred(self, i: int, centre: float) -> CentredLeaves:
