@@ -250,6 +250,7 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     (link,) = links_of(operator.post("/play/1/invite-all").text)  # not for robots
     ann = Client(link)
     assert "You are Ann <b>, player row" in plain(ann.get().text)
+    assert links_of(operator.post("/play/1/invite-all").text) == []  # nobody loses a link
     (again,) = links_of(operator.post("/play/1/seat/0/invite").text)
     assert ann.get().status == 404
     ann = Client(again)
