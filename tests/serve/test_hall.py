@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import itertools
 import json
@@ -229,6 +230,20 @@ def test_time_limits(tmp_path: Path) -> None:
     clock.now += 30
     hall.tick()
     assert hall.watch(play).status == "over"
+
+
+def test_one_damaged_play_does_not_stop_the_others(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, limit=30, clock=clock)
+    first, second = hall.create(2)
+    for play in (first, second):
+        hall.start(play)
+    with hall.store.transaction():
+        row = hall.store.play(first)
+        hall.store.save_play(dataclasses.replace(row, state={}))
+    clock.now += 30
+    hall.tick()
+    assert hall.watch(second).status == "over"
 
 
 def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:

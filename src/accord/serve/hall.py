@@ -308,10 +308,13 @@ class Hall:
                 if any(now >= when + limit for when in row.asked.values())
             ]
         for id in due:
-            with self.store.transaction():
-                row = self._row(id)
-                if row.status == "running":
-                    self._save(row, self._load(row))
+            try:
+                with self.store.transaction():
+                    row = self._row(id)
+                    if row.status == "running":
+                        self._save(row, self._load(row))
+            except Exception as error:  # the other plays go on
+                LOG.error("play %s: robots could not move: %s", id, type(error).__name__)
 
     # Plays in memory and in the database
 
