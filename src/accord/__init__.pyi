@@ -61,8 +61,8 @@ from accord.regret.swrhedge import SWRHedge as SWRHedge
 from accord.regret.wrhedge import WRHedge as WRHedge
 from accord.runs.checkpoint import Checkpoint as Checkpoint
 from accord.runs.learn import learn as learn
-from accord.runs.learn import learn_env as learn_env
 from accord.runs.learn import resume_learn as resume_learn
+from accord.runs.learn_env import learn_env as learn_env
 from accord.runs.optimize import optimize as optimize
 from accord.runs.optimize import resume_optimize as resume_optimize
 from accord.runs.region import PayoffPolygon as PayoffPolygon

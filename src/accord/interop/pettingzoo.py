@@ -27,6 +27,9 @@ from accord.play.environment import checked_bounds
 LONGEST_OBSERVATION = 64
 """The most numbers of an observation that a label lists; larger observations are hashed."""
 
+PASSED_ON = ("agents", "agent_selection", "rewards")
+"""What is read after every step."""
+
 
 class PettingZooEnvironment:
     """An :class:`~accord.play.environment.Environment` of a PettingZoo environment.
@@ -75,12 +78,14 @@ class PettingZooEnvironment:
         self._agents = list(env.possible_agents)
         self._number = {agent: i for i, agent in enumerate(self._agents)}
         self.players = tuple(map(str, self._agents))
+        self._spaces: dict[Any, tuple[int, int]] = {}  # first action and number of actions
         for agent in self._agents:
-            if not isinstance(env.action_space(agent), Discrete):
+            space = env.action_space(agent)
+            if not isinstance(space, Discrete):
                 raise ArgumentError(
-                    f"{self.name}: actions must be discrete; agent {agent} has "
-                    f"{env.action_space(agent)}"
+                    f"{self.name}: actions must be discrete; agent {agent} has {space}"
                 )
+            self._spaces[agent] = int(space.start), int(space.n)
         try:
             bounds = np.array(payoff_bounds, dtype=np.float64)
         except (TypeError, ValueError):
@@ -97,6 +102,7 @@ class PettingZooEnvironment:
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""
         self.env.reset(seed=int(rng.integers(2**31)))
+        self._facts = innermost(self.env)
         self._paid = dict.fromkeys(self._agents, 0.0)
         self._due = dict.fromkeys(self._agents, 0.0)  # rewards that last() has not reported yet
         self._before = dict.fromkeys(self._agents, "")  # the history of each agent
@@ -130,8 +136,9 @@ class PettingZooEnvironment:
         """Advance to the next agent that has a decision, and collect rewards."""
         self._agent: Any = None
         self._note_rewards()
-        while self.env.agents:
-            agent = self.env.agent_selection
+        facts = self._facts
+        while facts.agents:
+            agent = facts.agent_selection
             observation, reward, terminated, truncated, info = self.env.last()
             self._pay(agent, self._number_of(agent, reward))
             if not (terminated or truncated):
@@ -139,7 +146,7 @@ class PettingZooEnvironment:
                 self._enter(agent, observation, info)
                 return
             self.env.step(None)
-            if agent in self.env.agents:
+            if agent in facts.agents:
                 raise GameError(f"{self.name}: step(None) must remove the finished agent {agent}")
             self._note_rewards()
         for agent, due in self._due.items():
@@ -152,7 +159,7 @@ class PettingZooEnvironment:
 
     def _note_rewards(self) -> None:
         """Add the rewards of the last step to those that ``last()`` must report."""
-        for agent, reward in self.env.rewards.items():
+        for agent, reward in self._facts.rewards.items():
             if agent not in self._due:
                 raise GameError(
                     f"{self.name}: agent {agent} must be one of its possible_agents "
@@ -181,8 +188,7 @@ class PettingZooEnvironment:
 
     def _enter(self, agent: Any, observation: Any, info: Any) -> None:
         """Store the legal actions and the infoset of ``agent``."""
-        space: Any = self.env.action_space(agent)
-        count = int(space.n)
+        start, count = self._spaces[agent]
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
         if mask is None and isinstance(info, dict):
             mask = info.get("action_mask")
@@ -196,7 +202,7 @@ class PettingZooEnvironment:
             raise GameError(
                 f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
             )
-        self._legal = [int(space.start) + action for action in legal]
+        self._legal = [start + action for action in legal]
         self._names = tuple(map(str, self._legal))
         if self._label is not None:
             self._infoset = self._label(str(agent), observation)
@@ -204,6 +210,21 @@ class PettingZooEnvironment:
         self._infoset = self._before[agent] + observation_label(observation)
         if len(legal) < count:
             self._infoset += f" (legal {' '.join(map(str, self._legal))})"
+
+
+def innermost(env: Any) -> Any:
+    """The environment inside wrappers that pass on its agents and rewards unchanged.
+
+    Every wrapper passes attributes on by a call, which takes longer than many a step.
+    """
+    from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
+
+    passing = (BaseWrapper.__getattr__, OrderEnforcingWrapper.__getattr__)
+    while isinstance(env, BaseWrapper) and type(env).__getattr__ in passing:
+        if any(name in vars(env) or hasattr(type(env), name) for name in PASSED_ON):
+            break
+        env = env.env
+    return env
 
 
 def observation_label(observation: Any) -> str:

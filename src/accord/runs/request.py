@@ -169,10 +169,12 @@ class LearnRequest(_Request):
     learning_rate_scale: float = 1.0
     exploration: str | None = None  # None: the method's default
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
+    batch: int = 1  # episodes of an iteration are played so often under the same policies
+    environment: Mapping[str, Any] | None = None  # how to load it, if it is not a game
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        for name, least in (("episodes", 1), ("seed", 0)):
+        for name, least in (("episodes", 1), ("seed", 0), ("batch", 1)):
             object.__setattr__(self, name, checked_whole(name, getattr(self, name), least))
         _whole_or_none(self, "components", 1)
         check_probability("failure_prob", self.failure_prob)
