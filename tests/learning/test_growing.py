@@ -287,7 +287,7 @@ def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     import psutil
 
     class Full:
-        available = 3000
+        available = 1000
 
     monkeypatch.setattr(psutil, "virtual_memory", lambda: Full)
     with pytest.raises(BudgetError, match=r"tables of \d+ infosets take .* try a smaller k") as e:

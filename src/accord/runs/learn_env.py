@@ -41,6 +41,7 @@ from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.folder import RunFolder
 from accord.runs.growing_iterates import GrowingIterates, filled
+from accord.runs.known_game import Certified, Learning
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
@@ -420,8 +421,6 @@ def _learn_planned(
     progress: Progress | None,
 ) -> Learned | LearnedByPlay:
     """Learn with a method that must know the treeplexes."""
-    from accord.runs.learn import Certified, Learning
-
     rng = np.random.default_rng(request.seed)
     if game is not None:
         plexes = sequence_form(game).plexes
