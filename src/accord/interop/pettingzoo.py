@@ -20,12 +20,17 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import TERMINAL
+from accord.equilibrium.agent import Agent
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
 """The most numbers of an observation that a label lists; larger observations are hashed."""
+
+Names = tuple[str, ...]
 
 PASSED_ON = ("agents", "agent_selection", "rewards")
 """What is read after every step."""
@@ -132,6 +137,12 @@ class PettingZooEnvironment:
         """The sum of the rewards of each agent."""
         return [self._paid[agent] for agent in self._agents]
 
+    def agent(
+        self, policy: Mixture | CorrelatedPolicy, agent: Any, seed: int = 0
+    ) -> PettingZooAgent:
+        """An agent that follows ``policy`` in any copy of this PettingZoo environment."""
+        return PettingZooAgent(self, agent, policy.agent(str(agent), seed))
+
     def _advance(self) -> None:
         """Advance to the next agent that has a decision, and collect rewards."""
         self._agent: Any = None
@@ -188,6 +199,11 @@ class PettingZooEnvironment:
 
     def _enter(self, agent: Any, observation: Any, info: Any) -> None:
         """Store the legal actions and the infoset of ``agent``."""
+        self._legal, self._names, seen = self._shown(agent, observation, info)
+        self._infoset = seen if self._label is not None else self._before[agent] + seen
+
+    def _shown(self, agent: Any, observation: Any, info: Any) -> tuple[list[int], Names, str]:
+        """The legal actions of ``agent``, their names, and what they observe."""
         start, count = self._spaces[agent]
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
         if mask is None and isinstance(info, dict):
@@ -202,14 +218,36 @@ class PettingZooEnvironment:
             raise GameError(
                 f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
             )
-        self._legal = [start + action for action in legal]
-        self._names = tuple(map(str, self._legal))
+        moves = [start + action for action in legal]
+        names = tuple(map(str, moves))
         if self._label is not None:
-            self._infoset = self._label(str(agent), observation)
-            return
-        self._infoset = self._before[agent] + observation_label(observation)
-        if len(legal) < count:
-            self._infoset += f" (legal {' '.join(map(str, self._legal))})"
+            return moves, names, self._label(str(agent), observation)
+        seen = observation_label(observation)
+        return moves, names, seen if len(legal) == count else f"{seen} (legal {' '.join(names)})"
+
+
+class PettingZooAgent:
+    """An agent that follows a learned policy in PettingZoo's own loop.
+
+    Call :meth:`reset` whenever the environment is reset, and :meth:`act` whenever it is the agent's
+    turn.
+    """
+
+    def __init__(self, env: PettingZooEnvironment, name: Any, agent: Agent) -> None:
+        self._env, self._name, self._agent, self._before = env, name, agent, ""
+
+    def reset(self) -> None:
+        """Begin the next episode."""
+        self._agent.reset()
+        self._before = ""
+
+    def act(self, observation: Any, info: Any = None) -> int:
+        """The action to give to ``env.step``, from what ``env.last()`` reports."""
+        moves, names, seen = self._env._shown(self._name, observation, info)
+        whole = seen if self._env._label is not None else self._before + seen
+        chosen = self._agent.act(whole, names)
+        self._before = history_after(whole, names[chosen])
+        return moves[chosen]
 
 
 def innermost(env: Any) -> Any:

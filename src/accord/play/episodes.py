@@ -33,6 +33,7 @@ class Episode:
         number: The number of the episode, from 0.
         active: The player who explores, or a negative number.
         component: The component of a mixture that is recommended from, if there is one.
+        chance: A random number in [0, 1) beside those for actions.
         draw: Returns the next random number for choosing actions.
         paths: For each player their infosets and actions, unless one of the infosets is new.
         moves: The player, infoset, label, actions and action of every decision.
@@ -41,8 +42,8 @@ class Episode:
     """
 
     __slots__ = (
-        "_choose", "_last", "_new_draw", "_trees", "active", "component", "draw", "fresh", "losses",
-        "moves", "number", "paths", "payoffs",
+        "_choose", "_last", "_new_draw", "_trees", "active", "chance", "component", "draw", "fresh",
+        "losses", "moves", "number", "paths", "payoffs",
     )  # fmt: skip
 
     def __init__(
@@ -53,7 +54,7 @@ class Episode:
         choose: Choose,
         draws: Callable[[int], Callable[[], float]],
     ) -> None:
-        self.number, self.active, self.component = number, active, 0
+        self.number, self.active, self.component, self.chance = number, active, 0, 0.0
         self._trees, self._choose, self._new_draw = trees, choose, draws
         self.restart()
 
@@ -81,6 +82,10 @@ class Episode:
             self._last[i] = tree.first_seq[x] + action
         self.moves.append((i, x, label, actions, action))
         return action
+
+    def complete(self, i: int) -> bool:
+        """Whether all decisions of player i were at infosets with numbers."""
+        return not self.fresh or len(self.paths[i]) == sum(move[0] == i for move in self.moves)
 
     def number_infosets(self, add: Callable[[int, int, int], None]) -> None:
         """Give numbers to new infosets; ``add(player, before, n_actions)`` is told of each."""

@@ -66,7 +66,8 @@ class MediatedPlays:
         episodes = []
         for number, who in zip(range(first, end), active, strict=True):
             episode = Episode(number, who, self.trees, choose, self._draws)
-            drawn = np.searchsorted(self._weights, self._components.at(number).random(), "right")
+            draw, episode.chance = self._components.at(number).random(2).tolist()
+            drawn = np.searchsorted(self._weights, draw, side="right")
             episode.component = min(int(drawn), len(self._weights) - 1)
             episodes.append(episode)
         self._player.play(episodes)

@@ -23,6 +23,7 @@ from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment
+from accord.play.episodes import Player
 from accord.play.mediated import MediatedPlays
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 from accord.treeplex.form import sequence_form
@@ -85,14 +86,15 @@ def obedient_plays(
 
 
 def estimated_values(
-    env: Environment, policy: Mixture, plays: int, seed: int
+    env: Environment, policy: Mixture, plays: int, seed: int, player: Player | None = None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals."""
-    mediated = MediatedPlays(env, policy, seed)
+    mediated = MediatedPlays(env, policy, seed, player)
     paid = np.empty((plays, len(policy.plexes)))
     for start in range(0, plays, OBEDIENT_CHUNK):
         episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
         paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
+    mediated.close()
     spread = paid.std(axis=0, ddof=1) if plays > 1 else np.full(paid.shape[1], math.nan)
     margins = QUANTILE * spread / math.sqrt(plays)
     return tuple(map(float, paid.mean(axis=0))), tuple(map(float, margins))

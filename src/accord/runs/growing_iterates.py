@@ -98,7 +98,7 @@ class GrowingIterates:
             "stride": np.array(self.stride),
             "work": np.array(self._work),
             "averages": np.array(self.averages),
-            "sizes": np.array(sizes, np.int64).reshape(self.count, -1),
+            "sizes": np.array(sizes, np.int64).reshape(self.count, -1 if sizes else 0),
             "kept": np.concatenate(parts) if parts else np.empty(0),
         }
 

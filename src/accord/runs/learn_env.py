@@ -32,13 +32,16 @@ from accord.game.tree import Game
 from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.learning.sampled_self_play import EnvironmentSelfPlay
 from accord.play.discovery import discover
-from accord.play.environment import Environment, is_environment, missing_attributes
+from accord.play.environment import Environment, check_environment
+from accord.play.episodes import Player
 from accord.play.losses import Losses
 from accord.play.own_tree import OwnTree
 from accord.play.rollout import QUANTILE, estimated_values
+from accord.play.workers import Workers
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
+from accord.runs.certify_by_play import FEWEST_PLAYS, PlayCertificate, certify_by_play
 from accord.runs.folder import RunFolder
 from accord.runs.growing_iterates import GrowingIterates, filled
 from accord.runs.known_game import Certified, Learning
@@ -47,6 +50,9 @@ from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
+
+WORKER_BATCH = 16
+"""How often the episodes of an iteration are played, by default, if workers share them."""
 
 VALUE_SEED = 1
 """Added to the seed of a run for the plays after it."""
@@ -66,6 +72,8 @@ def learn_env(
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    workers: SupportsIndex | None = None,
+    batch: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     game: Game,
 ) -> Learned: ...
@@ -85,6 +93,8 @@ def learn_env(
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    workers: SupportsIndex | None = None,
+    batch: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
@@ -104,6 +114,8 @@ def learn_env(
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    workers: SupportsIndex | None = None,
+    batch: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
@@ -128,11 +140,16 @@ def learn_env(
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_learn`.
         progress: Called with every checkpoint, and from time to time in between.
+        workers: Play in so many processes, each with a copy of the environment. This helps if a
+            step takes a millisecond or more. The number of workers does not change the result.
+        batch: Play the episodes of an iteration so many times under the same policies and learn
+            from their mean; by default once, or 16 times with ``workers``, to keep them busy.
         source: How the environment was made; it is noted in ``run.json``.
         game: The game that the environment plays, if it is known. Infosets and actions must have
             the same labels. No learner sees it; it gives the exact gap.
         plexes: The players' treeplexes, if they are known; by default the learners meet them.
-        value_plays: Number of fresh plays to estimate the values from, if the game is not known.
+        value_plays: Number of fresh plays to estimate the values from, if the game is not known,
+            and of as many more to bound the gap from (:func:`certify_by_play`).
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -153,6 +170,7 @@ def learn_env(
         failure_prob=failure_prob,
         exploration=exploration,
         environment=dict(source or {}),
+        batch=batch if batch is not None else 1 if workers is None else WORKER_BATCH,  # type: ignore[arg-type]
         **split_method(SAMPLED_METHODS, method),
     )
     plays = checked_whole("value_plays", value_plays, 1)
@@ -163,7 +181,7 @@ def learn_env(
                 "environment; use prm or rm with another exploration, or leave the folder out"
             )
         return _learn_planned(env, request, game, plexes, plays, progress)
-    run = EnvironmentRun(env, request, game, plexes, plays)
+    run = EnvironmentRun(env, request, game, plexes, plays, workers)
     files = None if folder is None else RunFolder.create(folder, request, identity(env))  # type: ignore[arg-type]
     with nullcontext() if files is None else files.held():
         return run.run(request.episodes, files, progress)
@@ -175,6 +193,7 @@ def resume_learn_env(
     *,
     episodes: SupportsIndex | None = None,
     progress: Progress | None = None,
+    workers: SupportsIndex | None = None,
     value_plays: SupportsIndex = 10_000,
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
@@ -188,29 +207,24 @@ def resume_learn_env(
     until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
     plays = checked_whole("value_plays", value_plays, 1)
     with files.held():
-        learned = EnvironmentRun(env, request, None, None, plays).run(until, files, progress)
+        run = EnvironmentRun(env, request, None, None, plays, workers)
+        learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
     return learned
 
 
-def check_environment(env: Any) -> None:
-    """Refuse what is not an environment, and say what to do about it."""
-    if is_environment(env):
-        return
-    kinds = {kind.__module__.partition(".")[0] for kind in type(env).__mro__}
-    if "pettingzoo" in kinds:
-        raise ArgumentError(
-            f"{env!r} is a PettingZoo environment, which does not say what it can pay; give "
-            "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
-        )
-    if "pyspiel" in kinds:
-        raise ArgumentError(f"{env!r} is an OpenSpiel game; give accord.OpenSpielEnvironment(it)")
-    missing = missing_attributes(env)
-    flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
-    raise ArgumentError(
-        f"learn_env() needs an environment; got {env!r}, which {flaw}; for a loaded game call "
-        "learn()"
-    )
+def checked(
+    env: Environment,
+    mixture: Mixture,
+    k: float,
+    plays: int,
+    seed: int,
+    player: Player | None = None,
+) -> PlayCertificate | None:
+    """A certificate from ``plays`` plays, if they are enough for one."""
+    if plays < FEWEST_PLAYS * len(env.players):
+        return None
+    return certify_by_play(env, mixture, k, episodes=plays, seed=seed + 1, player=player)
 
 
 def grows(request: LearnRequest) -> bool:
@@ -243,7 +257,9 @@ class EnvironmentRun:
         game: Game | None,
         plexes: Sequence[Treeplex] | None,
         value_plays: int,
+        workers: SupportsIndex | None = None,
     ) -> None:
+        self._workers = None if workers is None else checked_whole("workers", workers, 1)
         self.env, self.request, self.game, self.value_plays = env, request, game, value_plays
         if game is not None and len(game.player_labels) != len(env.players):
             raise MismatchError(
@@ -253,6 +269,7 @@ class EnvironmentRun:
         self.selfplay = GrowingSelfPlay(
             env, request.k, request.seed, method=request.minimizer, plexes=plexes,
             exploration=request.exploration, batch=request.batch,
+            player=self._player(request.seed),
         )  # fmt: skip
         each = self.each = self.selfplay.episodes_per_iteration
         if not 1 <= each <= request.episodes:
@@ -267,6 +284,9 @@ class EnvironmentRun:
         self.meter = None if game is None else _GameMeter(game, request.k, self)
         measure = self._measure if self.meter is None else self.meter.measure
         self.loop = Loop(self.selfplay, self.iterates, measure, each)  # type: ignore[arg-type]
+
+    def _player(self, seed: int) -> Player | None:
+        return None if self._workers is None else Workers(self.env, seed, self._workers)
 
     def _measure(self) -> tuple[Floats, Floats] | None:
         return None
@@ -294,11 +314,14 @@ class EnvironmentRun:
             return self.meter.certified(self)
         mixture = self._mixture()
         seed = self.request.seed + VALUE_SEED
-        values = estimated_values(self.env, mixture, self.value_plays, seed)
-        learned = self._result(mixture, *values, self.value_plays)
+        values = estimated_values(self.env, mixture, self.value_plays, seed, self._player(seed))
+        certificate = checked(
+            self.env, mixture, self.request.k, self.value_plays, seed, self._player(seed + 1)
+        )
+        learned = self._result(mixture, *values, self.value_plays, certificate)
         if files is not None:
             files.write_history(())
-            files.finish(learned.to_json(), mixture, learned)  # type: ignore[arg-type]
+            files.finish(learned.to_json(), mixture, certificate or learned)  # type: ignore[arg-type]
         return learned
 
     def facts(self) -> dict[str, Any]:
@@ -330,11 +353,16 @@ class EnvironmentRun:
         return tuple(mean.tolist()), tuple(margin.tolist()), int(plays[0])
 
     def _result(
-        self, mixture: Mixture, values: tuple[float, ...], margins: tuple[float, ...], plays: int
+        self,
+        mixture: Mixture,
+        values: tuple[float, ...],
+        margins: tuple[float, ...],
+        plays: int,
+        certificate: PlayCertificate | None = None,
     ) -> LearnedByPlay:
         return LearnedByPlay(
             name=str(self.env.name), values=values, margins=margins, value_plays=plays,
-            policy=mixture, **self.facts(),
+            policy=mixture, certificate=certificate, **self.facts(),
         )  # fmt: skip
 
 
@@ -439,5 +467,6 @@ def _learn_planned(
     values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
-        policy=mixture, **learning.facts(),
+        policy=mixture, certificate=checked(env, mixture, request.k, value_plays, request.seed + 1),
+        **learning.facts(),
     )  # fmt: skip
