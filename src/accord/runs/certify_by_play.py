@@ -13,6 +13,7 @@ than that a deviator cannot be paid more than the best payoff, and :attr:`PlayGa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -50,7 +51,7 @@ class PlayGap:
     """Bounds on the gap of one player, in payoff units."""
 
     player: str
-    lower: float  # of the gap; 0 if the deviation that was found has not been shown to gain
+    lower: float  # of the gap; at K = 0, where nobody may just obey, it can be negative
     upper: float  # of the gap
     vacuous: bool  # whether the upper bound says nothing about the plays
     gain: float  # mean gain of the deviation in fresh plays
@@ -310,26 +311,27 @@ class _Trial:
         fresh: Sequence[Evidence],
         tests: Sequence[_Played],
     ) -> PlayCertificate:
-        delta = (1.0 - self.confidence) / len(found)  # of each player, for four statements
+        # ten parts for each player: three means on both sides, and four for all deviations at once
+        delta = (1.0 - self.confidence) / len(found) / 10
         gaps, margins = [], []
         for i, evidence in enumerate(fresh):
             span, obeyed = self.span[i], evidence.obeying[0] / evidence.obeyed
             above = bernstein(
-                evidence.obeying[0], evidence.obeying_square[0], evidence.obeyed, 1.0, delta / 4
+                evidence.obeying[0], evidence.obeying_square[0], evidence.obeyed, 1.0, delta
             )
             margins.append(float(above) * span)
             _, phi, leaving = found[i]
             obeying, deviating = self._compared(i, phi, leaving, tests[i])
             gain = float(obeying.mean() - deviating.mean())
             margin = sum(
-                float(bernstein(x.sum(), np.square(x).sum(), len(x), 1.0, delta / 8))
+                float(bernstein(x.sum(), np.square(x).sum(), len(x), 1.0, delta))
                 for x in (obeying, deviating)
             )
-            most, limit = evidence.most(delta / 4), min(1.0, float(obeyed + above))
+            most, limit = evidence.most(4 * delta), min(1.0, float(obeyed + above))
             gaps.append(
                 PlayGap(
                     player=self.players[i],
-                    lower=max(0.0, gain - margin) * span,
+                    lower=max(-math.inf if self.k == 0 else 0.0, gain - margin) * span,
                     upper=min(most, limit) * span,
                     vacuous=most >= limit,
                     gain=gain * span,
