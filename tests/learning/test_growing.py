@@ -210,7 +210,7 @@ def test_state_continues_with_the_same_bits() -> None:
     first.advance(23, kept[1])
     second, rows = GrowingSelfPlay(Hidden(game), 1, 7), GrowingIterates(None, 60, 4)
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    rows.restore({name: np.array(value) for name, value in kept[1].state().items()})
+    rows.restore({name: np.array(value) for name, value in kept[1].state().items()}, 23)
     second.advance(37, rows)
     for name, value in whole.state().items():
         np.testing.assert_array_equal(value, second.state()[name])

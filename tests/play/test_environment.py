@@ -598,7 +598,7 @@ def test_what_is_an_environment() -> None:
     )  # fmt: skip
     with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
         learn("kuhn", 1, episodes=100)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="needs an environment; got None, which lacks"):
+    with pytest.raises(ArgumentError, match="must be an environment; got None, which lacks"):
         learn_env(None, episodes=100)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match=r"for a loaded game call learn\(\)"):
         learn_env(kuhn(), episodes=100)  # type: ignore[call-overload]

@@ -22,7 +22,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played
+from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
 from accord.deviations.notions import written_k
@@ -124,7 +124,8 @@ def learn(
     from accord.runs.result import Learned, LearnedByPlay
 
     learned: Learned | LearnedByPlay
-    with announced_compilation():
+    folder = out or resume
+    with resumable("learn", folder), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, LearnRequest.command).request
             assert isinstance(request, LearnRequest)
@@ -155,7 +156,6 @@ def learn(
                 loaded = load_game(game)
                 with shown_progress(episodes, None) as show:
                     learned = learn_game(loaded, k, progress=show, **asked)
-        folder = out or resume
         if as_json:
             print_json(learned.to_json())
         elif isinstance(learned, LearnedByPlay):

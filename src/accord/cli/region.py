@@ -19,9 +19,9 @@ from accord.cli.arguments import (
     parse_notion,
     parse_number,
 )
-from accord.cli.progress import SECONDS_PER_LINE
 from accord.cli.terminal import (
     INTERRUPTED,
+    SECONDS_PER_LINE,
     announced_compilation,
     print_json,
     print_table,
@@ -104,7 +104,7 @@ def region(
                 progress=show,
             )
         if out is not None:
-            from accord.report.region import write_picture
+            from accord.reports.region import write_picture
 
             write_picture(found, out)
         _print(found, out, as_json=as_json)

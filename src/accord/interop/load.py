@@ -18,8 +18,10 @@ import re
 from difflib import get_close_matches
 from pathlib import Path
 
+from accord._format import shortened
 from accord.errors import ArgumentError
 from accord.game.tree import Game
+from accord.runs.activity import doing
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
@@ -41,6 +43,11 @@ def load_game(name: str | os.PathLike[str]) -> Game:
         BudgetError: If the game is too large.
     """
     text = os.fspath(name).strip()
+    with doing(f"loading {shortened(text, 60)}"):
+        return _load(text)
+
+
+def _load(text: str) -> Game:
     if text.lower().endswith(".efg"):
         from accord.interop.efg import read_efg
 

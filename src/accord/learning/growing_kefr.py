@@ -217,6 +217,8 @@ class GrowingKEFR:
         own, fresh = self.saved(), saved["fresh"].tolist()
         for name, array in own.items():
             if name != "fresh":
+                if saved[name].shape != array.shape:
+                    raise ValueError(f"{name} must have the shape {array.shape}")
                 array[:] = saved[name]
         self._fresh = fresh
 

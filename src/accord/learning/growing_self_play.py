@@ -63,6 +63,8 @@ class GrowingSelfPlay:
         averages: How many iterates each kept component averages, at most.
     """
 
+    grows = True  # a checkpoint may have more infosets than there are when it is restored
+
     def __init__(
         self,
         env: Environment,

@@ -102,8 +102,15 @@ class GrowingIterates:
             "kept": np.concatenate(parts) if parts else np.empty(0),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved :meth:`state`."""
+    def restore(self, state: dict[str, Any], iteration: int) -> None:
+        """Restore a :meth:`state` that was saved after so many iterations.
+
+        Raises:
+            ValueError: If it cannot be one.
+        """
+        stride, kept = int(state["stride"]), len(state["sizes"])
+        if stride < 1 or kept * stride > iteration + stride or state["sizes"].min(initial=1) < 1:
+            raise ValueError("the kept components contradict the number of iterations")
         sizes = state["sizes"]
         ends = np.cumsum(sizes.reshape(-1))
         parts = np.split(state["kept"], ends[:-1]) if len(ends) else []

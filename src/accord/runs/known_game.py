@@ -16,6 +16,7 @@ from accord.equilibrium.gap import MixtureMeter
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
+from accord.runs.activity import doing
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
 from accord.runs.loop import Loop, Progress
@@ -111,7 +112,8 @@ class Certified(Learning):
         policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
         facts, history = self.facts(), tuple(self.loop.history)
         del self.loop  # its memory is needed for the certificate
-        gaps, values = self.meter.measure_selected()
+        with doing("measuring the gap of the mixture"):
+            gaps, values = self.meter.measure_selected()
         last: dict[str, Any] = {
             "gap": float(gaps.max()),
             "player_gaps": tuple(gaps.tolist()),
@@ -122,8 +124,7 @@ class Certified(Learning):
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
         del self.meter
         if files is not None:
-            files.write_history(history)
-            files.finish(learned.to_json(), policy, learned.certificate)
+            files.finish(learned.to_json(), policy, learned.certificate, history)
         return learned
 
 

@@ -8,7 +8,6 @@ learned in ``runs/learn_env.py``.
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from typing import SupportsIndex, overload
 
 import numpy as np
@@ -21,7 +20,7 @@ from accord.play.environment import Environment
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.folder import RunFolder
+from accord.runs.folder import new_run, resumed_run
 from accord.runs.known_game import Certified
 from accord.runs.learn_env import learn_env, resume_learn_env
 from accord.runs.loop import Progress
@@ -132,8 +131,7 @@ def learn(
         **split_method(SAMPLED_METHODS, method),
     )
     learning = _on_simulator(game, request)  # refuses bad arguments before making a folder
-    files = None if folder is None else RunFolder.create(folder, request, game)
-    with nullcontext() if files is None else files.held():
+    with new_run(folder, request, game) as files:
         return learning.run(request.episodes, files, progress)
 
 
@@ -179,22 +177,21 @@ def resume_learn(
     Raises:
         ParseError: If the folder does not hold a readable run.
         MismatchError: If it holds a run of another command or of another game, or one of an earlier
-            version whose method this version does not have.
+            version whose method this version does not have, or if one of its files belongs to
+            another run.
     """
     if not isinstance(game, Game):
         return resume_learn_env(game, folder, episodes=episodes, progress=progress)
-    files = RunFolder.open(folder, LearnRequest.command)
-    files.check(game)
-    request = files.request
-    assert isinstance(request, LearnRequest)
-    if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
-        raise MismatchError(
-            f"{files.path} holds a run of rm as it was before Accord learned from whole plays; its "
-            "policy can be certified and reported, but to continue it use the version of Accord "
-            "that began it, or start a new run"
-        )
-    until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
-    with files.held():
+    with resumed_run(folder, LearnRequest.command, game) as files:
+        request = files.request
+        assert isinstance(request, LearnRequest)
+        if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
+            raise MismatchError(
+                f"{files.path} holds a run of rm as it was before Accord learned from whole plays; "
+                "its policy can be certified and reported, but to continue it use the version of "
+                "Accord that began it, or start a new run"
+            )
+        until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
         return _on_simulator(game, request).run(until, files, progress)
 
 

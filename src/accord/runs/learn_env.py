@@ -16,7 +16,6 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, overload
 
@@ -41,8 +40,9 @@ from accord.play.workers import Workers
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
+from accord.runs.activity import doing
 from accord.runs.certify_by_play import FEWEST_PLAYS, PlayCertificate, certify_by_play
-from accord.runs.folder import RunFolder
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.growing_iterates import GrowingIterates, filled
 from accord.runs.known_game import Certified, Learning
 from accord.runs.loop import Loop, Progress
@@ -182,8 +182,7 @@ def learn_env(
             )
         return _learn_planned(env, request, game, plexes, plays, progress)
     run = EnvironmentRun(env, request, game, plexes, plays, workers)
-    files = None if folder is None else RunFolder.create(folder, request, identity(env))  # type: ignore[arg-type]
-    with nullcontext() if files is None else files.held():
+    with new_run(folder, request, identity(env)) as files:  # type: ignore[arg-type]
         return run.run(request.episodes, files, progress)
 
 
@@ -198,15 +197,11 @@ def resume_learn_env(
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
-    files = RunFolder.open(folder, LearnRequest.command)
-    request = files.request
-    assert isinstance(request, LearnRequest)
-    if request.environment is None:
-        raise MismatchError(f"{files.path} holds a run of a game, not of an environment")
-    files.check(identity(env))  # type: ignore[arg-type]
-    until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
     plays = checked_whole("value_plays", value_plays, 1)
-    with files.held():
+    with resumed_run(folder, LearnRequest.command, identity(env)) as files:  # type: ignore[arg-type]
+        request = files.request
+        assert isinstance(request, LearnRequest)
+        until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
         run = EnvironmentRun(env, request, None, None, plays, workers)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
@@ -315,13 +310,13 @@ class EnvironmentRun:
         mixture = self._mixture()
         seed = self.request.seed + VALUE_SEED
         values = estimated_values(self.env, mixture, self.value_plays, seed, self._player(seed))
-        certificate = checked(
-            self.env, mixture, self.request.k, self.value_plays, seed, self._player(seed + 1)
-        )
+        with doing("bounding the gap by fresh plays"):
+            certificate = checked(
+                self.env, mixture, self.request.k, self.value_plays, seed, self._player(seed + 1)
+            )
         learned = self._result(mixture, *values, self.value_plays, certificate)
         if files is not None:
-            files.write_history(())
-            files.finish(learned.to_json(), mixture, certificate or learned)  # type: ignore[arg-type]
+            files.finish(learned.to_json(), mixture, certificate or learned, ())  # type: ignore[arg-type]
         return learned
 
     def facts(self) -> dict[str, Any]:

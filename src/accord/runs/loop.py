@@ -4,6 +4,9 @@ Iterations run in compiled blocks. Between blocks the loop checks the clock and 
 checkpoints about 10% apart, the exact K-EFCE gap. It keeps the iterates to save and writes
 everything needed to continue to the run's folder. The result is the same to the bit, however the
 work is split into blocks, or into calls that were killed and resumed.
+
+A limit of wall-clock time is for everything: ``ending`` estimates what is left to do after the last
+iteration, so that the loop can stop early enough.
 """
 
 from __future__ import annotations
@@ -12,12 +15,12 @@ import json
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord.errors import ParseError
+from accord.runs.activity import answer
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
@@ -56,6 +59,17 @@ class ResumablePlay(Play, Protocol):
         """Restore a saved state."""
 
 
+class Ending(NamedTuple):
+    """What a run takes after its last iteration, in seconds."""
+
+    fixed: float
+    each: float  # for each component of the mixture
+
+    def seconds(self, iterates: Iterates) -> float:
+        """In total, if these iterates are saved."""
+        return self.fixed + self.each * min(iterates.count, iterates.components)
+
+
 class Loop:
     """Learners, the iterates to save, and the gaps measured on the way.
 
@@ -88,6 +102,8 @@ class Loop:
         *,
         target_gap: float | None = None,
         seconds: float | None = None,
+        since: float | None = None,
+        ending: Callable[[], Ending] | None = None,
         files: RunFolder | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -97,35 +113,44 @@ class Loop:
             limit: The largest number of iterations.
             target_gap: Stop at a checkpoint whose gap is at most this.
             seconds: Stop after this much wall-clock time.
+            since: When that time began, by ``time.perf_counter``; by default now.
+            ending: Estimates how long the run takes after its last iteration. It is called once,
+                when a quarter of the time has passed.
             files: The folder of the run, if it has one.
             progress: Called with every checkpoint, and from time to time in between.
+
+        Raises:
+            KeyboardInterrupt: If the user asks to stop a second time, after everything is saved.
         """
-        # Compile before the clock starts.
+        called = time.perf_counter()
+        end = math.inf if seconds is None else (called if since is None else since) + seconds
+        estimate_at = math.inf if seconds is None or ending is None else end - 0.75 * seconds
+        rest, step = Ending(0.0, 0.0), 0.0
+        # Compile before the clock of the history starts.
         self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
             try:
-                self._restore(state)
-                start -= float(state["elapsed"])
-            except (KeyError, TypeError, ValueError):
-                raise ParseError(
-                    str(files.path / "checkpoint.npz"), 0, 0,
-                    "was written by another version of Accord; resume with that version, or start "
-                    "a new run",
-                ) from None  # fmt: skip
-        begun = time.perf_counter()
+                start -= self._restore(state)
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                raise files.unreadable() from None
         play, iterates, block = self.play, self.iterates, 1
-        show_at = math.inf if progress is None else begun + SHOW_SECONDS
-        with heeding_interrupts() as interruption:
+        show_at = math.inf if progress is None else time.perf_counter() + SHOW_SECONDS
+        with heeding_interrupts(saves=files is not None) as interruption:
             while play.iteration < limit and not self._reached(target_gap):
                 checkpoint = min(next_checkpoint(play.iteration), limit)
                 free = iterates.until_full(play.iteration)
                 size = int(min(block, checkpoint - play.iteration, free))
                 before = time.perf_counter()
+                if step > 0.0 and before + size * step > end:
+                    size = 1
                 iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
-                block = next_block(block, now - before)
-                late = seconds is not None and now - begun >= seconds
+                block, step = next_block(block, now - before), (now - before) / size
+                if now >= estimate_at and ending is not None:
+                    estimate_at, rest = math.inf, ending()
+                    now = time.perf_counter()
+                late = now + step + self._saving_seconds(files) + rest.seconds(iterates) >= end
                 stop = late or interruption.requested
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
@@ -136,14 +161,18 @@ class Loop:
                         progress(point)
                         looked = time.perf_counter()
                         show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
-                if files is not None:
-                    self._save(files, now - start, now=stop)
                 if stop:
                     break
-        self.elapsed = time.perf_counter() - start
-        self.interrupted = interruption.requested
-        if files is not None:
-            self._save(files, self.elapsed, now=True)
+                if files is not None:
+                    self._save(files, now - start, now=False)
+            self.elapsed = time.perf_counter() - start
+            self.interrupted = interruption.requested
+            if files is not None:
+                self._save(files, self.elapsed, now=True)
+        if interruption.insisted:
+            raise KeyboardInterrupt
+        if files is not None and self.interrupted:
+            answer("saved; certifying what there is (Ctrl-C skips this)")
 
     def _reached(self, target_gap: float | None) -> bool:
         """Whether the last known gap is at most ``target_gap``."""
@@ -163,20 +192,40 @@ class Loop:
             None if each is None else each * iteration,
         )
 
+    def _saving_seconds(self, files: RunFolder | None) -> float:
+        """How long the last checkpoint and the mixture will take to write."""
+        if files is None or files.seconds_per_byte == 0.0:
+            return 0.0
+        assert isinstance(self.play, ResumablePlay)
+        kept = self.iterates.state()["kept"].nbytes
+        state = sum(array.nbytes for array in self.play.state().values())
+        return float(files.seconds_per_byte * (state + 2 * kept))
+
     def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
         assert isinstance(self.play, ResumablePlay)
-        lines = json.dumps([point.to_json() for point in self.history])
-        state = {"elapsed": np.array(elapsed), "record": np.array(lines)}  # the history
+        state = {"elapsed": np.array(elapsed)}
         state |= {f"play_{name}": value for name, value in self.play.state().items()}
         state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
         files.save(state, self.history, now=now)
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> float:
+        """Continue from a checkpoint; returns the seconds that the run had taken by then."""
         assert isinstance(self.play, ResumablePlay)
-        self.play.restore(_part_of(state, "play_"))
-        self.iterates.restore(_part_of(state, "iterates_"))
-        self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
+        play, elapsed = part_of(state, "play_"), float(state["elapsed"])
+        fixed = {} if getattr(self.play, "grows", False) else self.play.state()
+        for name, fresh in fixed.items():  # NumPy would stretch a smaller array
+            if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
+                raise ValueError(f"{name} has another shape")
+        history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
+        iteration = int(play["iteration"])
+        last = history[-1].iteration if history else 0
+        if not (0 <= last <= iteration and 0.0 <= elapsed < math.inf):
+            raise ValueError("the checkpoint contradicts itself")
+        self.iterates.restore(part_of(state, "iterates_"), iteration)
+        self.play.restore(play)
+        self.history = history
+        return elapsed
 
 
 def next_checkpoint(iteration: int) -> int:
@@ -194,6 +243,6 @@ def next_block(block: int, seconds: float) -> int:
     return max(1, block // 2) if seconds > 2 * BLOCK_SECONDS else block
 
 
-def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
     """The entries whose names begin with ``prefix``, without it."""
     return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}

@@ -12,6 +12,7 @@ from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
+from accord.runs.activity import doing
 from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
 
@@ -36,12 +37,13 @@ class Solution:
     @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the saved mixture, computed on first access."""
-        return certify(self.game, self.policy, self.k)
+        with doing("certifying the mixture"):
+            return certify(self.game, self.policy, self.k)
 
     @property
     def saved_gap(self) -> float:
         """The K-EFCE gap of the saved mixture, from its certificate."""
-        return max(self.certificate[self.k].player_regrets)
+        return self.certificate[self.k].gap
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
@@ -86,7 +88,8 @@ class Learned:
     @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the saved mixture, computed on first access."""
-        return certify(self.game, self.policy, self.k)
+        with doing("certifying the mixture"):
+            return certify(self.game, self.policy, self.k)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""

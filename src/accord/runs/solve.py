@@ -7,21 +7,26 @@ learners' sums (``learning/kefr.py``).
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+import time
 from typing import SupportsIndex
 
-from accord._arrays import Floats
+from accord._arrays import Floats, Ints
+from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
-from accord.runs.folder import RunFolder
+from accord.runs.activity import doing
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.iterates import Iterates
-from accord.runs.loop import Loop, Progress
+from accord.runs.loop import Ending, Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
 from accord.runs.result import Solution
 from accord.treeplex.form import sequence_form
+
+MOST_MEASURED = 100
+"""Components that are certified to measure how long all of them will take."""
 
 
 def solve(
@@ -38,6 +43,7 @@ def solve(
     threads: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Solution:
     """Compute a K-EFCE of ``game`` by K-EFR in self-play.
 
@@ -53,7 +59,8 @@ def solve(
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
         target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this.
-        seconds: Stop after this much wall-clock time.
+        seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
+            and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
             over 1 GiB.
         learning_rate: The learning rate of ``"wrhedge"``, for losses in [0, 1]; by default the
@@ -66,11 +73,13 @@ def solve(
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_solve`.
         progress: Called with every checkpoint, and from time to time in between.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range.
         BudgetError: If the rechistories do not fit into memory.
     """
+    since = time.perf_counter() if since is None else since
     checked_game(game)
     request = SolveRequest(
         game=game.source or game.name,
@@ -85,9 +94,8 @@ def solve(
         **split_method(METHODS, method),
     )
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
-    files = None if folder is None else RunFolder.create(folder, request, game)
-    with nullcontext() if files is None else files.held():
-        return solving.run(request.limits, files, progress)
+    with new_run(folder, request, game) as files:
+        return solving.run(request.limits, since, files, progress)
 
 
 def resume_solve(
@@ -98,6 +106,7 @@ def resume_solve(
     target_gap: float | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Solution:
     """Resume a run of :func:`solve` from its folder.
 
@@ -112,19 +121,20 @@ def resume_solve(
         target_gap: The gap to stop at.
         seconds: How many seconds to continue.
         progress: Called with every checkpoint, and from time to time in between.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game.
+        MismatchError: If it holds a run of another command or of another game, or one of its files
+            belongs to another run.
     """
-    files = RunFolder.open(folder, SolveRequest.command)
-    files.check(game)
-    request = files.request
-    assert isinstance(request, SolveRequest)
+    since = time.perf_counter() if since is None else since
     limits = Limits(iterations, target_gap, seconds)
-    with files.held():
+    with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
+        request = files.request
+        assert isinstance(request, SolveRequest)
         return _Solving(game, request).run(
-            limits if limits.given else request.limits, files, progress
+            limits if limits.given else request.limits, since, files, progress
         )
 
 
@@ -143,22 +153,24 @@ class _Solving:
     def _measure(self) -> tuple[Floats, Floats]:
         return self.play.gaps(), self.play.values()
 
-    def run(self, limits: Limits, files: RunFolder | None, progress: Progress | None) -> Solution:
+    def run(
+        self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
+    ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
         loop = Loop(self.play, self.iterates, self._measure)
         loop.run(
             limits.last_iteration,
             target_gap=limits.target_gap,
             seconds=limits.seconds,
+            since=since,
+            ending=self._ending,
             files=files,
             progress=progress,
         )
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
         del loop, self.play  # their memory is needed for the gap of the saved mixture
-        times, behaviors = self.iterates.selected()
-        weights = times.astype(float) ** self.request.power
-        policy = CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
+        policy = self._policy(*self.iterates.selected())
         target = limits.target_gap
         solution = Solution(
             game=self.game,
@@ -175,5 +187,25 @@ class _Solving:
             interrupted=interrupted,
         )
         if files is not None:
-            files.finish(solution.to_json(), solution.policy, solution.certificate)
+            files.finish(solution.to_json(), solution.policy, solution.certificate, history)
         return solution
+
+    def _policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
+        weights = times.astype(float) ** self.request.power
+        return CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
+
+    def _ending(self) -> Ending:
+        """How long certifying the mixture will take, measured on one component and on several."""
+        with doing("measuring how long certifying will take"):
+            self._time_certifying(1)  # this may compile kernels
+            one = self._time_certifying(1)
+            several = int(min(max(10.0, 0.5 / one), MOST_MEASURED, self.iterates.count))
+            each = max(0.0, self._time_certifying(several) - one) / max(1, several - 1)
+        return Ending(one, each)
+
+    def _time_certifying(self, components: int) -> float:
+        times, behaviors = self.iterates.selected()
+        begun = time.perf_counter()
+        policy = self._policy(times[-components:], behaviors[-components:])
+        certify(self.game, policy, self.request.k)
+        return time.perf_counter() - begun
