@@ -13,10 +13,12 @@ import numpy as np
 from accord._arrays import Floats
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.runs.activity import doing
+from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import Iterates
 from accord.runs.loop import Loop, Progress
@@ -46,7 +48,7 @@ class Learning:
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
         self.loop = Loop(play, self.iterates, self._measure, each)
 
-    def _measure(self) -> tuple[Floats, Floats] | None:
+    def _measure(self) -> Measured | None:
         """Gaps and values of all players, if they are known."""
         return None
 
@@ -104,7 +106,7 @@ class Certified(Learning):
         self.game = game
         self.meter = _KeptMeter(sequence_form(game), request.k, self.iterates)
 
-    def _measure(self) -> tuple[Floats, Floats] | None:
+    def _measure(self) -> Measured | None:
         return self.meter.measure()
 
     def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
@@ -113,12 +115,7 @@ class Certified(Learning):
         facts, history = self.facts(), tuple(self.loop.history)
         del self.loop  # its memory is needed for the certificate
         with doing("measuring the gap of the mixture"):
-            gaps, values = self.meter.measure_selected()
-        last: dict[str, Any] = {
-            "gap": float(gaps.max()),
-            "player_gaps": tuple(gaps.tolist()),
-            "values": tuple(values.tolist()),
-        }
+            last = numbers(self.meter.measure_selected())
         if history:  # fewer iterates may be saved than were kept
             history = (*history[:-1], replace(history[-1], **last))
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
@@ -139,8 +136,8 @@ class _KeptMeter:
         self.meter = MixtureMeter(form, k)
         self.measured, self.stride = 0, iterates.stride
 
-    def measure(self) -> tuple[Floats, Floats] | None:
-        """``(gaps, values)`` of all players, or ``None`` if nothing has been kept."""
+    def measure(self) -> Measured | None:
+        """Gaps and values of all players, or ``None`` if nothing has been kept."""
         iterates = self.iterates
         if iterates.stride != self.stride:
             self.meter = MixtureMeter(self.form, self.k)
@@ -148,9 +145,9 @@ class _KeptMeter:
         for joint in iterates.kept[self.measured : iterates.count]:
             self.meter.observe(self.form.split(joint))
         self.measured = iterates.count
-        return (self.meter.gaps(), self.meter.values()) if self.measured else None
+        return self.meter.measured() if self.measured else None
 
-    def measure_selected(self) -> tuple[Floats, Floats]:
+    def measure_selected(self) -> Measured:
         """The same for the iterates that are saved."""
         _, behaviors = self.iterates.selected()
         if len(behaviors) < self.iterates.count:
@@ -159,4 +156,4 @@ class _KeptMeter:
                 self.meter.observe(self.form.split(joint))
         else:
             self.measure()
-        return self.meter.gaps(), self.meter.values()
+        return self.meter.measured()

@@ -26,6 +26,7 @@ from accord._check import checked_whole
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.rounding import Measured
 from accord.errors import AccordError, ArgumentError, MismatchError
 from accord.game.tree import Game
 from accord.learning.growing_self_play import GrowingSelfPlay
@@ -42,6 +43,7 @@ from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.activity import doing
 from accord.runs.certify_by_play import FEWEST_PLAYS, PlayCertificate, certify_by_play
+from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.growing_iterates import GrowingIterates, filled
 from accord.runs.known_game import Certified, Learning
@@ -283,7 +285,7 @@ class EnvironmentRun:
     def _player(self, seed: int) -> Player | None:
         return None if self._workers is None else Workers(self.env, seed, self._workers)
 
-    def _measure(self) -> tuple[Floats, Floats] | None:
+    def _measure(self) -> Measured | None:
         return None
 
     def run(
@@ -380,15 +382,15 @@ class _GameMeter:
         self.meter = MixtureMeter(self.form, self.k)
         self.measured, self.stride = 0, self.iterates.stride
 
-    def measure(self) -> tuple[Floats, Floats] | None:
-        """``(gaps, values)`` of all players, or ``None`` if nothing has been kept."""
+    def measure(self) -> Measured | None:
+        """Gaps and values of all players, or ``None`` if nothing has been kept."""
         if self.iterates.stride != self.stride:
             self._restart()
         rows = self.iterates.rows[self.measured :]
         for joint in self.translated(rows):
             self.meter.observe(self.form.split(joint))
         self.measured += len(rows)
-        return (self.meter.gaps(), self.meter.values()) if self.measured else None
+        return self.meter.measured() if self.measured else None
 
     def translated(self, rows: Sequence[Sequence[Floats]]) -> Floats:
         """The components as policies of the game; uniform where nothing was seen."""
@@ -428,10 +430,9 @@ class _GameMeter:
         meter = MixtureMeter(self.form, self.k)
         for weight, parts in policy.components():
             meter.observe(parts, weight)
-        gaps = meter.gaps()
         return Learned(
-            game=run.game, policy=policy, gap=float(gaps.max()), player_gaps=tuple(gaps.tolist()),
-            values=tuple(meter.values().tolist()), history=tuple(run.loop.history), **run.facts(),
+            game=run.game, policy=policy, history=tuple(run.loop.history),
+            **numbers(meter.measured()), **run.facts(),
         )  # fmt: skip
 
 
