@@ -18,6 +18,7 @@ from accord.equilibrium.device import Device as Device
 from accord.equilibrium.files import load_policy as load_policy
 from accord.equilibrium.files import save_policy as save_policy
 from accord.equilibrium.gap import RegretMeter as RegretMeter
+from accord.equilibrium.mixture import Mixture as Mixture
 from accord.errors import AccordError as AccordError
 from accord.errors import ArgumentError as ArgumentError
 from accord.errors import BudgetError as BudgetError
@@ -63,10 +64,13 @@ from accord.regret.regret_matching import RegretMatching as RegretMatching
 from accord.regret.sampled_matching import SampledRegretMatching as SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge as SWRHedge
 from accord.regret.wrhedge import WRHedge as WRHedge
+from accord.runs.certify_by_play import PlayCertificate as PlayCertificate
+from accord.runs.certify_by_play import PlayGap as PlayGap
+from accord.runs.certify_by_play import certify_by_play as certify_by_play
 from accord.runs.checkpoint import Checkpoint as Checkpoint
 from accord.runs.learn import learn as learn
-from accord.runs.learn import learn_env as learn_env
 from accord.runs.learn import resume_learn as resume_learn
+from accord.runs.learn_env import learn_env as learn_env
 from accord.runs.optimize import optimize as optimize
 from accord.runs.optimize import resume_optimize as resume_optimize
 from accord.runs.region import PayoffPolygon as PayoffPolygon

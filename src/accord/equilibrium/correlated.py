@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from accord._arrays import Floats
+from accord.equilibrium.agent import Agent
 from accord.equilibrium.device import Device
 from accord.errors import ArgumentError, MismatchError, PolicyError
 from accord.game.labels import player_name
@@ -153,6 +154,12 @@ class CorrelatedPolicy:
         return Device.of(
             sequence_form(self.game), self.weights, self.behavior, plans, off_path=off_path
         )
+
+    def agent(self, player: int | str, seed: int = 0) -> Agent:
+        """A player who obeys; agents with the same seed are correlated with each other."""
+        form = sequence_form(self.game)
+        parts = form.split(self.behavior)
+        return Agent(self.game.player_labels, player, form.plexes, self.weights, parts, seed)
 
     def __repr__(self) -> str:
         return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"

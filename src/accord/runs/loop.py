@@ -212,7 +212,8 @@ class Loop:
         """Continue from a checkpoint; returns the seconds that the run had taken by then."""
         assert isinstance(self.play, ResumablePlay)
         play, elapsed = part_of(state, "play_"), float(state["elapsed"])
-        for name, fresh in self.play.state().items():  # NumPy would stretch a smaller array
+        fixed = {} if getattr(self.play, "grows", False) else self.play.state()
+        for name, fresh in fixed.items():  # NumPy would stretch a smaller array
             if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
                 raise ValueError(f"{name} has another shape")
         history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))

@@ -13,6 +13,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
 from accord.runs.activity import doing
+from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
 
 
@@ -123,7 +124,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedByPlay:
-    """A policy learned in an environment whose game is not known, so no gap is claimed."""
+    """A policy learned in an environment whose game is not known: its gap is bounded by plays."""
 
     name: str
     k: float
@@ -137,9 +138,10 @@ class LearnedByPlay:
     policy: Mixture  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
+    certificate: PlayCertificate | None = None  # bounds on the gap from fresh plays
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as one JSON object, with no gap."""
+        """The summary as one JSON object, with bounds in place of a gap."""
         return {
             "game": self.name,
             "k": written_k(self.k),
@@ -152,6 +154,9 @@ class LearnedByPlay:
             "components": self.policy.n_components,
             "values": list(self.values),
             "margins": [None if math.isnan(margin) else margin for margin in self.margins],
+            "lower": None if self.certificate is None else self.certificate.lower,
+            "upper": None if self.certificate is None else self.certificate.upper,
+            "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
             "seconds": self.seconds,
         }
 
