@@ -10,7 +10,8 @@ import csv
 import io
 from datetime import UTC, datetime
 
-from accord.serve.hall import Hall, WatchedPlay, WatchedSeat
+from accord.serve.hall import Hall
+from accord.serve.views import WatchedPlay, WatchedSeat
 
 PUBLIC = ("play", "player", "decision", "infoset", "action", "by", "payoff")
 PRIVATE = (*PUBLIC, "status", "name", "recommended", "time")
