@@ -233,6 +233,16 @@ def test_time_limits(tmp_path: Path) -> None:
     assert hall.watch(play).status == "over"
 
 
+def test_whoever_looks_first_sees_the_robots_move(tmp_path: Path) -> None:
+    """So it does not take a tick longer if somebody was late."""
+    clock = Clock()
+    hall = hall_of(tmp_path, "signalling", limit=30, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    clock.now += 30
+    assert [view.status for view in views(hall, play)] == ["wait", "act"]
+
+
 def test_one_damaged_play_does_not_stop_the_others(tmp_path: Path) -> None:
     clock = Clock()
     hall = hall_of(tmp_path, limit=30, clock=clock)

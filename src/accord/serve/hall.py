@@ -225,30 +225,34 @@ class Hall:
 
     def tick(self) -> None:
         """Let robots move where time is up."""
-        if (limit := self.limit) is None:
+        if self.limit is None:
             return
-        now = self.clock()
         with self.store.transaction():
-            due = [
-                row.id
-                for row in self.store.plays("running")
-                if any(now >= when + limit for when in row.asked.values())
-            ]
+            due = [row.id for row in self.store.plays("running") if self._is_due(row)]
         for id in due:
             try:
                 with self.store.transaction():
-                    row = self._row(id)
-                    if row.status == "running":
-                        self._save(row, self._load(row))
+                    self._row(id)
             except Exception as error:  # the other plays go on
                 LOG.error("play %s: robots could not move: %s", id, type(error).__name__)
 
     # Plays in memory and in the database
 
     def _row(self, play: str) -> PlayRow:
-        if (row := self.store.play(play)) is None:
+        """A play as it is now: whoever looks first after a time limit lets the robots move."""
+        row = self.store.play(play)
+        if row is not None and self._is_due(row):
+            self._save(row, self._load(row))
+            row = self.store.play(play)
+        if row is None:
             raise ArgumentError(f"there is no play {play!r}")
         return row
+
+    def _is_due(self, row: PlayRow) -> bool:
+        """Whether somebody's time is up."""
+        if self.limit is None or row.status != "running" or not row.asked:
+            return False
+        return self.clock() >= min(row.asked.values()) + self.limit
 
     def _running(self, play: str) -> tuple[PlayRow, RefereedPlay]:
         row = self._row(play)
