@@ -95,6 +95,7 @@ def summarise(source: Source) -> RunView:
             if gap is not None and gap.k is None
         ),
         trigger_gap=certificate.trigger.gap,
+        error=max(gap.error for gap in (*certificate.gaps, certificate.nfce) if gap is not None),
         bound=_bound(source, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),
