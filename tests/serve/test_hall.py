@@ -186,6 +186,7 @@ def test_robots_follow(tmp_path: Path) -> None:
         assert seen.status == "over"
         assert [move.told == move.action for move in seen.seats[1].moves] == [True]
         assert seen.seats[1].robot
+        assert [move.by for seat in seen.seats for move in seat.moves] == ["player", "robot"]
 
 
 def test_a_robot_takes_over(tmp_path: Path) -> None:
@@ -205,7 +206,9 @@ def test_robots_alone_finish_when_they_start(tmp_path: Path) -> None:
     for player in (0, 1):
         hall.set_robot(play, player, True)
     hall.start(play)
-    assert hall.watch(play).status == "over"
+    seen = hall.watch(play)
+    assert seen.status == "over"
+    assert [move.by for seat in seen.seats for move in seat.moves] == ["mediator", "mediator"]
 
 
 def test_time_limits(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ class Hall:
         with self.store.transaction():
             row = self._row(play)
             return seat_view(
-                row, self._load(row), self.store.seats(play), player, self._is_asked(row, player),
-                self.clock(), self.limit,
+                row, self._load(row), self.store.seats(play), self.store.robot_moves(play), player,
+                self._is_asked(row, player), self.clock(), self.limit,
             )  # fmt: skip
 
     def note_opened(self, token: str) -> None:
@@ -216,7 +216,8 @@ class Hall:
         """What the operator sees; with ``reveal`` also moves and recommendations."""
         with self.store.transaction():
             row = self._row(play)
-            return watched_play(row, self._load(row), self.store.seats(play), reveal, self.limit)
+            seats, robots = self.store.seats(play), self.store.robot_moves(play)
+            return watched_play(row, self._load(row), seats, robots, reveal, self.limit)
 
     def watch_all(self) -> list[WatchedPlay]:
         """All plays, the latest first."""

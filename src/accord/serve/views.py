@@ -18,11 +18,12 @@ from accord.serve.store import PlayRow, SeatRow
 
 @dataclass(frozen=True)
 class OwnMove:
-    """A move of the player who looks, with what they were told."""
+    """A move of a player, with what they were told."""
 
     infoset: str
     told: str | None
     action: str
+    by: str  # player, robot or mediator
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def seat_view(
     row: PlayRow,
     session: RefereedPlay,
     seats: list[SeatRow],
+    robots: set[tuple[int, int]],
     player: int,
     is_asked: bool,
     now: float,
@@ -101,7 +103,7 @@ def seat_view(
         number=seat.place if acts else None,
         actions=seat.actions if acts else (),
         told=seat.recommendation if acts else None,
-        moves=own_moves(session, player) if over or not seat.delegated else (),
+        moves=own_moves(session, robots, player) if over or not seat.delegated else (),
         story=_story(session, seats) if over else (),
         payoffs=()
         if payoffs is None
@@ -124,7 +126,12 @@ def seat_title(view: SeatView) -> str:
 
 
 def watched_play(
-    row: PlayRow, session: RefereedPlay, seats: list[SeatRow], reveal: bool, limit: float | None
+    row: PlayRow,
+    session: RefereedPlay,
+    seats: list[SeatRow],
+    robots: set[tuple[int, int]],
+    reveal: bool,
+    limit: float | None,
 ) -> WatchedPlay:
     """What the operator sees; with ``reveal`` also moves and recommendations before the end."""
     over = row.status == "over"
@@ -132,14 +139,18 @@ def watched_play(
         id=row.id,
         status=row.status,
         created=row.created,
-        seats=tuple(_watched_seat(row, session, seat, reveal or over) for seat in seats),
+        seats=tuple(_watched_seat(row, session, robots, seat, reveal or over) for seat in seats),
         story=_story(session, seats) if over else (),
         until=min((when + limit for when in row.asked.values()), default=None) if limit else None,
     )
 
 
 def _watched_seat(
-    row: PlayRow, session: RefereedPlay, stored: SeatRow, reveal: bool
+    row: PlayRow,
+    session: RefereedPlay,
+    robots: set[tuple[int, int]],
+    stored: SeatRow,
+    reveal: bool,
 ) -> WatchedSeat:
     seat = session.seats[stored.player]
     payoffs = session.payoffs if row.status == "over" else None
@@ -154,18 +165,25 @@ def _watched_seat(
         opened=stored.opened is not None,
         doing=doing.get(row.status, row.status),
         decisions=len(seat.moves),
-        moves=own_moves(session, stored.player) if reveal else (),
+        moves=own_moves(session, robots, stored.player) if reveal else (),
         payoff=None if payoffs is None else float(payoffs[stored.player]),
     )
 
 
-def own_moves(session: RefereedPlay, player: int) -> tuple[OwnMove, ...]:
+def own_moves(
+    session: RefereedPlay, robots: set[tuple[int, int]], player: int
+) -> tuple[OwnMove, ...]:
     """A player's moves with what they were told."""
-    infosets = session.game.infoset_labels[player]
+    seat, infosets = session.seats[player], session.game.infoset_labels[player]
     actions = session.game.action_labels[player]
     return tuple(
-        OwnMove(infosets[x], None if told is None else actions[x][told], actions[x][a])
-        for x, told, a in session.seats[player].moves
+        OwnMove(
+            infosets[x],
+            None if told is None else actions[x][told],
+            actions[x][a],
+            "mediator" if seat.delegated else "robot" if (player, n) in robots else "player",
+        )
+        for n, (x, told, a) in enumerate(seat.moves)
     )
 
 
