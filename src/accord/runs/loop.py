@@ -15,12 +15,13 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord.runs.activity import answer
+from accord.runs.activity import answer, doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
@@ -144,7 +145,8 @@ class Loop:
                 before = time.perf_counter()
                 if step > 0.0 and before + size * step > end:
                     size = 1
-                iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
+                with doing(f"iteration {play.iteration + 1:,}") if size == 1 else nullcontext():
+                    iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
                 block, step = next_block(block, now - before), (now - before) / size
                 if now >= estimate_at and ending is not None:
