@@ -326,13 +326,15 @@ def _check_header(path: Path, content: dict[str, Any], game: Game) -> None:
         )  # fmt: skip
     if content.get("players") != game.n_players:
         raise MismatchError(
-            f"{path} is for {content.get('players')!r:.80} players; {game.name} has {game.n_players}"
+            f"{path} is for {content.get('players')!r:.80} players; {game.name} has "
+            f"{game.n_players}"
         )
     digest = content.get("digest")
     if digest is not None and digest != game.digest:
         raise MismatchError(
-            f"{path} was made for the game {content.get('game')!r:.80} with digest {str(digest)[:12]}; "
-            f"{game.name!r} has digest {game.digest[:12]}; use the game it was made for"
+            f"{path} was made for the game {content.get('game')!r:.80} with digest "
+            f"{str(digest)[:12]}; {game.name!r} has digest {game.digest[:12]}; use the game it was "
+            "made for"
         )
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import Floats
+from accord.errors import NumericalError
 from accord.runs.activity import answer, doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
@@ -184,6 +185,12 @@ class Loop:
         """The checkpoint for this moment."""
         measured = self.measure()
         gaps, values = ((), ()) if measured is None else (part.tolist() for part in measured)
+        if not all(map(math.isfinite, (*gaps, *values))):
+            raise NumericalError(
+                f"the gaps and values after iteration {self.play.iteration:,} must be finite; got "
+                f"{gaps} and {values}; rescale the payoffs, or, if the run was resumed, its "
+                "checkpoint is damaged"
+            )
         iteration, each = self.play.iteration, self.episodes_per_iteration
         return Checkpoint(
             iteration,
@@ -218,6 +225,8 @@ class Loop:
         for name, fresh in self.play.state().items():  # NumPy would stretch a smaller array
             if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
                 raise ValueError(f"{name} has another shape")
+            if fresh.dtype.kind == "f" and not np.isfinite(play[name]).all():
+                raise ValueError(f"{name} is not finite")
         history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
         iteration = int(play["iteration"])
         last = history[-1].iteration if history else 0
