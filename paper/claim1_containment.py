@@ -20,8 +20,8 @@ from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.normal_form import nfce_gaps
 from accord.game.library import LIBRARY, library_device, library_game, random_game
 from accord.game.tree import Game
-from accord.report.chart import HALF, chart, decades, drawing, end_labels, margin
-from accord.report.colours import INK, MUTED, SERIES
+from accord.reports.chart import HALF, chart, decades, drawing, end_labels, margin
+from accord.reports.colours import INK, MUTED, SERIES
 from paper.frame import Finding, heat_map, table, write_figure
 
 TITLE = "Trigger policies, containment and related notions"

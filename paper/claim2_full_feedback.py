@@ -20,8 +20,8 @@ from accord.interop.load import load_game
 from accord.learning.bounds import regret_bound
 from accord.learning.plan import plan
 from accord.regret.rates import paper_learning_rate
-from accord.report.chart import decades, drawing, end_labels, margin
-from accord.report.colours import INK, SERIES
+from accord.reports.chart import decades, drawing, end_labels, margin
+from accord.reports.colours import INK, SERIES
 from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from paper.frame import Finding, table, write_figure

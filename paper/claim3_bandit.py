@@ -36,8 +36,8 @@ from accord.learning.bounds import bandit_regret_bound
 from accord.learning.plan import plan
 from accord.regret.rates import bandit_learning_rate
 from accord.regret.swrhedge import SWRHedge
-from accord.report.chart import DASHES, decades, drawing, end_labels, margin
-from accord.report.colours import MUTED, PAPER, SERIES
+from accord.reports.chart import DASHES, decades, drawing, end_labels, margin
+from accord.reports.colours import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE

@@ -38,8 +38,8 @@ from accord.learning.kefr import KEFR
 from accord.regret.rates import bandit_learning_rate
 from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
-from accord.report.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
-from accord.report.colours import INK, MUTED, SERIES
+from accord.reports.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
+from accord.reports.colours import INK, MUTED, SERIES
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import pure_behavior, random_behavior, uniform_behavior
 from accord.treeplex.values import best_response, immediate_loss, joint_reach

@@ -22,8 +22,8 @@ from accord.interop.load import load_game
 from accord.interop.openspiel import load_openspiel
 from accord.learning.kefr import KEFR
 from accord.regret.regret_matching import RegretMatching
-from accord.report.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
-from accord.report.colours import MUTED, SERIES
+from accord.reports.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
+from accord.reports.colours import MUTED, SERIES
 from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import random_behavior

@@ -32,8 +32,8 @@ from matplotlib.figure import Figure
 
 from accord.equilibrium.files import write_whole
 from accord.errors import ArgumentError, ParseError
-from accord.report.chart import FLOOR, chart, drawing, to_svg
-from accord.report.colours import INK, MUTED, PAPER, SERIES
+from accord.reports.chart import FLOOR, chart, drawing, to_svg
+from accord.reports.colours import INK, MUTED, PAPER, SERIES
 from accord.runs.sweep import sweep
 
 ROOT = Path(__file__).parents[1]

@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from accord.report.chart import DASHES
-from accord.report.colours import MUTED, PAPER
+from accord.reports.chart import DASHES
+from accord.reports.colours import MUTED, PAPER
 from paper.frame import log_slope
 
 Series = Mapping[str, Any]

@@ -122,7 +122,7 @@ def _read(source: str, game: str | None) -> CorrelatedPolicy:
     from accord.interop.load import load_game
 
     if source != DEVICE and Path(source).is_dir():
-        from accord.report.source import read_source
+        from accord.reports.source import read_source
 
         return read_source(Path(source), game).policy
     if not is_policy(source):

@@ -107,7 +107,7 @@ def region(
                 progress=show,
             )
         if out is not None:
-            from accord.report.region import write_picture
+            from accord.reports.region import write_picture
 
             write_picture(found, out)
         _print(found, out, as_json=as_json)

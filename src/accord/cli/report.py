@@ -54,7 +54,7 @@ def report(
     if len(set(map(Path.absolute, folders))) < len(folders):
         raise ArgumentError("each DIR must be given once")
     with announced_compilation():
-        from accord.report.write import write_comparison, write_report
+        from accord.reports.write import write_comparison, write_report
 
         if len(folders) == 1:
             written = write_report(folders[0], out, game)

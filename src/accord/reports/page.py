@@ -1,0 +1,97 @@
+"""Views as HTML pages and SVG files, each one file that loads nothing.
+
+The templates stand in ``templates/``. Jinja escapes every string that a template prints, after
+characters that XML cannot hold were replaced, so labels from games and files are only ever text.
+The page's script gets its numbers from one JSON element and shows them as text only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from accord._format import NOTHING, denoised, duration, one_line, percent, pretty, visible
+from accord.deviations.notions import NAMES, k_symbol
+from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
+from accord.reports.tree import TreeView
+from accord.reports.view import Axis, ComparisonView, Picture, RunView
+
+
+def run_page(
+    run: RunView,
+    convergence: Picture | None,
+    gaps: Picture | None,
+    region: Picture | None = None,
+) -> str:
+    """The page of a run, with those of its plots that could be drawn."""
+    data = {**run.inspector, "colours": len(SERIES)}
+    return _render(
+        "run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data
+    )
+
+
+def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -> str:
+    """The page of several runs, with a plot for each axis that has one."""
+    return _render("comparison.html", comparison=comparison, plots=plots, data={})
+
+
+def tree_svg(tree: TreeView) -> str:
+    """The game tree as a file with its own colours."""
+    return _render("tree.svg", tree=tree, palette=LIGHT, standalone=True)
+
+
+@cache
+def environment() -> Environment:
+    """Jinja with our templates, filters and colours."""
+    jinja = Environment(
+        loader=PackageLoader("accord.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    jinja.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    jinja.filters |= {
+        "pretty": pretty,
+        "percent": percent,
+        "duration": duration,
+        "denoised": denoised,
+        "grouped": lambda count: f"{count:,}",
+        "symbol": k_symbol,
+        "one_line": one_line,
+        "px": lambda length: f"{length:.1f}",
+    }
+    jinja.globals |= {
+        "version": version("accord"),
+        "verbatim": _verbatim,
+        "palettes": {"light": LIGHT, "dark": DARK, "print": PRINT},
+        "variables": VARIABLES,
+        "n_colours": len(SERIES),
+        "nothing": NOTHING,
+        "notions": {notion.k: name for name, notion in NAMES.items() if notion.k is not None},
+    }
+    return jinja
+
+
+def _render(template: str, **content: Any) -> str:
+    return environment().get_template(template).render(**content)
+
+
+def _visible(value: Any) -> Any:
+    """What a template prints, without characters that XML cannot hold."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(value) if is_text else value
+
+
+def _verbatim(name: str) -> Markup:
+    """A file beside the templates as it is."""
+    jinja = environment()
+    assert jinja.loader is not None
+    return Markup(jinja.loader.get_source(jinja, name)[0])

@@ -1,0 +1,145 @@
+"""The run behind a report: its folder, its game and its saved mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import NotionLike
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import AccordError, ArgumentError, BudgetError
+from accord.game.tree import Game
+from accord.interop.load import load_game
+from accord.reports.view import BestFacts, Moment, Request, RunFacts
+from accord.runs.activity import doing
+from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.snapshot import read_snapshot
+from accord.treeplex.form import sequence_form
+
+LARGEST_WORK = 1e10
+"""Cells times components that a report may add up for one K: well under a minute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A run: what its folder says, its game and the mixture that it saved."""
+
+    facts: RunFacts
+    request: SolveRequest | LearnRequest | OptimizeRequest
+    game: Game
+    policy: CorrelatedPolicy
+
+    def refusal(self, k: float) -> str | None:
+        """Why the gaps at ``k`` would take too long for a report; None if they would not."""
+        if (cells := self.work(k)) <= LARGEST_WORK:
+            return None
+        count = self.policy.n_components
+        return (
+            f"{cells / count:.3g} entries for each of {count:,} components are more than a report "
+            "adds up; use accord certify"
+        )
+
+    def work(self, k: NotionLike) -> float:
+        """How many cells the gaps of a notion add up, over all components."""
+        plexes = sequence_form(self.game).plexes
+        return sum(count_rechistories(plex, k).cells for plex in plexes) * self.policy.n_components
+
+
+def read_source(
+    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+) -> Source:
+    """Read the run in ``folder``.
+
+    Args:
+        folder: As ``accord solve --out`` or ``accord learn --out`` wrote it.
+        game: Where the game is now, if not where the run found it.
+        known: Games loaded before, by name; a game loaded here is added.
+
+    Raises:
+        AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
+    """
+    files = RunFolder.open(folder)
+    name = game or files.request.game
+    loaded = _load(folder, name, {} if known is None else known)
+    with doing("reading the run"):
+        return source_of(read_snapshot(files, loaded))
+
+
+def source_of(run: SavedRun) -> Source:
+    """What a report needs of ``run``."""
+    result, players = run.result, run.result.get("players")
+    history = tuple(
+        Moment(
+            iteration=point.iteration,
+            episodes=point.episodes,
+            seconds=point.seconds,
+            player_gaps=point.player_gaps,
+            relative=_relative(run.game, point.player_gaps),
+        )
+        for point in run.history
+    )
+    facts = RunFacts(
+        folder=str(run.folder),
+        game=run.game.name,
+        digest=run.game.digest,
+        learned=run.learned,
+        notion=run.request.notion,
+        method=run.request.method,
+        requests=tuple(
+            Request(name, value, name in LIMITS)
+            for name, value in run.request.to_json().items()
+            if value is not None
+        ),
+        versions=tuple(run.versions.items()),
+        iterations=result.get("iterations"),
+        episodes=result.get("episodes"),
+        seconds=result.get("seconds"),
+        gap=result.get("gap"),
+        relative=_relative(run.game, players) if players else None,
+        saved_gap=result.get("saved_gap", result.get("gap")),
+        history=history,
+        finished=run.finished,
+        best=_best(run),
+    )
+    return Source(facts, run.request, run.game, run.policy)
+
+
+def _best(run: SavedRun) -> BestFacts | None:
+    """The objective, if the run had one."""
+    if not isinstance(run.request, OptimizeRequest):
+        return None
+    last = run.history[-1].best if run.history else None
+    try:
+        return BestFacts(
+            objective=str(run.result["objective"]),
+            value=float(run.result["value"]),
+            bound=float(run.result["bound"]),
+            optimal=bool(run.result["optimal"]),
+            proof="" if last is None else last.proof,
+        )
+    except (KeyError, TypeError, ValueError):
+        what = "has found no equilibrium yet" if not run.finished else "has no readable result"
+        raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
+
+
+def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:
+    if name not in known:
+        try:
+            known[name] = load_game(name)
+        except AccordError as error:
+            if isinstance(error, BudgetError):
+                raise
+            raise ArgumentError(
+                f"{folder} is a run of {name!r}, which cannot be loaded: {error}; if it is "
+                "elsewhere now, give it with --game"
+            ) from None
+    return known[name]
+
+
+def _relative(game: Game, gaps: Sequence[float]) -> float:
+    """The largest of the players' gaps, each as a share of that player's payoff range."""
+    scale: list[float] = sequence_form(game).leaves.loss_scale.tolist()
+    return max(gap * unit for gap, unit in zip(gaps, scale, strict=True))

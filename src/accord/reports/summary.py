@@ -1,0 +1,266 @@
+"""The page of one run as a typed view: what its folder says, and what its mixture is worth.
+
+Everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and the run's own K. A K
+that takes too much time or memory is left out, and the view says why. The gaps of other notions are
+there if they are cheap.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import LADDER, NFCE, Notion, written_k
+from accord.deviations.rechistory import check_budget
+from accord.equilibrium.certificate import Certificate, Witness, certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.device import Device
+from accord.equilibrium.inspection import Inspection, inspect, steps
+from accord.equilibrium.inspection import Step as Move
+from accord.errors import ArgumentError, BudgetError
+from accord.game.labels import player_name
+from accord.game.tree import Game
+from accord.learning.guarantee import GapBound, learn_bound, solve_bound
+from accord.reports.inspector import inspector_data
+from accord.reports.source import Source
+from accord.reports.tree import tree_view
+from accord.reports.view import (
+    DeviationView,
+    GapRow,
+    NotionRow,
+    Place,
+    PlayerView,
+    RunView,
+    Step,
+)
+from accord.runs.region import Region, region
+from accord.runs.request import LearnRequest, SolveRequest
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import Treeplex
+
+SHOWN = (0, 1, 2, math.inf)
+"""The numbers of deviations that every report has."""
+
+MOST_STEPS = 40
+"""Steps, and first deviations, that are listed."""
+
+QUICK = 1e9
+"""Cells times components up to which the inspector shows a K that is not the run's own, and the
+report has a notion that is not a K-EFCE."""
+
+MOST_PLANS = 20
+"""Plans of a device that is listed."""
+
+MOST_TOLD = 300
+"""Recommendations, in all plans, of a device that is listed."""
+
+MOST_LEAVES, MOST_DIRECTIONS, ROUGH = 250, 60, 1e-5
+"""The size of a game whose region is drawn, and how precisely: that takes a few seconds."""
+
+MARKED = 0.05
+"""Share of a deviation's gain from which on one of its places is marked in the tree."""
+
+
+def summarise(source: Source) -> RunView:
+    """Evaluate the saved mixture of a run."""
+    form, facts, policy = sequence_form(source.game), source.facts, source.policy
+    ks = sorted({*SHOWN, *(() if facts.k is None else (facts.k,))})
+    refused = _refusals(source, ks)
+    wanted = [k for k in ks if k not in refused]
+    others = [
+        one
+        for one in LADDER
+        if one.k is None and one != NFCE and (one == facts.notion or source.work(one) <= QUICK)
+    ]
+    certificate = certify(source.game, policy, [*wanted, *others])
+    seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
+    players = _players(form, certificate)
+    deviations = tuple(
+        _deviation(seen, player, gap.notion, witness)
+        for gap in certificate.gaps
+        if gap.k is not None or gap.notion == facts.notion
+        for player, witness in zip(players, gap.witnesses, strict=True)
+    )
+    own = [deviation for deviation in deviations if deviation.notion == facts.notion]
+    return RunView(
+        facts=facts,
+        players=players,
+        n_nodes=source.game.n_nodes,
+        n_components=policy.n_components,
+        gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
+        notions=tuple(
+            NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
+            for gap in (*certificate.gaps, certificate.nfce)
+            if gap is not None and gap.k is None
+        ),
+        trigger_gap=certificate.trigger.gap,
+        bound=_bound(source, form),
+        deviations=deviations,
+        region=None if facts.best is None else _small_region(source.game, facts.notion),
+        device=_small_device(policy),
+        tree=tree_view(source.game, seen.recommended, _marked(own)),
+        inspector=_script_data(seen, facts.k, players),
+    )
+
+
+def _small_region(game: Game, notion: Notion) -> Region | None:
+    """The region of the first two players; None if it would take long, or there is only one."""
+    if game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
+        return None
+    return region(game, notion, tolerance=ROUGH, directions=MOST_DIRECTIONS)
+
+
+def _small_device(policy: CorrelatedPolicy) -> Device | None:
+    """All plans that the mixture draws; None if they are too many for a page."""
+    device = policy.device(MOST_PLANS)
+    told = sum(len(part) for plan in device.plans for part in plan.told)
+    return device if device.is_complete and told <= MOST_TOLD else None
+
+
+def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
+    """Why some K are left out."""
+    refused: dict[float, str] = {}
+    for k in ks:
+        if (reason := source.refusal(k)) is not None:
+            refused[k] = reason
+            continue
+        try:
+            for plex in sequence_form(source.game).plexes:
+                check_budget(count_rechistories(plex, k))
+        except BudgetError as error:
+            refused[k] = str(error)
+    if len(refused) == len(ks):
+        raise ArgumentError(f"{source.facts.folder} is too large for a report: {refused[0]}")
+    return refused
+
+
+def _players(form: SequenceForm, certificate: Certificate) -> tuple[PlayerView, ...]:
+    return tuple(
+        PlayerView(
+            index=i,
+            label=label,
+            name=player_name(label),
+            n_infosets=form.plexes[i].n_infosets,
+            value=certificate.values[i],
+            worst=float(form.leaves.worst[i]),
+            best=float(form.leaves.best[i]),
+        )
+        for i, label in enumerate(form.game.player_labels)
+    )
+
+
+def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> GapRow:
+    if k in refused:
+        return GapRow(k, refusal=refused[k])
+    gap = certificate[k]
+    return GapRow(k, gap.player_gaps, gap.relative)
+
+
+def _bound(source: Source, form: SequenceForm) -> GapBound | None:
+    """The bound that a theorem gives for this run, if one covers it."""
+    asked = source.request
+    if isinstance(asked, SolveRequest):
+        return solve_bound(form, asked.k, asked.minimizer, asked.iterations, asked.power)
+    if isinstance(asked, LearnRequest):
+        return learn_bound(form, asked.k, asked.minimizer, asked.episodes, asked.exploration)
+    return None
+
+
+def _deviation(
+    seen: Inspection, player: PlayerView, notion: Notion, witness: Witness
+) -> DeviationView:
+    """A player's best deviation: its first places, the way to the best one, and what follows."""
+    plex = seen.form.plexes[player.index]
+    places = _places(plex, witness)
+    way: tuple[Step, ...] = ()
+    start: tuple[int, int] | None = None
+    if places:
+        first = places[0]
+        if first.told is not None:
+            start = first.infoset, plex.action_labels[first.infoset].index(first.told)
+        way = tuple(
+            _step(plex, depth, x, a, a, None)
+            for depth, (x, a) in enumerate(plex.history(first.infoset))
+        )
+    k = notion.k
+    has_plan = k == 0 and player.n_infosets > 0 and witness.gain > 0
+    found: list[Move] = []
+    more = 0
+    if k is not None and k in seen.deviators and (places or has_plan):
+        found, more = steps(seen.deviators[k][player.index], start, MOST_STEPS)
+    return DeviationView(
+        notion=notion,
+        player=player,
+        gain=witness.gain,
+        places=places[:MOST_STEPS],
+        more_places=max(0, len(places) - MOST_STEPS),
+        way=way,
+        steps=tuple(
+            _step(
+                plex,
+                len(way) + one["depth"],
+                one["infoset"],
+                one["told"],
+                one["plays"],
+                one["probability"],
+            )
+            for one in found
+        ),
+        more_steps=more,
+    )
+
+
+def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
+    """The first deviations, with the numbers of their infosets and actions."""
+    labels = {event.infoset for event in witness.first_deviations}
+    infosets = {label: x for x, label in enumerate(plex.infoset_labels) if label in labels}
+    return tuple(
+        Place(
+            infoset=(x := infosets[event.infoset]),
+            label=event.infoset,
+            told=event.told,
+            plays=event.plays,
+            action=plex.action_labels[x].index(event.plays),
+            gain=event.gain,
+            probability=event.probability,
+        )
+        for event in witness.first_deviations
+    )
+
+
+def _step(
+    plex: Treeplex, depth: int, x: int, told: int | None, plays: int, probability: float | None
+) -> Step:
+    actions = plex.action_labels[x]
+    return Step(
+        depth=depth,
+        infoset=x,
+        label=plex.infoset_labels[x],
+        told=None if told is None else actions[told],
+        plays=actions[plays],
+        action=plays,
+        probability=probability,
+    )
+
+
+def _marked(deviations: list[DeviationView]) -> set[tuple[int, int, int]]:
+    """The moves of the best of these deviations, for the tree."""
+    best = max(deviations, key=lambda deviation: deviation.gain, default=None)
+    if best is None or best.gain <= 0:
+        return set()
+    places = [place for place in best.places if place.gain > MARKED * best.gain]
+    moves: list[Step | Place] = [*best.steps, *places]
+    return {(best.player.index, move.infoset, move.action) for move in moves}
+
+
+def _script_data(
+    seen: Inspection, k: float | None, players: tuple[PlayerView, ...]
+) -> dict[str, Any]:
+    """The inspector's numbers, the K that it can show, and the players' names."""
+    data = inspector_data(seen, k)
+    infosets = [infoset for player in data["players"] for infoset in player["infosets"]]
+    held = {one for infoset in infosets for one in infoset["gain"]}
+    held |= {"0" for infoset in infosets if infoset["plan"]}
+    ks = [one for k in sorted(seen.deviators) if (one := str(written_k(k))) in held]
+    return {**data, "ks": ks, "names": [player.name for player in players]}

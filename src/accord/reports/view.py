@@ -1,0 +1,360 @@
+"""What the pages show, as typed records: numbers and labels, before any word or colour.
+
+``source.py``, ``summary.py`` and ``compare.py`` make these records; ``plots.py``, ``page.py`` and
+the templates read them. Gaps and payoffs are in payoff units; a relative gap is a share of the
+payoff range. Labels are as the game has them: whoever prints them escapes them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from itertools import takewhile
+from typing import Any
+
+from markupsafe import Markup
+
+from accord._format import denoised
+from accord.deviations.notions import Notion
+from accord.equilibrium.device import Device
+from accord.learning.guarantee import GapBound
+from accord.reports.tree import TreeView
+from accord.runs.region import Region
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The exact gaps at one moment of a run."""
+
+    iteration: int
+    episodes: int | None  # None if the run plays none
+    seconds: float | None
+    player_gaps: tuple[float, ...]
+    relative: float  # the largest of the players' relative gaps
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of any player."""
+        return max(self.player_gaps)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One option that the run was given."""
+
+    name: str
+    value: Any  # as JSON has it
+    is_limit: bool  # may change when the run is resumed; this is what was given first
+
+
+@dataclass(frozen=True)
+class BestFacts:
+    """What a run of accord optimize says about its objective."""
+
+    objective: str
+    value: float
+    bound: float
+    optimal: bool
+    proof: str  # where the bound comes from
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One run as its folder describes it."""
+
+    folder: str
+    game: str
+    digest: str
+    learned: bool  # from episodes, by accord learn; else by accord solve
+    notion: Notion
+    method: str
+    requests: tuple[Request, ...]
+    versions: tuple[tuple[str, str], ...]  # (program, version) that the run began with
+    iterations: int | None
+    episodes: int | None
+    seconds: float | None
+    gap: float | None  # that the run reported: of the mixture learned, or of the full average
+    relative: float | None
+    saved_gap: float | None  # of the saved mixture, as the run recorded it
+    history: tuple[Moment, ...]
+    finished: bool = True  # if not, this is the run's last checkpoint
+    best: BestFacts | None = None  # of accord optimize
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
+
+    def requested(self, name: str) -> Any:
+        """The value of one option, or None if it was not given."""
+        return next((one.value for one in self.requests if one.name == name), None)
+
+    @property
+    def seed(self) -> Any:
+        """The seed, or None if the run was given none."""
+        return self.requested("seed")
+
+    @property
+    def zero_from(self) -> int | None:
+        """The iteration from which on the gap stays at 0; None if it does not end there."""
+        zeros = list(takewhile(lambda moment: moment.gap <= 0, reversed(self.history)))
+        return zeros[-1].iteration if zeros else None
+
+    @property
+    def average_gap(self) -> float | None:
+        """The gap of the average of all iterates, which only runs of accord solve have."""
+        return None if self.learned or self.best else self.gap
+
+
+@dataclass(frozen=True)
+class PlayerView:
+    """One player and their payoffs."""
+
+    index: int
+    label: str
+    name: str  # in a sentence
+    n_infosets: int
+    value: float  # expected payoff when everybody obeys
+    worst: float  # payoff that the game allows
+    best: float
+
+    @property
+    def span(self) -> float:
+        """The range of the player's payoffs."""
+        return self.best - self.worst
+
+    @property
+    def position(self) -> float:
+        """Where the value lies between the worst and the best payoff, from 0 to 1."""
+        return (self.value - self.worst) / self.span if self.span > 0 else 0.5
+
+
+@dataclass(frozen=True)
+class GapRow:
+    """The gaps of the saved mixture at one K, or the reason why they were not computed."""
+
+    k: float
+    player_gaps: tuple[float, ...] = ()  # empty if they were not computed
+    relative: float | None = None
+    refusal: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the notion."""
+        return Notion(self.k).name
+
+    @property
+    def gap(self) -> float | None:
+        """The largest gap of any player."""
+        return max(self.player_gaps, default=None)
+
+
+@dataclass(frozen=True)
+class NotionRow:
+    """The gaps of the saved mixture for a notion that is not a K-EFCE."""
+
+    name: str
+    player_gaps: tuple[float, ...]
+    relative: float
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of any player."""
+        return max(self.player_gaps)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One first deviation: where a player who has obeyed so far leaves the mediator."""
+
+    infoset: int
+    label: str
+    told: str | None  # None if the player left before being told anything
+    plays: str
+    action: int  # played
+    gain: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a deviation along the tree."""
+
+    depth: int
+    infoset: int
+    label: str
+    told: str | None  # None after the last deviation
+    plays: str
+    action: int  # played
+    probability: float | None  # None before the first deviation
+
+    @property
+    def disobeys(self) -> bool:
+        """Whether the player is told one action and plays another."""
+        return self.told is not None and self.told != self.plays
+
+
+@dataclass(frozen=True)
+class DeviationView:
+    """A player's best deviation for one notion."""
+
+    notion: Notion
+    player: PlayerView
+    gain: float
+    places: tuple[Place, ...]  # by gain, largest first
+    more_places: int  # not listed
+    way: tuple[Step, ...]  # obedient steps to the first place
+    steps: tuple[Step, ...]  # from there on
+    more_steps: int
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
+
+    @property
+    def shown_gain(self) -> float:
+        """The gain, or 0 where it is only rounding."""
+        return denoised(self.gain, self.player.span)
+
+    @property
+    def n_places(self) -> int:
+        """How many first deviations there are, listed or not."""
+        return len(self.places) + self.more_places
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps are listed."""
+        return len(self.way) + len(self.steps)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """Everything that the page of one run shows, except its plots."""
+
+    facts: RunFacts
+    players: tuple[PlayerView, ...]
+    n_nodes: int
+    n_components: int
+    gaps: tuple[GapRow, ...]  # by K
+    notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
+    trigger_gap: float
+    bound: GapBound | None  # None if no theorem covers the run
+    deviations: tuple[DeviationView, ...]
+    region: Region | None  # of the first two players, in a report about a small game's optimum
+    device: Device | None  # None if it has too many plans to list
+    tree: TreeView | None  # None if it is too large to draw
+    inspector: dict[str, Any]  # the JSON that the page's script reads
+
+    @property
+    def own_gaps(self) -> GapRow | NotionRow:
+        """The gaps of the run's own notion."""
+        rows: list[GapRow | NotionRow] = [*self.gaps, *self.notions]
+        return next(row for row in rows if row.name == self.facts.notion.name)
+
+    @property
+    def saved_gap(self) -> float | None:
+        """The gap of the saved mixture, computed here or else as the run recorded it."""
+        gap = self.own_gaps.gap
+        return self.facts.saved_gap if gap is None else gap
+
+    @property
+    def guaranteed(self) -> float | None:
+        """The bound at the end of the recorded history."""
+        return None if self.bound is None else self.bound.at(self.facts.history[-1].iteration)
+
+    @property
+    def iterations_needed(self) -> float | None:
+        """The length of a run, to two digits, for which the bound is the gap reached here.
+
+        None if there is no such number, because no bound covers the run, the gap is 0 or the number
+        is beyond floats.
+        """
+        gap = self.facts.history[-1].gap
+        if self.bound is None or gap <= 0:
+            return None
+        needed = float(f"{Decimal(self.bound.iterations(gap)):.1e}")
+        return needed if math.isfinite(needed) else None
+
+    @property
+    def own_deviations(self) -> list[DeviationView]:
+        """The best deviations for the run's own notion, largest gain first."""
+        own = [one for one in self.deviations if one.notion == self.facts.notion]
+        return sorted(own, key=lambda deviation: -deviation.gain)
+
+    @property
+    def other_deviations(self) -> list[DeviationView]:
+        """The best deviations at every other K."""
+        return [one for one in self.deviations if one.notion != self.facts.notion]
+
+
+class Axis(StrEnum):
+    """What a comparison measures the length of runs in."""
+
+    ITERATIONS = "iteration"
+    EPISODES = "episodes"
+    SECONDS = "seconds"
+
+    @property
+    def unit(self) -> str:
+        """What is counted, as a plural."""
+        return "iterations" if self is Axis.ITERATIONS else self.value
+
+    def of(self, moment: Moment) -> float | None:
+        """Where ``moment`` lies on this axis."""
+        place: float | None = getattr(moment, self.value)
+        return place
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ only in their seeds."""
+
+    label: str
+    learned: bool
+    histories: tuple[tuple[Moment, ...], ...]  # one per run
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes on which these runs are drawn."""
+        return (Axis.EPISODES if self.learned else Axis.ITERATIONS, Axis.SECONDS)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether all recorded gaps are 0."""
+        moments = [moment for history in self.histories for moment in history]
+        return bool(moments) and all(moment.gap <= 0 for moment in moments)
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Everything that the page of several runs shows, except its plots."""
+
+    game: str | None  # None if the runs are of several games
+    groups: tuple[Group, ...]
+    runs: tuple[tuple[str, RunFacts], ...]  # (label of the group, run), group by group
+    best: int | None  # the rank of the run with the smallest gap, if all have the same K
+
+    @property
+    def relative(self) -> bool:
+        """Whether gaps are compared as shares of the payoff range."""
+        return self.game is None
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that at least one group is drawn on."""
+        return tuple(axis for axis in Axis if any(axis in group.axes for group in self.groups))
+
+    def has_bands(self, axis: Axis) -> bool:
+        """Whether a group of several runs is drawn on this axis."""
+        return any(axis in group.axes and len(group.histories) > 1 for group in self.groups)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot as an element of a page, for wide screens and for phones."""
+
+    wide: Markup
+    narrow: Markup

@@ -1,0 +1,140 @@
+"""Plots: the curves in them, and their colours in a page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import accord
+from accord.reports import plots
+from accord.reports.chart import to_inline, to_svg
+from accord.reports.colours import LIGHT
+from accord.reports.source import read_source
+from accord.reports.summary import summarise
+from accord.reports.view import Axis, Group, Moment, RunView
+from tests.support.pages import texts
+
+
+@pytest.fixture(scope="module")
+def solved(folders: dict[str, Path]) -> RunView:
+    """A run of Kuhn poker."""
+    return summarise(read_source(folders["1"]))
+
+
+def scaled(run: RunView, factor: float) -> RunView:
+    """``run`` with other gaps on the way."""
+    history = tuple(
+        replace(moment, player_gaps=tuple(factor * gap for gap in moment.player_gaps))
+        for moment in run.facts.history
+    )
+    return replace(run, facts=replace(run.facts, history=history))
+
+
+def test_convergence_has_bound_and_slope(solved: RunView) -> None:
+    figure = plots.convergence(solved)
+    assert figure is not None
+    shown = texts(to_svg(figure))
+    assert "slope −1/2" in shown  # noqa: RUF001
+    assert "proved bound" in shown
+    axes = figure.axes[0]
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    lines = [np.column_stack(line.get_data()) for line in axes.lines]
+    gaps = [[moment.iteration, moment.gap] for moment in solved.facts.history]
+    assert any(line.shape == (len(gaps), 2) and np.allclose(line, gaps) for line in lines)
+    slopes = [np.diff(np.log(line), axis=0) for line in lines if len(line) == 2]
+    assert any(abs(step[0, 1] / step[0, 0] + 0.5) < 1e-9 for step in slopes)
+    bound = [[x, solved.bound.at(x)] for x in lines[-1][:, 0]]
+    assert np.allclose(lines[-1], bound)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["wrhedge", "swrhedge"])
+def test_the_bound_of_the_paper_is_the_curve_of_a_fixed_rate(method: str, tmp_path: Path) -> None:
+    game, folder = accord.load_game("prisoners_dilemma"), tmp_path / "run"
+    if method == "wrhedge":
+        accord.solve(game, 1, method=method, iterations=3000, folder=folder)
+        name = "paper's bound"
+    else:
+        accord.learn(game, 1, method=method, episodes=60_000, folder=folder)
+        name = "bound, all iterates"
+    found = summarise(read_source(folder))
+    assert found.bound is not None
+    figure = plots.convergence(found)
+    assert figure is not None
+    assert any(name in text for text in texts(to_svg(figure)))
+    per = 1 if method == "wrhedge" else 2
+    larger = scaled(found, 1e6 / found.facts.history[-1].gap)  # bring the curve into the chart
+    figure = plots.convergence(larger)
+    assert figure is not None
+    line = np.column_stack(figure.axes[0].lines[-1].get_data())
+    assert np.allclose(line, [[x, found.bound.at(max(1.0, x / per))] for x in line[:, 0]])
+    tail = line[line[:, 1] < 0.99 * max(found.bound.ranges)]
+    steps = np.diff(np.log(tail), axis=0)
+    slopes = steps[:, 1] / steps[:, 0]
+    assert slopes[0] < -0.55  # steeper than one over the square root
+    assert np.all(np.diff(slopes) > 0)  # and flatter towards the end
+
+
+def test_a_bound_far_away_is_said_not_drawn(solved: RunView) -> None:
+    figure = plots.convergence(scaled(solved, 1e-6))
+    assert figure is not None
+    assert any("off the chart" in text for text in texts(to_svg(figure)))
+    assert figure.axes[0].get_ylim()[1] < 1e-3
+
+
+def test_no_curve_without_positive_gaps(solved: RunView) -> None:
+    gaps = tuple(replace(row, player_gaps=(0.0, -0.1)) for row in solved.gaps)
+    found = replace(scaled(solved, 0.0), gaps=gaps)
+    assert plots.convergence(found) is None
+    assert plots.gaps_by_k(found) is None
+
+
+def test_inline_plots_take_the_colours_of_the_page(solved: RunView) -> None:
+    figure = plots.convergence(solved)
+    assert figure is not None
+    text = to_inline(to_svg(figure), "one", "label")
+    assert "var(--ink)" in text
+    assert not [colour for colour in LIGHT.values() if colour in text]
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    used = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
+    assert ids
+    assert all(name.startswith("one-") for name in ids)
+    assert set(used) <= set(ids)
+
+
+def test_bands_span_all_seeds() -> None:
+    def history(scale: float) -> tuple[Moment, ...]:
+        return tuple(Moment(t, None, None, (scale / t,), 0.0) for t in (1, 2, 4, 8))
+
+    group = Group("a", learned=False, histories=(history(1.0), history(4.0), history(2.0)))
+    figure = plots.overlay([group], Axis.ITERATIONS, relative=False)
+    assert figure is not None
+    axes = figure.axes[0]
+    xs, ys = (np.asarray(column) for column in axes.lines[0].get_data())
+    assert np.allclose(ys, 2.0 / xs)
+    band = axes.collections[0].get_paths()[0].vertices
+    product = band[:, 0] * band[:, 1]
+    assert product.min() == pytest.approx(1.0)
+    assert product.max() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_long_names_are_put_below_the_chart(solved: RunView, narrow: bool) -> None:
+    """Such as those of OpenSpiel games with all their parameters."""
+    names = [f"sheriff({'item_penalty=1.0,' * 20}max_items={items})" for items in (3, 10)]
+    groups = [Group(name, False, (solved.facts.history,)) for name in names]
+    figure = plots.overlay(groups, Axis.ITERATIONS, relative=False, narrow=narrow)
+    assert figure is not None
+    shown = "".join(texts(to_svg(figure)))
+    assert all(name in shown for name in names)
+    axes, legend = figure.axes[0], figure.axes[0].get_legend()
+    assert axes.get_position().width > 0.5
+    assert legend is not None
+    box = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+    assert box.x1 <= figure.bbox.x1
+    assert box.y0 >= figure.bbox.y0
