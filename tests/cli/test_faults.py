@@ -137,3 +137,52 @@ def test_what_takes_long_is_said(
             pass
     assert said.count("certifying: 0 s so far\n") >= 2
     assert "saving" not in capsys.readouterr().err
+
+
+def interrupt_at(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Press Ctrl-C when ``phase`` begins."""
+    hear = LongSteps.hear
+
+    def hear_and_press(self: LongSteps, what: str | None) -> None:
+        hear(self, what)
+        if what == phase:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LongSteps, "hear", hear_and_press)
+
+
+@pytest.mark.parametrize(
+    ("phase", "begun"),
+    [
+        ("loading kuhn", False),
+        ("iteration 1", True),
+        ("saving the checkpoint", True),
+        ("certifying the mixture", True),
+        ("saving the mixture", True),
+    ],
+)
+def test_ctrl_c_at_every_phase_of_a_run(
+    phase: str, begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    command = ("solve", "kuhn", "--iterations", 50, "--out", folder)
+    with monkeypatch.context() as patch:
+        interrupt_at(phase, patch)
+        said = run(*command, code=130).stderr.splitlines()
+    hint = f"saved; resume with: accord solve --resume {folder}"
+    assert said[-1] == "interrupted"
+    assert (hint in said) == begun == folder.exists()
+    if begun:
+        assert not list(folder.glob(".*"))
+        resumed = run_json("solve", "--resume", folder)
+        assert resumed["gap"] == run_json("solve", "kuhn", "--iterations", 50)["gap"]
+
+
+@pytest.mark.parametrize("phase", ["reading the run", "evaluating the mixture", "drawing"])
+def test_ctrl_c_at_every_phase_of_a_report(
+    phase: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sorted(folder.iterdir())
+    interrupt_at(phase, monkeypatch)
+    assert run("report", folder, code=130).stderr.splitlines()[-1] == "interrupted"
+    assert sorted(folder.iterdir()) == before
