@@ -37,6 +37,7 @@ from accord.game.pomg import POMG as POMG
 from accord.game.tree import Game as Game
 from accord.interop.efg import read_efg as read_efg
 from accord.interop.efg import write_efg as write_efg
+from accord.interop.frames import comparison_frame as comparison_frame
 from accord.interop.load import load_game as load_game
 from accord.interop.openspiel import load_openspiel as load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment as OpenSpielEnvironment
@@ -58,6 +59,8 @@ from accord.regret.regret_matching import RegretMatching as RegretMatching
 from accord.regret.sampled_matching import SampledRegretMatching as SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge as SWRHedge
 from accord.regret.wrhedge import WRHedge as WRHedge
+from accord.reports.write import Report as Report
+from accord.reports.write import report as report
 from accord.runs.checkpoint import Checkpoint as Checkpoint
 from accord.runs.learn import learn as learn
 from accord.runs.learn import learn_env as learn_env

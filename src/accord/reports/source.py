@@ -13,9 +13,12 @@ from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
-from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.folder import RunFolder, SavedRun, versions
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.result import Learned, Optimum, Solution
 from accord.treeplex.form import sequence_form
+
+Result = Solution | Learned | Optimum
 
 LARGEST_WORK = 1e10
 """Cells times components that a report may add up for one K: well under a minute."""
@@ -100,6 +103,28 @@ def source_of(run: SavedRun) -> Source:
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def source_of_result(result: Result, *, certified: bool = True) -> Source:
+    """What a report needs of a result, whether or not its run was kept in a folder.
+
+    Args:
+        result: The result.
+        certified: Whether the gap of the saved mixture is needed. It may take a while to compute.
+    """
+    fields = ("iterations", "episodes", "seconds", "gap", "objective", "value", "bound", "optimal")
+    known = {name: getattr(result, name, None) for name in fields}
+    return source_of(
+        SavedRun(
+            folder=Path(result.game.name),
+            game=result.game,
+            request=result.request,
+            result=result.to_json() if certified else {**known, "players": result.player_gaps},
+            versions=versions(),
+            policy=result.policy,
+            history=result.history,
+        )
+    )
 
 
 def _best(run: SavedRun) -> BestFacts | None:

@@ -230,17 +230,23 @@ class DeviationView:
 
 
 @dataclass(frozen=True)
-class RunView:
-    """Everything that the page of one run shows, except its plots."""
+class Course:
+    """How a run went, as its convergence plot shows it."""
 
     facts: RunFacts
     players: tuple[PlayerView, ...]
+    bound: GapBound | None  # None if no theorem covers the run
+
+
+@dataclass(frozen=True)
+class RunView(Course):
+    """Everything that the page of one run shows, except its plots."""
+
     n_nodes: int
     n_components: int
     gaps: tuple[GapRow, ...]  # by K
     notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
-    bound: GapBound | None  # None if no theorem covers the run
     deviations: tuple[DeviationView, ...]
     region: Region | None  # of the first two players, in a report about a small game's optimum
     device: Device | None  # None if it has too many plans to list

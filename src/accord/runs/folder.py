@@ -33,7 +33,7 @@ from accord.equilibrium.files import load_policy, save_policy, write_whole
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
 VERSION = 2
@@ -96,10 +96,7 @@ class RunFolder:
             "asked": request.to_json(),
             "game": game.name,
             "digest": game.digest,
-            "versions": {
-                "python": platform.python_version(),
-                **{name: version(name) for name in PACKAGES},
-            },
+            "versions": versions(),
             "result": None,
         }
         run = cls(folder, request, content)
@@ -143,6 +140,27 @@ class RunFolder:
             )
         return cls(folder, request, content)
 
+    @classmethod
+    def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> bool:
+        """Whether there is a run of ``request`` in a folder, whatever its limits.
+
+        Raises:
+            ParseError: If the run there cannot be read.
+            MismatchError: If it is another run.
+        """
+        if not (Path(path) / "run.json").exists():
+            return False
+        run = cls.open(path, request.command)
+        run.check(game)
+        before = run.request.to_json()
+        for name, value in request.to_json().items():
+            if value != before[name] and name not in (*LIMITS, "game"):
+                raise MismatchError(
+                    f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
+                    "limits can change when a run is resumed; choose another folder"
+                )
+        return True
+
     def check(self, game: Game) -> None:
         """Refuse a game that is not the run's."""
         if self._content["digest"] != game.digest:
@@ -161,6 +179,11 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the run has a result."""
         return isinstance(self._content.get("result"), dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run took, or 0 if it has no result."""
+        return float(self._content["result"]["seconds"]) if self.finished else 0.0
 
     def read(self, game: Game) -> SavedRun:
         """The finished run of ``game`` in this folder.
@@ -267,6 +290,11 @@ class RunFolder:
         """One JSON object per line."""
         text = "".join(json.dumps(content, allow_nan=False) + "\n" for content in contents)
         write_whole(self.path / name, lambda file: file.write(text.encode()))
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def _read_text(path: Path, failure: str) -> str:

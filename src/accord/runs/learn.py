@@ -58,6 +58,7 @@ def learn(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Learned:
     """Learn a K-EFCE of ``game`` from played episodes, by K-EFR in self-play.
@@ -86,10 +87,13 @@ def learn(
             these that the method has.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_learn`.
+        resume: Whether to continue the run in ``folder`` if there is one. A run that has played
+            these episodes is returned as it is.
         progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        MismatchError: If the run to be resumed has other arguments, apart from the episodes.
         BudgetError: If the rechistories do not fit into memory.
     """
     if is_environment(game):
@@ -106,6 +110,8 @@ def learn(
         exploration=exploration,
         **split_method(SAMPLED_METHODS, method),
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        return resume_learn(game, folder, episodes=episodes, progress=progress)
     learning = _on_simulator(game, request)  # refuses bad arguments before making a folder
     files = None if folder is None else RunFolder.create(folder, request, game)
     with nullcontext() if files is None else files.held():
@@ -324,6 +330,7 @@ class _Learning:
     def facts(self) -> dict[str, Any]:
         """The fields that all results share."""
         return {
+            "request": self.request,
             "k": self.request.k,
             "method": self.request.method,
             "episodes": self.loop.play.iteration * self.each,

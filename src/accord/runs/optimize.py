@@ -22,7 +22,7 @@ import numpy as np
 from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
 from accord.equilibrium.certificate import certify
-from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ParseError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
@@ -53,8 +53,9 @@ def optimize(
     gap: float = 0.0,
     components: int | None = None,
     seconds: float | None = None,
-    start: CorrelatedPolicy | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Optimum:
     """Find the best equilibrium of ``game``, exactly, as a small mixture of pure joint plans.
@@ -75,22 +76,24 @@ def optimize(
         gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
         seconds: Stop after this much wall-clock time.
-        start: A mixture to start from, such as the policy of a solution.
+        start: A mixture to start from, or a result that has one, such as a solution.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_optimize`.
+        resume: Whether to continue the run in ``folder`` if there is one.
         progress: Called with a checkpoint after every round.
 
     Raises:
         ArgumentError: If an argument is out of range, or no equilibrium with so few components was
             found.
-        MismatchError: If ``start`` is for another game.
+        MismatchError: If ``start`` is for another game, or the run to be resumed has other
+            arguments, apart from ``seconds``.
         BudgetError: If the rechistories do not fit into memory.
         NumericalError: If the linear programs fail.
     """
     checked_game(game)
     target = None
     if start is not None:
-        check_policy(game, start)
+        start = checked_policy(game, start)
         target = tuple(map(float, start.values()))
     request = OptimizeRequest(
         game=game.source or game.name,
@@ -102,6 +105,8 @@ def optimize(
         seconds=seconds,
         target=target if objective == KEEP else None,
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
     search = _Search(game, request, start)  # refuses bad arguments before making a folder
     files = None if folder is None else RunFolder.create(folder, request, game)
     with nullcontext() if files is None else files.held():
@@ -270,6 +275,7 @@ class _Search:
             progress(last)
         return Optimum(
             game=self.game,
+            request=request,
             notion=request.notion,
             objective=_written(self.objective),
             value=value,

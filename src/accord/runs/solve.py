@@ -37,6 +37,7 @@ def solve(
     averaging: str | None = None,
     threads: int | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
     """Compute a K-EFCE of ``game`` by K-EFR in self-play.
@@ -65,10 +66,14 @@ def solve(
             by the size of the game.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_solve`.
+        resume: Whether to continue the run in ``folder`` if there is one, as for a notebook's cell
+            that is run again. A run that has reached these limits is returned as it is; here
+            ``seconds`` counts all the time that the run has taken.
         progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        MismatchError: If the run to be resumed has other arguments, apart from the limits.
         BudgetError: If the rechistories do not fit into memory.
     """
     checked_game(game)
@@ -84,6 +89,15 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        spent = RunFolder.open(folder).seconds
+        if seconds is not None and spent >= seconds:
+            iterations = 1  # it has run for longer
+        left = None if seconds is None else max(0.0, seconds - spent)
+        return resume_solve(
+            game, folder, iterations=iterations, target_gap=target_gap, seconds=left,
+            progress=progress,
+        )  # fmt: skip
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
     files = None if folder is None else RunFolder.create(folder, request, game)
     with nullcontext() if files is None else files.held():
@@ -162,6 +176,7 @@ class _Solving:
         target = limits.target_gap
         solution = Solution(
             game=self.game,
+            request=self.request,
             k=self.request.k,
             method=self.request.method,
             iterations=last.iteration,
