@@ -7,7 +7,8 @@ The methods ``to_frame`` of policies, devices, certificates and results call the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,28 @@ def certificate_frame(certificate: Certificate) -> Any:
 
 def history_frame(result: Displayed) -> Any:
     """One row per checkpoint, with a column per player for gaps and for values."""
-    labels = result.game.player_labels
-    return _pandas().DataFrame([_line(point, labels) for point in result.history])
+    return checkpoints_frame(result.history, result.game.player_labels)
+
+
+def checkpoints_frame(history: Sequence[Checkpoint], labels: Sequence[str]) -> Any:
+    """One row per checkpoint of players with these labels."""
+    return _pandas().DataFrame([_line(point, labels) for point in history])
+
+
+def to_excel(frame: Any) -> bytes:
+    """A data frame as an ``.xlsx`` file, in which text is never a formula."""
+    pandas = _pandas()
+    file = io.BytesIO()
+    try:
+        with pandas.ExcelWriter(file, engine="openpyxl") as book:
+            frame.to_excel(book, index=isinstance(frame.columns, pandas.MultiIndex))
+            for sheet in book.sheets.values():
+                for cell in (cell for row in sheet.iter_rows() for cell in row):
+                    if cell.data_type == "f":
+                        cell.data_type = "s"
+    except ImportError:
+        raise MissingDependencyError("openpyxl", "pandas") from None
+    return file.getvalue()
 
 
 def comparison_frame(results: Mapping[str, Displayed]) -> Any:
@@ -102,7 +123,7 @@ def comparison_frame(results: Mapping[str, Displayed]) -> Any:
     return pandas.concat(frames, names=["run"]).reset_index("run").reset_index(drop=True)
 
 
-def _line(point: Checkpoint, labels: tuple[str, ...]) -> dict[str, Any]:
+def _line(point: Checkpoint, labels: Sequence[str]) -> dict[str, Any]:
     line: dict[str, Any] = {"iteration": point.iteration, "seconds": point.seconds}
     if point.episodes is not None:
         line["episodes"] = point.episodes

@@ -62,9 +62,16 @@ def read_source(
     Raises:
         AccordError: If there is no readable, finished run in the folder.
     """
+    return source_of(read_run(folder, game, known))
+
+
+def read_run(
+    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+) -> SavedRun:
+    """The finished run in ``folder``; see :func:`read_source`."""
     files = RunFolder.open(folder)
     name = game or files.request.game
-    return source_of(files.read(_load(folder, name, {} if known is None else known)))
+    return files.read(_load(folder, name, {} if known is None else known))
 
 
 def source_of(run: SavedRun) -> Source:
