@@ -29,6 +29,7 @@ from accord.errors import MissingDependencyError as MissingDependencyError
 from accord.errors import NumericalError as NumericalError
 from accord.errors import ParseError as ParseError
 from accord.errors import PolicyError as PolicyError
+from accord.errors import SimulatorError as SimulatorError
 from accord.errors import SweepError as SweepError
 from accord.game.builder import GameBuilder as GameBuilder
 from accord.game.library import library_device as library_device
@@ -58,6 +59,10 @@ from accord.learning.plan import Plan as Plan
 from accord.learning.plan import plan as plan
 from accord.learning.whole_plays import WholePlayKEFR as WholePlayKEFR
 from accord.mediator.mediator import Mediator as Mediator
+from accord.mediator.referee import Referee as Referee
+from accord.mediator.timing import Timing as Timing
+from accord.mediator.timing import TimingWarning as TimingWarning
+from accord.mediator.timing import timing as timing
 from accord.play.discovery import discover as discover
 from accord.play.environment import Environment as Environment
 from accord.regret.discounted import DiscountedRegretMatching as DiscountedRegretMatching

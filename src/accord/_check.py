@@ -8,9 +8,15 @@ from typing import SupportsIndex
 
 from accord.errors import ArgumentError
 
+LARGEST = 2**63 - 1
+"""The largest whole number that fits an array of 64-bit integers."""
 
-def checked_whole(name: str, value: SupportsIndex, least: int) -> int:
-    """Return ``value`` as a whole number that is at least ``least``.
+MAX_SEED = 2**128 - 1
+"""Seeds have at most as many bits as NumPy draws for a fresh one."""
+
+
+def checked_whole(name: str, value: SupportsIndex, least: int, most: int = LARGEST) -> int:
+    """Return ``value`` as a whole number from ``least`` to ``most``.
 
     Raises:
         ArgumentError: If it is not one.
@@ -21,6 +27,9 @@ def checked_whole(name: str, value: SupportsIndex, least: int) -> int:
         whole = least - 1
     if isinstance(value, bool) or whole < least:
         raise ArgumentError(f"{name} must be a whole number, {least} or more; got {value!r}")
+    if whole > most:
+        digits = f"{float(most):.2g}"
+        raise ArgumentError(f"{name} must be a whole number, at most {digits}; got a larger one")
     return whole
 
 

@@ -80,6 +80,16 @@ class NumericalError(AccordError, ArithmeticError):
     """A computation produced infinity or NaN."""
 
 
+class SimulatorError(AccordError, RuntimeError):
+    """An environment raised an exception, its ``__cause__``, while it was played.
+
+    Attributes:
+        learned: What had been learned before, if :func:`accord.learn` was playing.
+    """
+
+    learned: object | None = None
+
+
 class SweepError(AccordError, RuntimeError):
     """Some tasks of a sweep failed: ``failed`` maps names to messages. The others are done."""
 

@@ -19,6 +19,7 @@ import accord
 from accord.cli import play as module
 from accord.errors import BudgetError
 from tests.support.command import process, run
+from tests.support.mediation import crossed
 
 SEPARATION = ("play", "separation:k=1", "device", "--as", "1")
 
@@ -167,6 +168,62 @@ def test_too_large_to_look_back(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "The best deviation is not computed: far too many" in text
 
 
+# Several people
+
+
+BOTH = ("play", "chicken", "device", "--as", "row", "--as", "col")
+
+
+def test_several_people_take_turns() -> None:
+    text = run(*BOTH, "--seed", 3, typed="\n\n\n\n").stdout
+    assert text.startswith("chicken: player row and player col play at this terminal.\nIt advises")
+    first, second, rest = text.split(module.HIDDEN)
+    for part, own, other in ((first, "row", "col"), (second, "col", "row")):
+        assert f"Next is player {own}. Everybody else, please look away." in part
+        assert f"player {own}, press Enter: " in part
+        assert f"You are at '{own}'." in part
+        assert f"You are at '{other}'." not in part
+        assert len(told(part)) == 1
+    assert told(rest) == []
+    assert "The play is over." in rest
+    assert "Player row earned " in rest
+    assert "Following the mediator earns 5.25 on average." in rest
+    one_by_one = [
+        told(run("play", "chicken", "device", "--as", i, "--seed", 3, typed="\n").stdout)
+        for i in ("row", "col")
+    ]
+    assert one_by_one == [told(first), told(second)]  # the same play, whoever is a person
+
+
+def test_what_was_said_can_be_repeated() -> None:
+    text = run(*SEPARATION, "--seed", 3, typed="?\n?\n\n\n").stdout
+    said = told(text)
+    assert len(said) == 4
+    assert len(set(said[:3])) == 1
+    assert told(run(*SEPARATION, "--seed", 3, typed="\n\n").stdout) == said[2:]
+
+
+def test_several_people_at_k_0() -> None:
+    text = run(*BOTH, "-k", 0, "--seed", 3, typed="\ny\n\nn\n\ndare\n").stdout
+    assert text.count("let the mediator move for you") == 2
+    assert text.count("You are at 'col'.") == 1
+    assert "You are at 'row'." not in text
+    assert "Player col earned " in text
+
+
+def test_clocks_that_tell(tmp_path: Path) -> None:
+    game = crossed(stop=True)
+    accord.write_efg(game, tmp_path / "crossed.efg")
+    game = accord.load_game(tmp_path / "crossed.efg")
+    form = accord.sequence_form(game)
+    uniform = [np.ones(plex.n_sequences) / 2 for plex in form.plexes]
+    accord.save_policy(accord.CorrelatedPolicy.product(game, uniform), tmp_path / "policy.json")
+    arguments = ("play", tmp_path / "crossed.efg", tmp_path / "policy.json", "--as", "Ann")
+    result = run(*arguments, "--as", "Bob", typed="\n" * 9)
+    assert "warning: no timing of this game hides everything" in result.stderr
+    assert "warning" not in run(*arguments, typed="\n" * 9).stderr
+
+
 # Leaving
 
 
@@ -313,6 +370,7 @@ def test_the_seed_of_a_simulation() -> None:
             "chicken device --as 1 --obey",
             "or --obey, to let everybody follow; not both",
         ),
+        ("chicken device --as row --as 1", "--as names the same player twice"),
         ("chicken device --as 3", "--as must be one of the players, row, col; got '3'"),
         ("chicken device --as 0", "got '0'"),
         ("signalling device --as 3", "one of the players, student, professor; got '3'"),
@@ -344,6 +402,6 @@ def test_help_shows_examples_that_work(tmp_path: Path, monkeypatch: pytest.Monke
     policy = accord.solve(accord.load_game("kuhn_poker"), iterations=10).policy
     accord.save_policy(policy, "runs/kuhn/policy.npz")
     examples = re.findall(r"^ +accord (play.*)$", run("play", "--help").stdout, re.M)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
-        run(*shlex.split(example), typed="\n\n")
+        run(*shlex.split(example), typed="\n\n\n\n")

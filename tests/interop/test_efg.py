@@ -941,7 +941,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [f.name for f in tmp_path.iterdir()] == ["game.efg"]
     assert read_efg(file).digest == game.digest
     assert file.read_text() == format_efg(game)
-    with pytest.raises(OSError, match="nowhere"):
+    with pytest.raises(ArgumentError, match="nowhere"):
         write_efg(game, tmp_path / "nowhere" / "game.efg")
 
 

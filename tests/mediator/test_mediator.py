@@ -7,11 +7,10 @@ outcome, and the plays are repeated until all have come up. That function is tes
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -27,12 +26,14 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MediatorError, MismatchError
 from accord.game.library import chicken, kuhn, library_device, separation
 from accord.game.tree import Game
-from accord.mediator import mediator as module
-from accord.mediator.hindsight import Hindsight, Move
+from accord.mediator.hindsight import Hindsight
 from accord.mediator.mediator import Mediator, Play
+from accord.mediator.seat import Move
+from accord.mediator.streams import draw
 from accord.play.rollout import CHUNK, obedient_plays
 from accord.treeplex.form import sequence_form
 from tests import reference
+from tests.support.laws import Draw, assert_same, law, terminal_law
 from tests.support.policies import (
     all_games,
     all_k,
@@ -49,7 +50,6 @@ pytestmark = pytest.mark.kernels
 checked = examples(25)
 seeds = st.integers(0, 2**32 - 1)
 
-Draw = Callable[..., int]
 Player = Callable[[Play, int, int], int]  # (play, player, infoset) -> the action she takes
 
 
@@ -61,12 +61,12 @@ def random_policy(game: Game, seed: int) -> CorrelatedPolicy:
 
 
 def delegating(play: Play, i: int, x: int) -> int:
-    return play.move(i, x)
+    return play.seat(i).move(x)
 
 
 def following(play: Play, i: int, x: int) -> int:
-    told = play.recommend(i, x)
-    play.act(i, x, told)
+    told = play.seat(i).recommend(x)
+    play.seat(i).act(x, told)
     return told
 
 
@@ -84,11 +84,11 @@ class Modified:
 
     def __call__(self, play: Play, i: int, x: int) -> int:
         if self.moves is None:
-            self.moves = self.phi.execute(self.infosets(), lambda x: play.recommend(i, x))
+            self.moves = self.phi.execute(self.infosets(), lambda x: play.seat(i).recommend(x))
         self.arrived.append(x)
         came, action = next(self.moves)
         assert came == x
-        play.act(i, x, action)
+        play.seat(i).act(x, action)
         return action
 
 
@@ -97,7 +97,7 @@ def play_through(mediator: Mediator, players: Sequence[Player], chance: Draw) ->
     game, play = mediator.game, mediator.begin()
     for i, player in enumerate(players):
         if player is delegating:
-            play.delegate(i)
+            play.seat(i).delegate()
     node = 0
     while game.player[node] != TERMINAL:
         below = reference.node_children(game)[node]
@@ -115,60 +115,6 @@ def against_followers(mediator: Mediator, i: int, player: Player, chance: Draw) 
     players: list[Player] = [delegating] * mediator.game.n_players
     players[i] = player
     return play_through(mediator, players, chance)
-
-
-class Outcomes:
-    """Draws the outcomes that ``script`` says, then first ones; remembers what it could draw."""
-
-    def __init__(self, script: list[int]) -> None:
-        self.script = script
-        self.trace: list[tuple[int, int]] = []  # (which outcome, of how many)
-        self.weight = 1.0
-
-    def __call__(self, probabilities: Sequence[float], rng: object = None) -> int:
-        possible = [j for j, p in enumerate(probabilities) if p > 0]
-        n = len(self.trace)
-        which = self.script[n] if n < len(self.script) else 0
-        self.trace.append((which, len(possible)))
-        self.weight *= float(probabilities[possible[which]])
-        return possible[which]
-
-
-def law(program: Callable[[Draw], Hashable]) -> dict[Any, float]:
-    """The exact distribution of what ``program`` returns, the mediator's draws included."""
-    total: dict[Any, float] = defaultdict(float)
-    script: list[int] = []
-    while True:
-        draw = Outcomes(script)
-        with patch.object(module, "_draw", draw):
-            outcome = program(draw)
-        total[outcome] += draw.weight
-        trace = draw.trace
-        while trace and trace[-1][0] + 1 == trace[-1][1]:
-            trace.pop()
-        if not trace:
-            return dict(total)
-        script = [which for which, _ in trace[:-1]] + [trace[-1][0] + 1]
-
-
-def terminal_law(policy: CorrelatedPolicy, i: int = 0, phi: Any = None) -> dict[int, float]:
-    """Of (phi o pi_i) x pi_-i, from the sequence forms and the game tree."""
-    game = policy.game
-    found: dict[int, float] = defaultdict(float)
-    for weight, behaviors in policy.components():
-        reach = [reference.sequence_form(game, j, b.tolist()) for j, b in enumerate(behaviors)]
-        if phi is not None:
-            reach[i] = phi.sequence_form(behaviors[i]).tolist()
-        for z in reference.terminals(game):
-            ways = (own[seq] for own, seq in zip(reach, z.seqs, strict=True))
-            found[z.node] += weight * z.chance * math.prod(ways)
-    return {node: p for node, p in found.items() if p > 0}
-
-
-def assert_same(found: dict[Any, float], expected: dict[Any, float]) -> None:
-    assert found.keys() == expected.keys()
-    for outcome, p in expected.items():
-        assert found[outcome] == pytest.approx(p, abs=1e-12)
 
 
 def end_of_all(mediator: Mediator, player: Player, chance: Draw) -> int:
@@ -212,15 +158,15 @@ class Planned:
         self.plan, self.asks = plan, asks
 
     def __call__(self, play: Play, i: int, x: int) -> int:
-        if self.asks and play.advises(i):
-            play.recommend(i, x)
-        play.act(i, x, self.plan[x])
+        if self.asks and play.seat(i).advises:
+            play.seat(i).recommend(x)
+        play.seat(i).act(x, self.plan[x])
         return int(self.plan[x])
 
 
 def end_and_deviations(mediator: Mediator, i: int, player: Player, chance: Draw) -> tuple[int, int]:
     end, play = against_followers(mediator, i, player, chance)
-    return end, play.deviations(i)
+    return end, play.seat(i).deviations
 
 
 @checked
@@ -250,22 +196,22 @@ class Wayward:
         self.refused = 0
 
     def __call__(self, play: Play, i: int, x: int) -> int:
-        n = play._mediator.form.plexes[i].n_actions[x]
-        assert play.advises(i) == (self.wrong < self.k)
+        n = play.seat(i)._plex.n_actions[x]
+        assert play.seat(i).advises == (self.wrong < self.k)
         told = None
         if self.wrong < self.k:
-            told = play.recommend(i, x)
+            told = play.seat(i).recommend(x)
             assert 0 <= told < n
         else:
             with pytest.raises(
                 MediatorError, match=r"nothing is recommended|mediator is now silent"
             ):
-                play.recommend(i, x)
+                play.seat(i).recommend(x)
             self.refused += 1
         a = int(self.rng.integers(n))
-        play.act(i, x, a)
+        play.seat(i).act(x, a)
         self.wrong += told is not None and told != a
-        assert play.deviations(i) == self.wrong
+        assert play.seat(i).deviations == self.wrong
         return a
 
 
@@ -291,13 +237,13 @@ def test_who_always_disobeys_is_told_k_times(k):
     told = []
 
     def contrary(play: Play, i: int, x: int) -> int:
-        if not play.advises(i):
+        if not play.seat(i).advises:
             with pytest.raises(MediatorError):
-                play.recommend(i, x)
-            play.act(i, x, 0)
+                play.seat(i).recommend(x)
+            play.seat(i).act(x, 0)
             return 0
-        told.append(play.recommend(i, x))
-        play.act(i, x, 1 - told[-1])
+        told.append(play.seat(i).recommend(x))
+        play.seat(i).act(x, 1 - told[-1])
         return 1 - told[-1]
 
     play_through(Mediator(game, policy, k, 1), [contrary, delegating], lambda p: 0)
@@ -307,14 +253,9 @@ def test_who_always_disobeys_is_told_k_times(k):
 # --- drawing --------------------------------------------------------------------------------------
 
 
-class Fixed:
-    """A generator that draws one number."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def random(self) -> float:
-        return self.value
+def key_of(uniform: float) -> bytes:
+    """A key that draws this number, a multiple of 2 ** -53."""
+    return (int(uniform * 2**53) << 11).to_bytes(8, "big") + bytes(24)
 
 
 @pytest.mark.parametrize(
@@ -326,19 +267,24 @@ def test_the_inverse_of_the_distribution_function(p):
     edges = np.concatenate([[0.0], np.cumsum(p)])
     last = math.nextafter(1.0, 0.0)
     for j in np.flatnonzero(p):
-        for u in (edges[j], (edges[j] + edges[j + 1]) / 2, math.nextafter(edges[j + 1], 0.0)):
-            assert module._draw(p, Fixed(min(u, last))) == j
-    assert module._draw(p, Fixed(last)) == np.flatnonzero(p)[-1]  # also if they sum to less
+        for u in (edges[j] + 2**-53, (edges[j] + edges[j + 1]) / 2, edges[j + 1] - 2**-53):
+            assert draw(p, key_of(min(u, last))) == j
+    assert draw(p, key_of(last)) == np.flatnonzero(p)[-1]  # also if they sum to less
 
 
-def test_the_component_is_drawn_once_by_its_weight():
+def test_all_players_are_told_the_same_component():
+    """And each component as often as its weight says (Hoeffding)."""
     game = chicken()
     policy = CorrelatedPolicy.from_device(game, library_device("chicken"))
-    weights = np.cumsum(policy.weights)
-    for u, component in zip([0.0, *weights[:-1]], policy.behavior, strict=True):
-        play = Play(Mediator(game, policy), Fixed(u))
-        for i, behavior in enumerate(sequence_form(game).split(component)):
-            assert behavior[1 + play.recommend(i, 0)] == 1.0
+    mediator, plays = Mediator(game, policy, seed=1), 3000
+    told = Counter(
+        tuple(seat.recommend(0) for seat in mediator.begin().seats) for _ in range(plays)
+    )
+    bound = math.sqrt(math.log(2 / 1e-9) / (2 * plays))
+    for weight, behaviors in policy.components():
+        plan = tuple(int(behavior[2]) for behavior in behaviors)
+        assert abs(told.pop(plan) / plays - weight) < bound < 0.1
+    assert not told
 
 
 def test_seeds():
@@ -428,40 +374,65 @@ def after_pass(game: Game) -> tuple[int, int, int]:
 def test_only_where_she_can_be(mixture):
     x, y, elsewhere = after_pass(mixture.game)
     play = begin(mixture, math.inf)
-    for request in (play.recommend, lambda i, x: play.act(i, x, 0)):
+    seat = play.seat(0)
+    for request in (seat.recommend, lambda x: seat.act(x, 0)):
         with pytest.raises(MediatorError, match=r"does not follow .* of which there are none yet"):
-            request(0, y)
-    play.recommend(0, x)
-    for request in (play.recommend, lambda i, x: play.act(i, x, 0)):
+            request(y)
+    seat.recommend(x)
+    for request in (seat.recommend, lambda x: seat.act(x, 0)):
         with pytest.raises(MediatorError, match=r"cannot be at .*: they are at .* not acted there"):
-            request(0, elsewhere)
+            request(elsewhere)
     back = int(mixture.game.parent_action[0][y])
-    play.act(0, x, 1 - back)
+    play.seat(0).act(x, 1 - back)
     label = mixture.game.infoset_labels[0][x]
     with pytest.raises(MediatorError, match=rf"does not follow .* at '{label}'"):
-        play.recommend(0, y)
+        play.seat(0).recommend(y)
     play = begin(mixture, math.inf)
-    play.act(0, x, back)
+    play.seat(0).act(x, back)
     with pytest.raises(MediatorError, match="does not follow"):
-        play.recommend(0, x)  # she has been there
-    assert play.recommend(0, y) in (0, 1)
+        play.seat(0).recommend(elsewhere)
+    assert play.seat(0).recommend(y) in (0, 1)
 
 
-def test_only_once(mixture):
-    play = begin(mixture)
-    play.recommend(0, 0)
-    with pytest.raises(MediatorError, match=r"player 1 already has the .*; it is given only once"):
-        play.recommend(0, 0)
-    play.recommend(1, 0)  # the other player's is her own
+def test_every_request_may_be_repeated(mixture):
+    x, y, _ = after_pass(mixture.game)
+    back = int(mixture.game.parent_action[0][y])
+    for seed in range(10):
+        seat = Mediator(mixture.game, mixture, math.inf, seed).begin().seat(0)
+        told = [seat.recommend(x) for _ in range(3)]
+        seat.act(x, back)
+        seat.act(x, back)
+        told += [seat.recommend(x) for _ in range(3)]
+        assert len(set(told)) == 1
+        assert seat.deviations == (told[0] != back)
+        with pytest.raises(MediatorError, match="player 1 has already played"):
+            seat.act(x, 1 - back)
+        assert len(seat.moves) == 1
+        assert seat.recommend(y) == seat.recommend(y)
 
 
-def test_only_her_own(mixture):
-    play = begin(mixture)
-    theirs = mixture.game.infoset_labels[1][0]
-    with pytest.raises(MediatorError, match="an infoset of player 2, not of player 1"):
-        play.recommend("1", theirs)
-    with pytest.raises(MediatorError, match="an infoset of player 2, not of player 1"):
-        play.act("1", theirs, "0")
+def test_after_the_last_deviation_earlier_answers_can_still_be_repeated(mixture):
+    x, y, _ = after_pass(mixture.game)
+    back = int(mixture.game.parent_action[0][y])
+    seats = (Mediator(mixture.game, mixture, 1, seed).begin().seat(0) for seed in range(50))
+    seat = next(seat for seat in seats if seat.recommend(x) != back)
+    seat.act(x, back)
+    assert seat.recommend(x) == 1 - back
+    seat.act(y, 0)
+    for silent in (y, y):
+        with pytest.raises(MediatorError, match="the mediator is now silent"):
+            seat.recommend(silent)
+
+
+def test_others_infosets_are_as_unknown_as_those_that_do_not_exist(mixture):
+    seat = begin(mixture).seat("1")
+    messages = set()
+    for label in (mixture.game.infoset_labels[1][0], "nowhere"):
+        for request in (seat.recommend, lambda x: seat.act(x, "0")):
+            with pytest.raises(ArgumentError) as refused:
+                request(label)
+            messages.add(str(refused.value).replace(repr(label), "it"))
+    assert messages == {"player 1 has no infoset it"}
 
 
 def test_silent_after_k_deviations(mixture):
@@ -469,21 +440,21 @@ def test_silent_after_k_deviations(mixture):
     back = int(mixture.game.parent_action[0][y])
     for seed in range(20):
         play = Mediator(mixture.game, mixture, 1, seed).begin()
-        told = play.recommend(0, x)
-        play.act(0, x, back)
-        assert play.deviations(0) == (told != back)
+        told = play.seat(0).recommend(x)
+        play.seat(0).act(x, back)
+        assert play.seat(0).deviations == (told != back)
         if told == back:
-            play.recommend(0, y)
+            play.seat(0).recommend(y)
             continue
-        assert not play.advises(0)
+        assert not play.seat(0).advises
         with pytest.raises(
             MediatorError,
             match="player 1 has used all K = 1 deviations; the mediator is now silent",
         ):
-            play.recommend(0, y)
-        play.act(0, y, 0)  # she may act
-        assert play.deviations(0) == 1
-        assert play.advises(1)  # the other player is advised
+            play.seat(0).recommend(y)
+        play.seat(0).act(y, 0)  # she may act
+        assert play.seat(0).deviations == 1
+        assert play.seat(1).advises  # the other player is advised
         break
     else:
         pytest.fail("she was never told anything else")
@@ -491,44 +462,47 @@ def test_silent_after_k_deviations(mixture):
 
 def test_nothing_at_k_0(mixture):
     play = begin(mixture, 0)
-    assert not play.advises(0)
+    assert not play.seat(0).advises
     with pytest.raises(MediatorError, match="at K = 0 nothing is recommended"):
-        play.recommend(0, 0)
-    play.act(0, 0, 0)
+        play.seat(0).recommend(0)
+    play.seat(0).act(0, 0)
     with pytest.raises(MediatorError, match="before their first decision"):
-        play.delegate(0)
+        play.seat(0).delegate()
     with pytest.raises(MediatorError, match="moves only for players who have delegated"):
-        play.move(0, after_pass(mixture.game)[1])
+        play.seat(0).move(after_pass(mixture.game)[1])
 
 
 @pytest.mark.parametrize("k", [0, 1, math.inf])
 def test_delegating_is_for_the_whole_play(mixture, k):
     play = begin(mixture, k)
-    play.delegate(0)
-    assert not play.advises(0)
+    play.seat(0).delegate()
+    assert not play.seat(0).advises
     for refused, message in (
-        (lambda: play.recommend(0, 0), "has delegated their moves and gets no recommendations"),
-        (lambda: play.act(0, 0, 0), "cannot take them back"),
-        (lambda: play.delegate(0), "has already delegated"),
-        (lambda: play.move(0, after_pass(mixture.game)[1]), "does not follow"),
+        (
+            lambda: play.seat(0).recommend(0),
+            "has delegated their moves and gets no recommendations",
+        ),
+        (lambda: play.seat(0).act(0, 0), "cannot take them back"),
+        (lambda: play.seat(0).decline(), "has delegated their moves"),
+        (lambda: play.seat(0).move(after_pass(mixture.game)[1]), "does not follow"),
     ):
         with pytest.raises(MediatorError, match=message):
             refused()
-    play.move(0, 0)
+    play.seat(0).move(0)
     with pytest.raises(MediatorError, match="cannot take them back"):
-        play.act(0, after_pass(mixture.game)[1], 0)
+        play.seat(0).act(after_pass(mixture.game)[1], 0)
     with pytest.raises(MediatorError, match="moves only for players who have delegated"):
-        play.move(1, 0)
+        play.seat(1).move(0)
 
 
 def test_delegating_comes_first(mixture):
     play = begin(mixture)
-    play.recommend(0, 0)
+    play.seat(0).recommend(0)
     with pytest.raises(MediatorError, match="before their first decision"):
-        play.delegate(0)
-    play.act(0, 0, 0)
+        play.seat(0).delegate()
+    play.seat(0).act(0, 0)
     with pytest.raises(MediatorError, match="before their first decision"):
-        play.delegate(0)
+        play.seat(0).delegate()
 
 
 @checked
@@ -538,20 +512,21 @@ def test_refusals_change_nothing(game, seed):
     policy = random_policy(game, seed)
 
     def nag(play: Play, i: int, x: int) -> None:
-        plex = play._mediator.form.plexes[i]
-        for y in range(plex.n_infosets):
+        plex = play.seat(i)._plex
+        been = {y for y, _ in plex.history(x)}
+        for y in set(range(plex.n_infosets)) - been:
             if plex.parent_seq[y] != plex.parent_seq[x]:
                 with pytest.raises(MediatorError):
-                    play.recommend(i, y)
+                    play.seat(i).recommend(y)
                 with pytest.raises(MediatorError):
-                    play.act(i, y, 0)
+                    play.seat(i).act(y, 0)
         with pytest.raises(MediatorError):
-            play.move(i, x)
+            play.seat(i).move(x)
         with pytest.raises(ArgumentError):
-            play.act(i, x, int(plex.n_actions[x]))
+            play.seat(i).act(x, int(plex.n_actions[x]))
         if plex.parent_seq[x]:
             with pytest.raises(MediatorError):
-                play.delegate(i)
+                play.seat(i).delegate()
 
     def told(nags: bool) -> list[tuple[int, int, int]]:
         rng = np.random.default_rng(seed)
@@ -560,10 +535,10 @@ def test_refusals_change_nothing(game, seed):
         def player(play: Play, i: int, x: int) -> int:
             if nags:
                 nag(play, i, x)
-            if play.advises(i):
-                said.append((i, x, play.recommend(i, x)))
+            if play.seat(i).advises:
+                said.append((i, x, play.seat(i).recommend(x)))
             a = int(rng.integers(game.n_actions[i][x]))
-            play.act(i, x, a)
+            play.seat(i).act(x, a)
             return a
 
         mediator = Mediator(game, policy, 1, seed)
@@ -577,20 +552,23 @@ def test_refusals_change_nothing(game, seed):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (lambda play: play.recommend("3", 0), "no player '3'; the players are '1', '2', or 0 to 1"),
-        (lambda play: play.recommend(2, 0), "no player 2;"),
-        (lambda play: play.recommend(-1, 0), "no player -1;"),
-        (lambda play: play.recommend(0.5, 0), r"no player 0\.5;"),
-        (lambda play: play.recommend(0, 6), "player 1 has 6 infosets, numbered from 0; got 6"),
-        (lambda play: play.recommend(0, -1), "got -1"),
-        (lambda play: play.recommend(0, None), "got None"),
-        (lambda play: play.recommend(0, "nowhere"), "player 1 has no infoset 'nowhere'"),
-        (lambda play: play.act(0, 0, "fly"), "no action 'fly' at .*the actions are '"),
-        (lambda play: play.act(0, 0, 2), "no action 2 at .* or 0 to 1 as numbers"),
-        (lambda play: play.delegate("x"), "no player 'x'"),
-        (lambda play: play.move("x", 0), "no player 'x'"),
-        (lambda play: play.advises("x"), "no player 'x'"),
-        (lambda play: play.deviations("x"), "no player 'x'"),
+        (
+            lambda play: play.seat("3").recommend(0),
+            "no player '3'; the players are '1', '2', or 0 to 1",
+        ),
+        (lambda play: play.seat(2).recommend(0), "no player 2;"),
+        (lambda play: play.seat(-1).recommend(0), "no player -1;"),
+        (lambda play: play.seat(0.5).recommend(0), r"no player 0\.5;"),
+        (lambda play: play.seat(0).recommend(6), "player 1 has 6 infosets, numbered from 0; got 6"),
+        (lambda play: play.seat(0).recommend(-1), "got -1"),
+        (lambda play: play.seat(0).recommend(None), "got None"),
+        (lambda play: play.seat(0).recommend("nowhere"), "player 1 has no infoset 'nowhere'"),
+        (lambda play: play.seat(0).act(0, "fly"), "no action 'fly' at .*the actions are '"),
+        (lambda play: play.seat(0).act(0, 2), "no action 2 at .* or 0 to 1 as numbers"),
+        (lambda play: play.seat("x").delegate(), "no player 'x'"),
+        (lambda play: play.seat("x").move(0), "no player 'x'"),
+        (lambda play: play.seat("x").advises, "no player 'x'"),
+        (lambda play: play.seat("x").deviations, "no player 'x'"),
     ],
 )
 def test_what_there_is_not(mixture, request_, message):
@@ -617,16 +595,16 @@ def test_bad_mediators(mixture):
 def test_labels_are_answered_by_labels(mixture):
     game = mixture.game
     by_number, by_label = begin(mixture), begin(mixture)
-    a = by_number.recommend(np.int8(0), np.int32(0))
-    label = by_label.recommend("1", game.infoset_labels[0][0])
+    a = by_number.seat(np.int8(0)).recommend(np.int32(0))
+    label = by_label.seat("1").recommend(game.infoset_labels[0][0])
     assert label == game.action_labels[0][0][a]
-    by_label.act("1", game.infoset_labels[0][0], label)
-    by_number.act(0, 0, a)
-    assert by_label._seats == by_number._seats
-    by_label.delegate("2")
-    by_number.delegate(1)
-    moved = by_label.move("2", game.infoset_labels[1][0])
-    assert moved == game.action_labels[1][0][by_number.move(1, np.int64(0))]
+    by_label.seat("1").act(game.infoset_labels[0][0], label)
+    by_number.seat(0).act(0, a)
+    assert by_label.to_json() == by_number.to_json()
+    by_label.seat("2").delegate()
+    by_number.seat(1).delegate()
+    moved = by_label.seat("2").move(game.infoset_labels[1][0])
+    assert moved == game.action_labels[1][0][by_number.seat(1).move(np.int64(0))]
 
 
 def test_repr(mixture):
@@ -654,7 +632,7 @@ class Telling:
         self.done: list[Move] = []
 
     def __call__(self, play: Play, i: int, x: int) -> int:
-        told = play.recommend(i, x) if play.advises(i) else None
+        told = play.seat(i).recommend(x) if play.seat(i).advises else None
         n = len(self.done)
         if not alike([*self.done, Move(x, told, 0)], self.moves):
             a = 0  # another story
@@ -662,7 +640,7 @@ class Telling:
             a = self.moves[n].action
         else:
             a = self.then(self.done, x, told)
-        play.act(i, x, a)
+        play.seat(i).act(x, a)
         self.done.append(Move(x, told, a))
         return a
 
@@ -702,9 +680,9 @@ def some_moves(policy: CorrelatedPolicy, k: float, i: int, seed: int) -> list[Mo
     moves: list[Move] = []
 
     def player(play: Play, i: int, x: int) -> int:
-        told = play.recommend(i, x) if play.advises(i) else None
+        told = play.seat(i).recommend(x) if play.seat(i).advises else None
         a = int(rng.integers(game.n_actions[i][x]))
-        play.act(i, x, a)
+        play.seat(i).act(x, a)
         moves.append(Move(x, told, a))
         return a
 

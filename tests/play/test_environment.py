@@ -25,6 +25,7 @@ from accord.errors import (
     ImperfectRecallError,
     MismatchError,
     MissingDependencyError,
+    SimulatorError,
 )
 from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, library_game, matrix_game
@@ -32,10 +33,17 @@ from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.interop.openspiel import load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment
+from accord.interop.own_history import escaped, history_after
 from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
 from accord.play.discovery import discover, treeplex_from_parents
-from accord.play.environment import Environment, is_environment, missing_attributes
+from accord.play.environment import (
+    Environment,
+    draw_chance,
+    is_environment,
+    missing_attributes,
+)
+from accord.play.playing import Playing
 from accord.play.rollout import estimated_values
 from accord.play.table import Table
 from accord.regret.methods import SAMPLED_METHODS
@@ -365,7 +373,12 @@ class Broken(NoisyChicken):
         ({"payoff_bounds": ((0, 7), (0,))}, GameError, "payoff_bounds must be finite pairs"),
         ({"payoff_bounds": ((7, 0),) * 2}, GameError, "the worst payoff must not exceed the best"),
         ({"players": ("ann",)}, MismatchError, "has 1 players; got 2 treeplexes"),
-        ({"actions": ("dare", "yield")}, MismatchError, "'the road'.*has the actions"),
+        ({"actions": ("dare", "yield")}, GameError, "'the road'.*actions must always be the same"),
+        (
+            {"actions": ("yield", "dare", "turn"), "since": 30},
+            GameError,
+            "'the road'.*got .*'turn'.*, but .*'yield', 'dare'.* before",
+        ),
     ],
 )
 def test_environments_that_go_wrong(
@@ -456,6 +469,9 @@ class Lottery:
     name, players, payoff_bounds = "lottery", ("me",), ((0.0, 1.0),)
     over = False
 
+    def __init__(self, law: Any = (0.5, 0.5)) -> None:
+        self.law = law
+
     def reset(self, rng: np.random.Generator) -> None:
         self.over = False
 
@@ -469,7 +485,7 @@ class Lottery:
         return ("win", "lose")
 
     def probabilities(self) -> Sequence[float]:
-        return (0.5, 0.4)
+        return self.law  # type: ignore[no-any-return]
 
     def step(self, action: int) -> None:
         self.over = True
@@ -485,10 +501,83 @@ def test_nothing_to_learn() -> None:
             learn_env(Lottery(), 1, episodes=10, method=method, plexes=[empty])
 
 
-def test_chance_that_does_not_sum_to_one() -> None:
-    empty = Treeplex.from_parents([], [], [], [], [])
-    with pytest.raises(GameError, match=r"must sum to one; they sum to 0\.9"):
-        Table(Lottery(), [empty]).play(np.random.default_rng(0), None)
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ((0.5, 0.4), r"must sum to one; got \(0.5, 0.4\), which sum to 0\.9"),
+        ((1.5, -0.5), "must not be negative"),
+        ((math.nan, 1.0), "must not be negative"),
+        ((0.5, 0.25, 0.25), r"one number for each of the 2 actions\(\).*got \(0.5, 0.25, 0.25\)"),
+        ((), r"one number for each of the 2 actions.*got \(\)"),
+        (("a", "b"), "one number for each of the 2 actions"),
+        (None, "one number for each of the 2 actions"),
+    ],
+)
+@pytest.mark.parametrize("walked", [False, True])
+def test_chance_laws_are_checked(law: Any, message: str, walked: bool) -> None:
+    env: Any = Lottery(law)
+    with pytest.raises(GameError, match=message):
+        if walked:
+            env.clone = lambda: env
+            discover(env)
+        else:
+            Playing(env).begin(np.random.default_rng(0))
+
+
+def test_chance_with_a_sure_outcome_takes_it() -> None:
+    """The last outcome is impossible, and rounding must not select it."""
+    rng = np.random.default_rng(0)
+    for law in ((1.0, 0.0), (0.0, 1.0), (1.0 - 1e-9, 0.0)):
+        assert {draw_chance(Lottery(law), rng) for _ in range(100)} == {int(law[1] > 0)}
+
+
+@pytest.mark.parametrize("endless", [CHANCE, 0])
+def test_plays_must_end(endless: int) -> None:
+    env: Any = Lottery((0.5, 0.5))
+    env.turn, env.infoset = (lambda: endless), (lambda: "here")
+    playing = Playing(env, longest=50)
+    with pytest.raises(GameError, match="a play must end, but this one has not after 50 moves"):
+        decision = playing.begin(np.random.default_rng(0))
+        while decision is not None:
+            decision = playing.step(0)
+
+
+class Faulty(NoisyChicken):
+    """A simulator with a bug in one of its methods, from some play on."""
+
+    def __init__(self, method: str, since: int = 0) -> None:
+        self.method, self.since, self.plays = method, since, 0
+
+    def reset(self, rng: np.random.Generator) -> None:
+        super().reset(rng)
+        self.plays += 1
+        self.fail("reset")
+
+    def step(self, action: int) -> None:
+        super().step(action)
+        self.fail("step")
+
+    def payoffs(self) -> Sequence[float]:
+        self.fail("payoffs")
+        return super().payoffs()
+
+    def fail(self, method: str) -> None:
+        if method == self.method and self.plays > self.since:
+            raise KeyError("a bug")
+
+
+@pytest.mark.parametrize(
+    ("method", "place"),
+    [
+        ("reset", "at the start of the play"),
+        ("step", "after player ann took 'yield' at infoset 'the road'"),
+        ("payoffs", "at the end of a play of 2 moves"),
+    ],
+)
+def test_a_bug_in_a_simulator_is_placed(method: str, place: str) -> None:
+    table = Table(Faulty(method), discover(NoisyChicken(), patience=10))
+    with pytest.raises(SimulatorError, match=f"noisy chicken: .* KeyError: .*a bug.*, {place}"):
+        table.play(np.random.default_rng(0), lambda i, x: 0)
 
 
 def test_what_is_an_environment() -> None:
@@ -822,6 +911,7 @@ def test_a_mask_is_seen() -> None:
         ("stays", r"step\(None\) must remove the finished agent even"),
         ("agents", "agent third must be one of its possible_agents even, odd"),
         ("mask", r"one entry for each of its 3 actions; got shape \(2,\)"),
+        ("reward", "the rewards of agent even must be numbers; got None"),
         ("observation", "must consist of numbers and strings, .*; got object; pass a label"),
     ],
 )
@@ -845,14 +935,40 @@ def test_pettingzoo_same_seed_same_bits() -> None:
 
 
 def test_observations_as_labels() -> None:
-    assert observation_label(np.array([[1, 2], [3, 4]])) == "1 2 3 4"
-    assert observation_label(3) == "3"
-    assert observation_label({"observation": np.zeros(2), "action_mask": np.ones(3)}) == "0.0 0.0"
-    assert observation_label({"b": 1, "a": (2, None)}) == "a: (2, None), b: 1"
-    large = np.zeros((10, 10), np.int8)
-    assert len(observation_label(large)) == 32
-    assert observation_label(large) != observation_label(large.astype(np.int16))
-    assert observation_label(large) != observation_label(large.reshape(4, 25))
+    assert observation_label(np.array([[1, 2], [3, 4]])) == "[[1 2] [3 4]]"
+    assert observation_label(3) == observation_label(np.int8(3)) == "3"
+    masked = {"observation": np.zeros(2), "action_mask": np.ones(3)}
+    assert observation_label(masked) == "{action_mask, 'observation': [0.0 0.0]}"
+    assert observation_label({"b": 1, "a": (2, None)}) == "{'a': (2, None, ), 'b': 1}"
+    assert len(observation_label(np.zeros((10, 10), np.int8))) == 33
+
+
+DIFFERENT = [
+    None, "None", True, 1, "1", 1.0, b"1", "", (), [], {}, np.empty(0), np.empty((0, 3)),
+    np.empty((3, 0)), np.array([1]), np.array([[1]]), (1,), [1], (1, 2), ((1, 2),), (1, (2,)),
+    ("a, b",), ("a", "b"), "'a', 'b'", ("a", "b,"), {"a": 1, "b": 2}, {"a": "1, 'b': 2"},
+    {"a": {"b": 2}}, np.arange(4), np.arange(4).reshape(2, 2), np.arange(4.0), np.arange(4) > 0,
+    np.array(["a b"]), np.array(["a", "b"]), [0, 1, 2, 3], "[0 1 2 3]", {"observation": 1},
+    {"observation": 1, "action_mask": np.ones(2)}, {"observation": 1, "action_mask": "x"},
+    {"observation": 1, "action_mask": np.array([2, 1])}, {1: "a"}, {"1": "a"},
+    np.zeros((10, 10), np.int8), np.zeros((10, 10), np.int16), np.zeros((4, 25), np.int8),
+    observation_label(np.zeros((10, 10), np.int8)),
+]  # fmt: skip
+
+
+def test_different_observations_have_different_labels() -> None:
+    labels = list(map(observation_label, DIFFERENT))
+    for (n, one), (m, other) in itertools.combinations(enumerate(labels), 2):
+        assert one != other, (DIFFERENT[n], DIFFERENT[m])
+
+
+def test_different_histories_have_different_labels() -> None:
+    """What is observed and done cannot look like a separator."""
+    parts = ["a", "a / action b / c", "/", "a /", "/ action a", "", "//"]
+    seen = {}
+    for first, action, second in itertools.product(parts, repeat=3):
+        label = history_after(escaped(first), action) + escaped(second)
+        assert seen.setdefault(label, (first, action, second)) == (first, action, second)
 
 
 def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.errors import MismatchError, ParseError
+from accord.errors import MismatchError
 from accord.game.tree import Game
 from accord.runs.folder import RunFolder
 from tests.support.command import refused, run, run_json
@@ -181,7 +181,7 @@ def test_its_checkpoint_is_not_taken_for_one_of_the_new_rm(
     )
     shutil.copy(OLD / "learned" / "checkpoint.npz", folder)
     before = contents(folder)
-    with pytest.raises(ParseError, match="written by another version of Accord; resume with that"):
+    with pytest.raises(MismatchError, match=r"checkpoint\.npz must belong to the run"):
         accord.resume_learn(game, folder, episodes=4000)
     assert contents(folder) == before
 
@@ -190,6 +190,6 @@ def test_a_run_of_this_version_says_so(game: Game, tmp_path: Path) -> None:
     """The new rm has the old name; the version of the folder tells them apart."""
     accord.learn(game, 1, episodes=300, method="rm", exploration="balanced", folder=tmp_path / "rm")
     content = json.loads((tmp_path / "rm" / "run.json").read_text())
-    assert content["version"] == 2
+    assert content["version"] == 3
     assert content["asked"]["exploration"] == "balanced"
     assert accord.resume_learn(game, tmp_path / "rm", episodes=600).episodes == 600

@@ -192,6 +192,8 @@ class Wrong(Pennies):
         super().step(action)
         if self.rule == "twice" and action is not None:
             self._cumulative_rewards["odd"] += told + 1.0
+        if self.rule == "reward":
+            self.rewards = dict.fromkeys(self.agents)  # type: ignore[assignment]
         if self.rule == "vanish" and len(self.moves) == 2:
             self.rewards = {"even": 1.0, "odd": -1.0}
             self.agents = []

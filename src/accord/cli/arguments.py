@@ -57,8 +57,8 @@ def parse_whole(text: str) -> int:
     """Parse a whole number."""
     try:
         return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"must be a whole number; got {text!r}") from None
+    except ValueError:  # also for over 4,300 digits
+        raise typer.BadParameter(f"must be a whole number; got {text!r:.80}") from None
 
 
 def parse_number(text: str) -> float:

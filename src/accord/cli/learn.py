@@ -18,7 +18,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome
+from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
 from accord.deviations.notions import written_k
@@ -96,7 +96,8 @@ def learn(
     from accord.runs.learn import resume_learn
     from accord.runs.request import LearnRequest
 
-    with announced_compilation():
+    folder = out or resume
+    with resumable("learn", folder), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, LearnRequest.command).request
             assert isinstance(request, LearnRequest)
@@ -119,7 +120,6 @@ def learn(
                     folder=out,
                     progress=show,
                 )
-        folder = out or resume
         if as_json:
             print_json(learned.to_json())
         else:

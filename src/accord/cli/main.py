@@ -1,12 +1,15 @@
 """The command ``accord``.
 
 Exit codes: 0 for success; 1 if the target was not reached or the result not proved; 2 for bad usage
-or bad input, with one message on standard error; 130 if interrupted. Names become objects here and
-nowhere deeper. Nothing heavy is imported before a command runs.
+or bad input, with one message on standard error; 70 for an error in Accord itself; 130 if
+interrupted, by Ctrl-C, SIGTERM or SIGHUP; 141 if nobody reads the output any more. Names become
+objects here and nowhere deeper. Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -31,6 +34,11 @@ from accord.cli.terminal import INTERRUPTED, say
 from accord.errors import AccordError
 
 BAD_INPUT = 2
+INTERNAL_ERROR = 70
+BROKEN_PIPE = 141
+
+DEBUG = "ACCORD_DEBUG"
+"""The environment variable that shows the traceback of an error in Accord itself."""
 
 
 class Commands(TyperGroup):
@@ -41,8 +49,11 @@ class Commands(TyperGroup):
         extra["standalone_mode"] = False
         try:
             code = super().main(*args, **extra)
+            sys.stdout.flush()
         except AccordError as error:
             code = _refuse(str(error))
+        except BrokenPipeError:
+            code = BROKEN_PIPE
         except MemoryError as error:
             code = _refuse(f"out of memory: {error}" if str(error) else "out of memory")
         except OSError as error:
@@ -51,19 +62,40 @@ class Commands(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except Exception as error:
-            if not hasattr(error, "format_message"):
+            if hasattr(error, "format_message"):  # a usage error
+                code = _refuse(error.format_message())
+            elif os.environ.get(DEBUG):
                 raise
-            code = _refuse(error.format_message())  # a usage error
+            else:
+                code = _apologise(error)
         if code == INTERRUPTED:
             say("interrupted")
+        if code == BROKEN_PIPE and standalone:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more at its end
         if standalone:
             sys.exit(code or 0)
         return code
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1
+            raise typer.Exit(BROKEN_PIPE) from None
 
 
 def _refuse(message: str) -> int:
     say(f"error: {message}")
     return BAD_INPUT
+
+
+def _apologise(error: Exception) -> int:
+    """One line about an error that nobody expected."""
+    message = " ".join(f"{type(error).__name__}: {error}".split())
+    say(
+        f"error in Accord itself: {message[:300]}; please report it to the maintainers, with this "
+        f"command and what it prints after {DEBUG}=1"
+    )
+    return INTERNAL_ERROR
 
 
 def _show_version(wanted: bool) -> None:
@@ -136,6 +168,10 @@ app.command(short_help="Write a game or a policy in another format.")(convert)
 
 def main() -> None:
     """Run the command line; the console script calls this."""
+    for name in ("SIGTERM", "SIGHUP"):  # save and end like Ctrl-C, unless nohup ignores them
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # for labels the terminal cannot show

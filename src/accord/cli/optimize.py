@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome
+from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
 from accord.deviations.notions import EFCE, Notion
@@ -45,7 +46,12 @@ Components = Annotated[
     typer.Option(parser=parse_whole, metavar="N", help="Use at most N components."),
 ]
 Seconds = Annotated[
-    float | None, typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds.")
+    float | None,
+    typer.Option(
+        parser=parse_number,
+        metavar="S",
+        help="Stop after S seconds, with the time to load the game.",
+    ),
 ]
 
 
@@ -98,6 +104,7 @@ def optimize(
         accord optimize greenwald_sarfati_1 --notion efcce
         accord optimize "kuhn_poker(players=3)" --objective weights=1,0,0 --out runs/kuhn3
     """
+    begun = time.perf_counter()
     if game is None and resume is None and source is None:
         raise ArgumentError("give a GAME to optimize, or --resume DIR to resume a run")
     if resume is not None:
@@ -109,17 +116,19 @@ def optimize(
     from accord.runs.optimize import resume_optimize
     from accord.runs.request import OptimizeRequest
 
-    with announced_compilation():
+    with resumable("optimize", out or resume), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, OptimizeRequest.command).request
             assert isinstance(request, OptimizeRequest)
             loaded, start = _load(game or request.game, source)
             limit = request.seconds if seconds is None else seconds
-            with shown_progress(None, limit) as show:
-                found = resume_optimize(loaded, resume, seconds=seconds, start=start, progress=show)
+            with shown_progress(None, None if limit is None else begun + limit) as show:
+                found = resume_optimize(
+                    loaded, resume, seconds=seconds, start=start, progress=show, since=begun
+                )
         else:
             loaded, start = _load(game, source)
-            with shown_progress(None, seconds) as show:
+            with shown_progress(None, None if seconds is None else begun + seconds) as show:
                 found = optimize_game(
                     loaded,
                     k,
@@ -131,6 +140,7 @@ def optimize(
                     start=start,
                     folder=out,
                     progress=show,
+                    since=begun,
                 )
         _print(found, out or resume, as_json=as_json)
     _exit(found, out or resume)
@@ -171,10 +181,11 @@ def reduce(
     from accord.runs.folder import RunFolder
     from accord.runs.optimize import optimize as optimize_game
 
-    with announced_compilation():
+    begun = time.perf_counter()
+    with resumable("optimize", out), announced_compilation():
         request = RunFolder.open(run).request
         loaded, start = _load(game or request.game, run)
-        with shown_progress(None, seconds) as show:
+        with shown_progress(None, None if seconds is None else begun + seconds) as show:
             found = optimize_game(
                 loaded,
                 request.notion if k is None else k,
@@ -185,6 +196,7 @@ def reduce(
                 start=start,
                 folder=out,
                 progress=show,
+                since=begun,
             )
         _print(found, out, as_json=as_json)
     _exit(found, out)

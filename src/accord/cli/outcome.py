@@ -6,6 +6,8 @@ Gaps and payoffs that are only rounding are printed as 0; files and JSON have th
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,5 +66,20 @@ def exit_if_interrupted(
     if not outcome.interrupted:
         return
     if folder is not None:
-        say(f"saved; resume with: accord {command} --resume {shlex.quote(str(folder))}")
+        _say_how_to_resume(command, folder)
     raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def resumable(command: str, folder: Path | None) -> Iterator[None]:
+    """Say how to resume the run in ``folder`` if Ctrl-C ends this context."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is not None and (folder / "run.json").exists():
+            _say_how_to_resume(command, folder)
+        raise
+
+
+def _say_how_to_resume(command: str, folder: Path) -> None:
+    say(f"saved; resume with: accord {command} --resume {shlex.quote(str(folder))}")

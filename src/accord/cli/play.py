@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,20 +25,32 @@ from accord.deviations.notions import written_k
 if TYPE_CHECKING:
     from accord.equilibrium.correlated import CorrelatedPolicy
     from accord.game.tree import Game
-    from accord.mediator.hindsight import Move
-    from accord.mediator.mediator import Mediator, Play
+    from accord.mediator.referee import RefereedPlay, RefereedSeat
+    from accord.mediator.seat import Move
     from accord.play.rollout import Rollout
 
 DEFAULT_PLAYS = 10_000
 PROMPT = "your move: "
+AGAIN = "?"
+
+CLEAR = "\x1b[2J\x1b[3J\x1b[H"
+"""Clears a terminal and what was scrolled out of it."""
+
+HIDDEN = "-" * 60
+"""Stands between turns where the screen cannot be cleared."""
 
 
 def play(
     game: GameName,
     policy: PolicyName,
-    as_player: Annotated[
-        str | None,
-        typer.Option("--as", metavar="PLAYER", help="The player you are: a label or a number."),
+    as_players: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="PLAYER",
+            help="The player you are: a label or a number. Repeat it for several people who take "
+            "turns at this terminal.",
+        ),
     ] = None,
     k: Annotated[
         float,
@@ -69,17 +82,19 @@ def play(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play as one player while the others follow the mediator, or let everybody follow it.
+    """Play as one player or several while the others follow the mediator, or let everybody follow.
 
     You see your own infosets and, until your K-th deviation, the mediator's recommendations. At
-    K = 0 it recommends nothing: you let it move for you, or play on your own.
+    K = 0 it recommends nothing: you let it move for you, or play on your own. Between the turns of
+    several people the screen is cleared. Type ? to see where you are and what you are told again.
 
     \b
     Examples:
         accord play signalling device --as student
+        accord play chicken device --as row --as col
         accord play kuhn_poker runs/kuhn/policy.npz --obey --plays 100000
     """
-    if obey == (as_player is not None):
+    if obey == bool(as_players):
         raise typer.BadParameter(
             "give either --as PLAYER, to play yourself, or --obey, to let everybody follow"
             + ("; not both" if obey else "")
@@ -92,8 +107,11 @@ def play(
     with announced_compilation():
         loaded = load_game(game)
         mixture = load_policy_of(game, loaded, policy)
-    if as_player is not None:
-        _play_as(loaded, mixture, _find_player(loaded, as_player), k, seed)
+    if as_players:
+        people = [_find_player(loaded, text) for text in as_players]
+        if len(set(people)) < len(people):
+            raise typer.BadParameter("--as names the same player twice; name each player once")
+        _play_as(loaded, mixture, people, k, seed)
         return
 
     from accord.play.rollout import obedient_plays
@@ -139,36 +157,71 @@ def _find_player(game: Game, text: str) -> int:
     labels = game.player_labels
     if text in labels:
         return labels.index(text)
-    if not any(map(_is_whole, labels)) and _is_whole(text) and 1 <= int(text) <= len(labels):
-        return int(text) - 1
+    numbers = [str(n + 1) for n in range(len(labels))]
+    if not any(map(_is_whole, labels)) and text in numbers:
+        return numbers.index(text)
     raise typer.BadParameter(f"--as must be one of the players, {', '.join(labels)}; got {text!r}")
 
 
-def _play_as(game: Game, policy: CorrelatedPolicy, me: int, k: float, seed: int | None) -> None:
+def _play_as(
+    game: Game, policy: CorrelatedPolicy, people: list[int], k: float, seed: int | None
+) -> None:
     """Run one play in the terminal."""
-    import numpy as np
+    import warnings
 
-    from accord.game.labels import player_name
-    from accord.game.tree import total_rewards
     from accord.mediator.mediator import Mediator
+    from accord.mediator.referee import Referee
+    from accord.mediator.timing import TimingWarning
 
-    mediator = Mediator(game, policy, k, seed)
-    chance = np.random.default_rng(None if seed is None else [seed, 1])
-    print_text(
-        f"{game.name}: you are {player_name(game.player_labels[me])}. Everybody else follows the "
-        f"mediator.\n{_rule(k)}"
-    )
+    with announced_compilation(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", TimingWarning)
+        referee = Referee(Mediator(game, policy, k, seed))
+    if referee.timing.warning and len(people) > 1:
+        say(f"warning: {referee.timing.warning}")
+    print_text(_introduction(game, people, k))
+    session = referee.begin()
     try:
-        end, moves = _play_on(mediator, me, chance)
+        _play_on(session, people)
     except EOFError:
         say("the input ended before the play did")
         return
-    earned = float(total_rewards(game, np.array([end]))[0, me])
-    print_text(f"\nThe play is over: you earned {number(earned)}.")
+    payoffs = session.payoffs
+    assert payoffs is not None
+    if len(people) > 1:
+        values = policy.values()
+        print_text("\nThe play is over.")
+        for i in people:
+            print_text(
+                f"{_sentence(game, i)} earned {number(float(payoffs[i]))}. Following the mediator "
+                f"earns {number(float(values[i]))} on average."
+            )
+        return
+    (me,) = people
+    print_text(f"\nThe play is over: you earned {number(float(payoffs[me]))}.")
+    moves = [] if session.seats[me].delegated else list(session.seats[me].moves)
     with announced_compilation():
         lines = _looking_back(policy, me, k, moves)
     for line in lines:
         print_text(line)
+
+
+def _introduction(game: Game, people: list[int], k: float) -> str:
+    from accord.game.labels import player_name
+
+    names = [player_name(game.player_labels[i]) for i in people]
+    others = " Everybody else follows the mediator." if len(people) < game.n_players else ""
+    if len(people) == 1:
+        return f"{game.name}: you are {names[0]}.{others}\n{_rule(k)}"
+    who = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{game.name}: {who} play at this terminal.{others}\n{_rule(k)}"
+
+
+def _sentence(game: Game, i: int) -> str:
+    """The name of a player at the beginning of a sentence."""
+    from accord.game.labels import player_name
+
+    name = player_name(game.player_labels[i])
+    return name[0].upper() + name[1:]
 
 
 def _rule(k: float) -> str:
@@ -179,60 +232,71 @@ def _rule(k: float) -> str:
     return f"It advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
 
 
-def _play_on(mediator: Mediator, me: int, chance: Any) -> tuple[int, list[Move]]:
-    """Play from the root to a terminal; returns that node and my moves."""
-    import numpy as np
+def _play_on(session: RefereedPlay, people: list[int]) -> None:
+    """Play to the end. Everybody else delegates."""
+    several = len(people) > 1
+    for i, seat in enumerate(session.seats):
+        if i not in people:
+            seat.delegate()
+        elif seat.undecided:
+            with _privacy(session, i, several):
+                seat.delegate() if _delegates() else seat.decline()
+    while not session.is_over:
+        asked = [i for i in people if session.seats[i].infoset is not None]
+        for i in asked:
+            with _privacy(session, i, several):
+                _make_move(session.seats[i])
+    if not several:
+        _show_delegated(session, people[0])
 
-    from accord._arrays import CHANCE, TERMINAL
 
-    game, session = mediator.game, mediator.begin()
-    for other in range(game.n_players):
-        if other != me:
-            session.delegate(other)
-    delegated = mediator.k == 0 and _delegates()
-    if delegated:
-        session.delegate(me)
-    moves: list[Move] = []
-    node = 0
-    while game.player[node] != TERMINAL:
-        below = np.flatnonzero(game.parent == node)
-        below = below[np.argsort(game.action[below])]
-        i, x = int(game.player[node]), int(game.infoset[node])
-        if i == CHANCE:
-            prob = game.chance_prob[below]
-            a = int(chance.choice(len(below), p=prob / prob.sum()))
-        elif i != me or delegated:
-            a = session.move(i, x)
-            if i == me:
-                print_text(_arrival(game.infoset_labels[i][x]))
-                print_text(f"The mediator plays {game.action_labels[i][x][a]} for you.")
+@contextmanager
+def _privacy(session: RefereedPlay, i: int, several: bool) -> Iterator[None]:
+    """If several people share the terminal: hand it over before, and clear the screen after."""
+    if not several:
+        yield
+        return
+    from accord.game.labels import player_name
+
+    who = player_name(session.seats[i].player)
+    print_text(f"\nNext is {who}. Everybody else, please look away.")
+    _read(f"{who}, press Enter: ")
+    yield
+    print_text(CLEAR if sys.stdout.isatty() else HIDDEN)
+
+
+def _show_delegated(session: RefereedPlay, me: int) -> None:
+    """What the mediator played for the one who delegated."""
+    seat, game = session.seats[me], session.game
+    if not seat.delegated:
+        return
+    for move in seat.moves:
+        print_text(_arrival(game.infoset_labels[me][move.infoset]))
+        action = game.action_labels[me][move.infoset][move.action]
+        print_text(f"The mediator plays {action} for you.")
+
+
+def _make_move(seat: RefereedSeat) -> None:
+    """Ask one person for one move."""
+    infoset, actions, told = seat.infoset, seat.actions, seat.recommendation
+    assert infoset is not None
+    chosen = None
+    while chosen is None:
+        print_text(_arrival(infoset))
+        if len(actions) == 1:
+            print_text(f"Your only action is {actions[0]}.")
+            chosen = 0
         else:
-            moves.append(_my_move(game, session, me, x))
-            a = moves[-1].action
-        node = int(below[a])
-    return node, moves
+            print_text("The mediator is silent." if told is None else f"The mediator says: {told}")
+            chosen = _ask(actions, None if told is None else actions.index(told))
+    seat.act(infoset, chosen)
 
 
-def _my_move(game: Game, session: Play, me: int, x: int) -> Move:
-    from accord.mediator.hindsight import Move
+def _ask(actions: Sequence[str], told: int | None) -> int | None:
+    """Ask for an action, by label or, unless labels are numbers themselves, by number.
 
-    actions = game.action_labels[me][x]
-    print_text(_arrival(game.infoset_labels[me][x]))
-    told = session.recommend(me, x) if session.advises(me) else None
-    if len(actions) == 1:
-        print_text(f"Your only action is {actions[0]}.")
-        a = 0
-    else:
-        print_text(
-            "The mediator is silent." if told is None else f"The mediator says: {actions[told]}"
-        )
-        a = _ask(actions, told)
-    session.act(me, x, a)
-    return Move(x, told, a)
-
-
-def _ask(actions: Sequence[str], told: int | None) -> int:
-    """Ask for an action, by label or, unless labels are numbers themselves, by number."""
+    None if the person wants to see everything again.
+    """
     numbered = not any(map(_is_whole, actions))
     shown = [f"{n} {label}" if numbered else label for n, label in enumerate(actions, 1)]
     hint = "" if told is None else "; Enter follows"
@@ -243,6 +307,8 @@ def _ask(actions: Sequence[str], told: int | None) -> int:
             return actions.index(answer)
         if not answer and told is not None:
             return told
+        if answer == AGAIN:
+            return None
         if numbered and _is_whole(answer) and 1 <= int(answer) <= len(actions):
             return int(answer) - 1
         what = f"a number from 1 to {len(actions)} or " if numbered else ""

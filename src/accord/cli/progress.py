@@ -9,13 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from accord._format import duration
-from accord.cli.terminal import say
+from accord.cli.terminal import SECONDS_PER_LINE, LongSteps, say
 
 if TYPE_CHECKING:
     from accord.runs.checkpoint import Checkpoint
-
-SECONDS_PER_LINE = 5.0
-"""Without a terminal, the time between lines; a shorter run prints none."""
 
 WORDS = 75
 """Columns left for the words beside the bar, and for the spaces between."""
@@ -25,18 +22,16 @@ COMPILING = 2
 
 
 @contextmanager
-def shown_progress(
-    total: int | None, seconds: float | None
-) -> Iterator[Callable[[Checkpoint], None]]:
+def shown_progress(total: int | None, end: float | None) -> Iterator[Callable[[Checkpoint], None]]:
     """Yield a function to call with every checkpoint of a run with these limits.
 
     Args:
         total: Iterations, or episodes if the run plays any.
-        seconds: Wall-clock time.
+        end: When the time is up, by ``time.perf_counter``.
     """
     from rich.console import Console
 
-    pace = _Pace(total, seconds)
+    pace, steps = _Pace(total, end), LongSteps.shown
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         yield _lines(pace)
@@ -47,23 +42,27 @@ def shown_progress(
         Progress,
         ProgressColumn,
         Task,
-        TextColumn,
     )
     from rich.text import Text
 
-    class TimeLeft(ProgressColumn):
+    class State(ProgressColumn):
+        max_refresh = 0.5
+
         def render(self, task: Task) -> Text:
-            left = task.fields["end"] - time.perf_counter()
-            return Text(_time_left(max(left, 0.0)))
+            if steps is not None and (words := steps.words) is not None:
+                return Text(words)
+            left = max(0.0, task.fields["end"] - time.perf_counter())
+            return Text("  ".join(filter(None, (task.description, _time_left(left)))))
 
     with Progress(
         BarColumn(bar_width=min(24, max(4, console.width - WORDS))),
-        TextColumn("{task.description}"),
-        TimeLeft(),
+        State(),
         console=console,
         transient=True,
     ) as bar:
         task = bar.add_task("starting", total=total, end=math.inf)
+        if steps is not None:
+            steps.silent = True
 
         def show(now: Checkpoint) -> None:
             left = pace.seconds_left(now)
@@ -74,7 +73,11 @@ def shown_progress(
                 end=time.perf_counter() + left,
             )
 
-        yield show
+        try:
+            yield show
+        finally:
+            if steps is not None:
+                steps.silent = False
 
 
 def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
@@ -94,8 +97,8 @@ def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:
 class _Pace:
     """The speed of a run, and when it will end."""
 
-    def __init__(self, total: int | None, seconds: float | None) -> None:
-        self.total, self.seconds = total, seconds
+    def __init__(self, total: int | None, end: float | None) -> None:
+        self.total, self.end = total, end
         self.first: Checkpoint | None = None  # where counting starts
 
     def rate(self, now: Checkpoint) -> float:
@@ -113,7 +116,7 @@ class _Pace:
     def seconds_left(self, now: Checkpoint) -> float:
         """The seconds until the first limit is reached; infinite if that is not known."""
         rate = self.rate(now)
-        by_clock = math.inf if self.seconds is None else self.seconds - now.seconds
+        by_clock = math.inf if self.end is None else self.end - time.perf_counter()
         by_count = math.inf
         if self.total is not None and rate > 0:
             by_count = (self.total - _done(now)) / rate

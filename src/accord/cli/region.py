@@ -19,9 +19,9 @@ from accord.cli.arguments import (
     parse_notion,
     parse_number,
 )
-from accord.cli.progress import SECONDS_PER_LINE
 from accord.cli.terminal import (
     INTERRUPTED,
+    SECONDS_PER_LINE,
     announced_compilation,
     print_json,
     print_table,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -19,7 +20,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome
+from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
 from accord.deviations.notions import written_k
@@ -56,7 +57,12 @@ def solve(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds."),
+        typer.Option(
+            parser=parse_number,
+            metavar="S",
+            help="Stop after S seconds, with the time to load the game and to certify and save the "
+            "mixture, which is estimated.",
+        ),
     ] = None,
     components: Components = None,
     out: Out = None,
@@ -73,6 +79,7 @@ def solve(
         accord solve leduc_poker -k 1 --target-gap 0.01 --out runs/leduc
         accord solve --resume runs/leduc --target-gap 0.001
     """
+    begun = time.perf_counter()
     if game is None and resume is None:
         raise ArgumentError("give a GAME to solve, or --resume DIR to resume a run")
     if resume is not None:
@@ -85,7 +92,8 @@ def solve(
     from accord.runs.solve import solve as solve_game
 
     limits = Limits(iterations, target_gap, seconds)
-    with announced_compilation():
+    folder = out or resume
+    with resumable("solve", folder), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, SolveRequest.command).request
             assert isinstance(request, SolveRequest)
@@ -94,7 +102,8 @@ def solve(
         assert game is not None
         loaded = load_game(game)
         total = limits.iterations if limits.given else DEFAULT_ITERATIONS
-        with shown_progress(total, limits.seconds) as show:
+        end = None if limits.seconds is None else begun + limits.seconds
+        with shown_progress(total, end) as show:
             if resume is not None:
                 solution = resume_solve(
                     loaded,
@@ -103,6 +112,7 @@ def solve(
                     target_gap=limits.target_gap,
                     seconds=limits.seconds,
                     progress=show,
+                    since=begun,
                 )
             else:
                 solution = solve_game(
@@ -116,8 +126,8 @@ def solve(
                     learning_rate=learning_rate,
                     folder=out,
                     progress=show,
+                    since=begun,
                 )
-        folder = out or resume
         if as_json:
             print_json(solution.to_json())
         else:

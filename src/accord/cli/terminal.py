@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ClassVar, Literal
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C."""
+"""The exit code after Ctrl-C, SIGTERM or SIGHUP."""
+
+LONG_SECONDS = 2.0
+"""How long something may take before it is said what it is."""
+
+SECONDS_PER_LINE = 5.0
+"""The time between two lines about the same."""
 
 PLAIN_WIDTH = 120
 """Columns when standard output is not a terminal."""
@@ -59,18 +65,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Say once that kernels are being compiled, if they are, so that nobody wonders about the wait.
+    """Say once that kernels are being compiled, if they are, and what else takes long.
 
     Ctrl-C takes effect after the kernel being compiled: the compiler might swallow it and fail.
     """
     from numba.core import event
 
     import accord._jit  # noqa: F401  (chooses the cache before anything is compiled)
+    from accord.runs.activity import listening
+    from accord.runs.interrupt import deferring_interrupts
 
     class Compiling(event.Listener):
-        announced = interrupted = False
+        announced = False
         depth = 0  # kernels compile the kernels they call
-        before: Any = None
+        deferring: AbstractContextManager[None] | None = None
 
         def on_start(self, event: Any) -> None:
             if not self.announced:
@@ -78,24 +86,79 @@ def announced_compilation() -> Iterator[None]:
                 self.announced = True
             if threading.current_thread() is threading.main_thread():
                 if self.depth == 0:
-                    self.before = signal.signal(signal.SIGINT, self.note)
+                    self.deferring = deferring_interrupts()
+                    self.deferring.__enter__()
                 self.depth += 1
 
         def on_end(self, event: Any) -> None:
             if threading.current_thread() is not threading.main_thread():
                 return
             self.depth -= 1
-            if self.depth == 0:
-                signal.signal(signal.SIGINT, self.before)
-            if self.interrupted:
-                self.interrupted = False
-                raise KeyboardInterrupt
+            if self.depth == 0 and self.deferring is not None:
+                self.deferring.__exit__(None, None, None)
 
-        def note(self, *_: Any) -> None:
-            self.interrupted = True
-
-    with event.install_listener("numba:compile", Compiling()):
+    with (
+        event.install_listener("numba:compile", Compiling()),
+        LongSteps() as steps,
+        listening(steps),
+    ):
         yield
+
+
+class LongSteps:
+    """Says what takes long on standard error: after two seconds, then every few."""
+
+    shown: ClassVar[LongSteps | None] = None  # the one that listens
+
+    def __init__(self) -> None:
+        self.what: str | None = None
+        self.silent = False  # while a progress bar shows it
+        self._begun = self._due = 0.0
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._watch, name="accord-steps", daemon=True)
+
+    def __enter__(self) -> LongSteps:
+        LongSteps.shown = self
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        LongSteps.shown = None
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def hear(self, what: str | None) -> None:
+        """What is being done from now on."""
+        with self._changed:
+            self.what, self._begun = what, time.monotonic()
+            self._due = self._begun + LONG_SECONDS
+            self._changed.notify()
+
+    def answer(self, text: str) -> None:
+        """Say ``text`` at once."""
+        say(text)
+
+    @property
+    def words(self) -> str | None:
+        """What is being done and for how long, if it takes long."""
+        seconds = time.monotonic() - self._begun
+        what = self.what
+        return None if what is None or seconds < LONG_SECONDS else f"{what}: {seconds:.0f} s so far"
+
+    def _watch(self) -> None:
+        while not self._closed:
+            with self._changed:
+                left = None if self.what is None else self._due - time.monotonic()
+                if left is None or left > 0.0:
+                    self._changed.wait(left)
+                    continue
+                self._due += SECONDS_PER_LINE
+                words = None if self.silent else self.words
+            if words is not None:
+                say(words)
 
 
 def _is_number(cell: object) -> bool:

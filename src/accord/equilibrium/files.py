@@ -8,7 +8,8 @@ JSON, readable for people and other programs::
 with one object per player and probabilities in the game's action order. Large policies are better
 written as ``.npz``, with the same content as NumPy arrays: ``weights``, and for each player i (from
 1) ``infosets_i``, ``n_actions_i`` and ``probabilities_i``, which has one row per component and one
-infoset after another. ``digest`` is optional; if present it must be the game's.
+infoset after another. ``digest`` is optional; if present it must be the game's. A ``.npz`` may also
+hold a ``note``, any text as UTF-8 bytes: the folder of a run keeps the run's result there.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from __future__ import annotations
 import json
 import os
 import reprlib
+import secrets
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +37,11 @@ from accord.treeplex.form import sequence_form
 FORMAT = "accord-policy"
 VERSION = 1
 
+NOTE = "note"
+
+STALE_SECONDS = 3600.0
+"""Age of a temporary file that nobody can still be writing."""
+
 
 def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]) -> None:
     """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all."""
@@ -46,6 +55,12 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
         write_whole(target, lambda file: file.write(json.dumps(_to_json(policy)).encode()))
     else:
         write_whole(target, lambda file: np.savez(file, **_to_arrays(policy)))
+
+
+def save_policy_with_note(policy: CorrelatedPolicy, path: Path, note: str) -> None:
+    """Write ``policy`` and ``note`` to one ``.npz`` file, completely or not at all."""
+    arrays = {**_to_arrays(policy), NOTE: np.frombuffer(note.encode(), np.uint8)}
+    write_whole(path, lambda file: np.savez(file, **arrays))
 
 
 def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
@@ -68,11 +83,35 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
         return read(source, file, game)
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under a temporary name, then rename it: nobody sees it half-written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def load_policy_with_note(path: Path, game: Game) -> tuple[CorrelatedPolicy, str | None]:
+    """Read a policy of ``game`` from a ``.npz`` file, and the note beside it if there is one.
+
+    Both come from the same open file, even if it is replaced in the meantime.
+    """
     try:
-        file = temporary.open("wb")
+        file = path.open("rb")
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"cannot be read: {_reason(error)}") from None
+    with file:
+        policy = _from_npz(path, file, game)
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                note = bytes(archive[NOTE]).decode() if NOTE in archive.files else None
+        except Exception:  # numpy, zipfile and zlib each raise their own kinds
+            raise ParseError(str(path), 0, 0, f'"{NOTE}" must be text as UTF-8 bytes') from None
+    return policy, note
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file under a temporary name, then rename it: nobody sees it half-written.
+
+    The temporary file is new, in the same folder, and has a name that nobody can predict. If
+    ``path`` is a symbolic link, the link is replaced, not the file that it points to.
+    """
+    temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+    try:
+        file = temporary.open("xb")
     except (OSError, ValueError) as error:
         raise ArgumentError(f"{path} cannot be written: {_reason(error)}") from None
     try:
@@ -86,6 +125,18 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         if isinstance(error, OSError):
             raise ArgumentError(f"{path} cannot be written: {_reason(error)}") from None
         raise
+
+
+def remove_temporaries(folder: Path, names: Collection[str] = ()) -> None:
+    """Remove what killed processes left: temporary files of ``names``, and all old ones.
+
+    The caller must be the only writer of the files called ``names``.
+    """
+    for file in folder.glob(".*.tmp"):
+        own = file.name[1:].rsplit(".", 2)[0] in names
+        with suppress(OSError):
+            if own or time.time() - file.stat().st_mtime > STALE_SECONDS:
+                file.unlink()
 
 
 def _policy_path(path: str | os.PathLike[str]) -> Path:

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
+from accord.equilibrium.files import write_whole
 from accord.errors import GameError
 from accord.game.tree import Game, checked_game, total_rewards
 from accord.interop.efg_tokens import distinct
@@ -33,13 +34,10 @@ def write_efg(game: Game, path: str | PathLike[str]) -> None:
 
     Raises:
         GameError: If the rewards along a play add up to more than a double can hold.
-        OSError: If the file cannot be written.
+        ArgumentError: If the file cannot be written.
     """
     data = format_efg(game).encode("utf-8", errors="backslashreplace")
-    target = Path(fspath(path))
-    draft = target.with_name(target.name + ".part")
-    draft.write_bytes(data)
-    draft.replace(target)
+    write_whole(Path(fspath(path)), lambda file: file.write(data))
 
 
 def format_efg(game: Game) -> str:

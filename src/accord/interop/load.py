@@ -18,8 +18,10 @@ import re
 from difflib import get_close_matches
 from pathlib import Path
 
+from accord._format import shortened
 from accord.errors import ArgumentError
 from accord.game.tree import Game
+from accord.runs.activity import doing
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
@@ -45,6 +47,11 @@ def load_game(name: str | os.PathLike[str], *, max_nodes: int | None = None) -> 
         BudgetError: If the game is too large.
     """
     text = os.fspath(name).strip()
+    with doing(f"loading {shortened(text, 60)}"):
+        return _load(text, max_nodes)
+
+
+def _load(text: str, max_nodes: int | None) -> Game:
     if (ending := text.lower()[-4:]) in (".efg", ".nfg"):
         from accord.interop.efg import read_efg
         from accord.interop.nfg import read_nfg

@@ -23,7 +23,7 @@ from accord.interop.openspiel_games import (
     openspiel_game,
 )
 from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
-from accord.interop.own_history import history_after
+from accord.interop.own_history import escaped, history_after
 from accord.play.environment import checked_bounds
 
 
@@ -87,7 +87,7 @@ class OpenSpielEnvironment:
         if self._before is None:
             return str(self.state.information_state_string())
         i = self.state.current_player()
-        return f"{self._before[i]}{self.state.observation_string(i)}"
+        return f"{self._before[i]}{escaped(self.state.observation_string(i))}"
 
     def actions(self) -> Sequence[str]:
         """OpenSpiel's names of the moves."""

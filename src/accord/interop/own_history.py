@@ -13,9 +13,18 @@ LONGEST_HISTORY = 1000
 
 
 def history_after(infoset: str, action: str) -> str:
-    """The part of the player's next infoset label that precedes the next observation."""
-    history = f"{infoset} / action {action} / "
+    """The part of the player's next infoset label that precedes the next observation.
+
+    Different histories have different labels, because neither ``action`` nor the observations in
+    ``infoset`` contain " / ", once they have been :func:`escaped`.
+    """
+    history = f"{infoset} / action {escaped(action)} / "
     return f"{digest(history.encode())} / " if len(history) > LONGEST_HISTORY else history
+
+
+def escaped(text: str) -> str:
+    """``text`` with every slash doubled."""
+    return text.replace("/", "//")
 
 
 def digest(content: bytes) -> str:

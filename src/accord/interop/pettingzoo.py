@@ -112,7 +112,7 @@ class PettingZooEnvironment:
 
     def actions(self) -> Sequence[str]:
         """The numbers of the legal actions."""
-        return [str(action) for action in self._legal]
+        return self._names
 
     def step(self, action: int) -> None:
         """Make a move."""
@@ -133,7 +133,7 @@ class PettingZooEnvironment:
         while self.env.agents:
             agent = self.env.agent_selection
             observation, reward, terminated, truncated, info = self.env.last()
-            self._pay(agent, float(reward))
+            self._pay(agent, self._number_of(agent, reward))
             if not (terminated or truncated):
                 self._agent = agent
                 self._enter(agent, observation, info)
@@ -158,7 +158,15 @@ class PettingZooEnvironment:
                     f"{self.name}: agent {agent} must be one of its possible_agents "
                     f"{', '.join(self.players)}"
                 )
-            self._due[agent] += float(reward)
+            self._due[agent] += self._number_of(agent, reward)
+
+    def _number_of(self, agent: Any, reward: Any) -> float:
+        try:
+            return float(reward)
+        except (TypeError, ValueError):
+            raise GameError(
+                f"{self.name}: the rewards of agent {agent} must be numbers; got {reward!r}"
+            ) from None
 
     def _pay(self, agent: Any, reward: float) -> None:
         due = self._due[agent]
@@ -189,6 +197,7 @@ class PettingZooEnvironment:
                 f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
             )
         self._legal = [int(space.start) + action for action in legal]
+        self._names = tuple(map(str, self._legal))
         if self._label is not None:
             self._infoset = self._label(str(agent), observation)
             return
@@ -198,20 +207,31 @@ class PettingZooEnvironment:
 
 
 def observation_label(observation: Any) -> str:
-    """An observation as a short string: in full if it is small, hashed otherwise.
+    """An observation as a string, in full if it is small and hashed otherwise.
+
+    Different observations have different labels: the notation is that of Python, with arrays as
+    nested brackets without commas, so that it can be read back. The ``action_mask`` of a dictionary
+    is only mentioned, because the legal actions are part of the infoset's label anyway.
 
     Raises:
         GameError: If it contains anything other than numbers and strings.
     """
     if isinstance(observation, dict):
-        rest = {key: value for key, value in observation.items() if key != "action_mask"}
-        if set(rest) == {"observation"}:
-            return observation_label(rest["observation"])
-        return ", ".join(f"{key}: {observation_label(rest[key])}" for key in sorted(rest))
-    if isinstance(observation, (tuple, list)):
-        return "(" + ", ".join(map(observation_label, observation)) + ")"
-    if observation is None or isinstance(observation, (str, bytes)):
-        return str(observation)
+        entries = (
+            "action_mask"
+            if key == "action_mask" and _is_mask(value)
+            else f"{key!r}: {observation_label(value)}"
+            for key, value in sorted(observation.items(), key=lambda item: repr(item[0]))
+        )
+        return "{" + ", ".join(entries) + "}"
+    if isinstance(observation, tuple):
+        return "(" + "".join(f"{observation_label(part)}, " for part in observation) + ")"
+    if isinstance(observation, list):
+        return "[" + "".join(f"{observation_label(part)}, " for part in observation) + "]"
+    if isinstance(observation, np.generic):
+        observation = observation.item()
+    if observation is None or isinstance(observation, (str, bytes, bool, int, float, complex)):
+        return repr(observation)
     array = np.asarray(observation)
     if array.dtype.hasobject:
         raise GameError(
@@ -220,5 +240,20 @@ def observation_label(observation: Any) -> str:
         )
     if array.size > LONGEST_OBSERVATION:
         kind = f"{array.dtype.str} {array.shape} ".encode()
-        return digest(kind + np.ascontiguousarray(array).tobytes())
-    return " ".join(str(value) for value in array.reshape(-1).tolist())
+        return f"#{digest(kind + np.ascontiguousarray(array).tobytes())}"
+    if array.size == 0:
+        return f"[{array.shape}]"
+    return _nested(array.tolist())
+
+
+def _nested(values: Any) -> str:
+    """The entries of an array in brackets, one pair per axis."""
+    if not isinstance(values, list):
+        return repr(values)
+    return "[" + " ".join(map(_nested, values)) + "]"
+
+
+def _is_mask(value: Any) -> bool:
+    """Whether all entries are 0 or 1, so that the legal actions determine the array."""
+    mask = np.asarray(value)
+    return mask.ndim == 1 and mask.dtype.kind in "biuf" and bool(((mask == 0) | (mask == 1)).all())

@@ -10,7 +10,7 @@ Divided by the probability they are the losses the player could expect, given ev
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -22,15 +22,8 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import evaluate
 from accord.equilibrium.gap import Deviator, best_continuation, continuation
 from accord.errors import ArgumentError
+from accord.mediator.seat import Move
 from accord.treeplex.form import sequence_form
-
-
-class Move(NamedTuple):
-    """One decision of a player: the infoset, the recommendation and the action played."""
-
-    infoset: int
-    told: int | None  # None where the mediator was silent
-    action: int
 
 
 class Hindsight:

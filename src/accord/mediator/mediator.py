@@ -5,51 +5,49 @@ infoset x, it draws b ~ pi_i(. | x) and tells b to that player only, who then pl
 else. This is the other side of Algorithm 1 of Song, Mei, Bai 2022: however a player uses the
 mediator, they play phi o pi_i for some K-EFCE strategy modification phi, or a lottery over several.
 So in a K-EFCE nobody can do better than to follow. That holds only because the mediator refuses
-everything else. It enforces these rules with a :class:`~accord.errors.MediatorError`:
+everything else; ``mediator/seat.py`` has the rules.
 
-* a player gets a recommendation only at the infoset they have reached: it must follow their earlier
-  moves, and of all infosets that may come next they can be at only one;
-* only once per infoset, and only at their own infosets;
-* never again after their K-th deviation (Type-II rechistories).
-
-Whoever runs the game tells the mediator which infoset a player is at and what they played there.
-The mediator cannot check chance moves, such as the cards that were dealt.
-
-A player may act without asking. The recommendation is drawn all the same, and playing something
-else counts as a deviation: this is a phi that ignores the recommendation.
+**What it trusts.** Whoever runs the game tells the mediator which infoset a player is at and what
+they played there. It checks that this fits the player's own earlier moves. It cannot check chance
+moves, such as the cards that were dealt, or that the others have moved: a player who may speak to
+it directly can lie about what they know, and no equilibrium promise holds any more. Use it where a
+program that you trust knows the state of the game, and a :class:`~accord.Referee` where not.
 
 At K = 0 nothing is recommended. Instead, a player chooses before their first decision: they
 *delegate*, and the mediator moves for them until the play ends, or they play on their own. This is
 the normal-form coarse correlated equilibrium (NFCCE), in which players commit before they see
 anything. A player may delegate at every K, and then always obeys.
+
+Draws come from the play's key (``mediator/streams.py``), so a play is its key and the players'
+moves. That is all its JSON has; nothing that was recommended is in there, but whoever has the key
+and the policy can compute it.
 """
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping
 from functools import cached_property
-from typing import SupportsIndex, overload
+from typing import Any, NoReturn, SupportsIndex
 
-import numpy as np
-
-from accord._arrays import Floats
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import checked_k, written_k
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
-from accord.errors import ArgumentError, MediatorError
-from accord.game.labels import player_name
+from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game
+from accord.mediator.seat import Name, Seat, find, shown
+from accord.mediator.streams import KEY_BYTES, derive, draw, new_key
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import EMPTY_SEQUENCE
 
-Name = str | SupportsIndex
-"""A player, infoset or action: its label, or its number from 0."""
+FORMAT, VERSION = "accord-play", 1
 
 
 class Mediator:
     """Runs a correlated policy. Each play is a separate :class:`Play`; many may run at once.
 
-    Play n depends only on the seed and n, not on the other plays.
+    The mediator believes what it is told about chance and about who is where, as far as it fits the
+    player's own earlier moves. Use a :class:`accord.Referee` if players could lie to it.
+
+    The n-th play depends only on the seed and n, not on the other plays.
     """
 
     def __init__(
@@ -67,7 +65,8 @@ class Mediator:
                 :class:`Solution`.
             k: The number of deviations after which a player gets no more recommendations: 0, 1,
                 ..., ``math.inf``. By default that of the result, or else 1.
-            seed: Seed of all draws; by default a random one.
+            seed: Seed of all draws, for simulations. By default nobody can predict the draws;
+                with a seed everybody who knows it can.
 
         Raises:
             ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more, or if ``game`` is
@@ -78,54 +77,71 @@ class Mediator:
         k = (1 if own is None else own) if k is None else k
         self.game, self.policy, self.k = game, checked_policy(game, policy), checked_k(k)
         self.form = sequence_form(game)
-        try:
-            self._seeds = np.random.SeedSequence(seed)
-        except (TypeError, ValueError):
-            raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
+        self._key, self._begun = new_key(seed), 0
 
-    def begin(self) -> Play:
-        """Start a play, and draw the component of the policy that it follows."""
-        (own,) = self._seeds.spawn(1)
-        return Play(self, np.random.default_rng(own))
+    def begin(self, id: str | None = None, names: Mapping[str, str] | None = None) -> Play:
+        """Start a play.
+
+        Args:
+            id: The name of the play in logs and files; by default its number, from 1.
+            names: The names of the people who play, by player label.
+
+        Raises:
+            ArgumentError: If ``id`` is not text, or ``names`` has a player that is not in the game.
+        """
+        self._begun += 1
+        key = derive(self._key, f"play {self._begun}")
+        if id is not None and not isinstance(id, str):
+            raise ArgumentError(f"the id of a play must be text; got {shown(id)}")
+        return Play(self, str(self._begun) if id is None else id, key, names or {})
+
+    def resume(self, state: Mapping[str, Any]) -> Play:
+        """Continue a play from what :meth:`Play.to_json` returned.
+
+        Raises:
+            ArgumentError: If that is not the state of a play.
+            MismatchError: If it is that of a play with another game, policy or K.
+        """
+        if not isinstance(state, Mapping) or state.get("format") != FORMAT:
+            raise ArgumentError(f"a play's state must come from Play.to_json; got {shown(state)}")
+        if state.get("version") != VERSION:
+            raise ArgumentError(
+                f"the play was saved in version {shown(state.get('version'))} of the format; this "
+                f"version of Accord reads version {VERSION}"
+            )
+        for field, own in self._identity.items():
+            if state.get(field) != own:
+                raise MismatchError(
+                    f"the play was begun with another {'K' if field == 'k' else field}; resume it "
+                    "with the mediator's game, policy and K of that time"
+                )
+        id, seats = state.get("id"), state.get("seats", [])
+        try:
+            key = bytes.fromhex(state["key"])
+        except (KeyError, TypeError, ValueError):
+            key = b""
+        n = self.game.n_players
+        if len(key) != KEY_BYTES or not isinstance(id, str) or not _is_list_of_seats(seats, n):
+            raise ArgumentError("the state of the play is damaged")
+        labels = self.game.player_labels
+        names = {label: seat["name"] for label, seat in zip(labels, seats, strict=True)}
+        play = Play(self, id, key, names)
+        for own_seat, saved in zip(play.seats, seats, strict=True):
+            own_seat.restore(saved)
+        return play
 
     def find_player(self, player: Name) -> int:
-        """The number of a player."""
+        """The number of a player.
+
+        Raises:
+            ArgumentError: If there is no such player.
+        """
         labels = self.game.player_labels
-        if (found := _find(player, labels)) is not None:
+        if (found := find(player, labels)) is not None:
             return found
         raise ArgumentError(
-            f"there is no player {player!r}; the players are {', '.join(map(repr, labels))}, "
+            f"there is no player {shown(player)}; the players are {', '.join(map(repr, labels))}, "
             f"or 0 to {len(labels) - 1} as numbers"
-        )
-
-    def find_infoset(self, player: Name, infoset: Name) -> int:
-        """The number of an infoset of ``player``."""
-        i = self.find_player(player)
-        who, n = player_name(self.game.player_labels[i]), self.form.plexes[i].n_infosets
-        if not isinstance(infoset, str):
-            if (x := _number(infoset, n)) is not None:
-                return x
-            raise ArgumentError(f"{who} has {n} infosets, numbered from 0; got {infoset!r}")
-        if (found := self._infosets[i].get(infoset)) is not None:
-            return found
-        for j, other in enumerate(self.game.player_labels):
-            if infoset in self._infosets[j]:
-                raise MediatorError(
-                    f"{infoset!r} is an infoset of {player_name(other)}, not of {who}; players "
-                    "get recommendations only at their own infosets"
-                )
-        raise ArgumentError(f"{who} has no infoset {infoset!r}")
-
-    def find_action(self, player: Name, infoset: Name, action: Name) -> int:
-        """The number of an action at an infoset of ``player``."""
-        i, x = self.find_player(player), self.find_infoset(player, infoset)
-        labels = self.form.plexes[i].action_labels[x]
-        if (found := _find(action, labels)) is not None:
-            return found
-        raise ArgumentError(
-            f"{player_name(self.game.player_labels[i])} has no action {action!r} at "
-            f"{self.form.plexes[i].infoset_labels[x]!r}; the actions are "
-            f"{', '.join(map(repr, labels))}, or 0 to {len(labels) - 1} as numbers"
         )
 
     @cached_property
@@ -135,198 +151,98 @@ class Mediator:
             {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.form.plexes
         )
 
+    @cached_property
+    def _identity(self) -> dict[str, Any]:
+        """What a play must agree with to be resumed."""
+        digest = hashlib.sha256()
+        for array in (self.policy.weights, self.policy.behavior):
+            digest.update(array.tobytes())
+        return {
+            "game": self.game.digest,
+            "policy": digest.hexdigest(),
+            "k": written_k(self.k),
+        }
+
     def __repr__(self) -> str:
         return f"Mediator({self.policy!r}, k={self.k})"
 
 
 class Play:
-    """One play with the mediator. Made by :meth:`Mediator.begin`.
+    """One play with the mediator. Made by :meth:`Mediator.begin` or :meth:`Mediator.resume`.
 
-    Give players, infosets and actions by label or by number. If the infoset is given by label the
-    answer is the label of an action, otherwise its number. A refused request changes nothing.
+    It belongs to whoever runs the game. Players, or the programs that speak for them, get their
+    :meth:`seat` and nothing else.
+
+    Attributes:
+        id: The name of the play.
+        seats: One :class:`~accord.mediator.seat.Seat` per player.
     """
 
-    def __init__(self, mediator: Mediator, rng: np.random.Generator) -> None:
-        self._mediator, self._rng = mediator, rng
-        component = _draw(mediator.policy.weights, rng)
-        self._behaviors = mediator.form.split(mediator.policy.behavior[component])
-        self._seats = tuple(_Seat() for _ in mediator.form.plexes)
+    def __init__(self, mediator: Mediator, id: str, key: bytes, names: Mapping[str, str]) -> None:
+        self.id, self._mediator, self._key = id, mediator, key
+        labels = mediator.game.player_labels
+        for player, name in names.items():
+            mediator.find_player(player)
+            if not isinstance(name, str):
+                raise ArgumentError(f"the name of a player must be text; got {shown(name)}")
+        component = draw(mediator.policy.weights, derive(key, "component"))
+        behaviors = mediator.form.split(mediator.policy.behavior[component])
+        self.seats = tuple(
+            Seat(
+                id,
+                label,
+                names.get(label, label),
+                plex,
+                infosets,
+                mediator.k,
+                behavior.copy(),  # a view would hold on to the plans of all players
+                derive(key, f"player {i}"),
+            )
+            for i, (label, plex, infosets, behavior) in enumerate(
+                zip(labels, mediator.form.plexes, mediator._infosets, behaviors, strict=True)
+            )
+        )
 
-    @overload
-    def recommend(self, player: Name, infoset: str) -> str: ...
-    @overload
-    def recommend(self, player: Name, infoset: SupportsIndex) -> int: ...
-    def recommend(self, player: Name, infoset: Name) -> str | int:
-        """The recommendation for ``player``, who has reached ``infoset``.
+    def seat(self, player: Name) -> Seat:
+        """The handle of a player, by label or number.
 
         Raises:
-            MediatorError: If one of the rules forbids it.
+            ArgumentError: If there is no such player.
         """
-        mediator = self._mediator
-        i, x = self._locate(player, infoset)
-        seat, who = self._seats[i], player_name(mediator.game.player_labels[i])
-        if seat.delegated:
-            raise MediatorError(
-                f"{who} has delegated their moves and gets no recommendations; use move"
-            )
-        if mediator.k == 0:
-            raise MediatorError(
-                "at K = 0 nothing is recommended; a player delegates before their first decision, "
-                "or plays on their own"
-            )
-        self._check_reached(i, x)
-        if seat.asked:
-            raise MediatorError(
-                f"{who} already has the recommendation at {self._label(i, x)!r}; it is given only "
-                "once"
-            )
-        if seat.deviations >= mediator.k:
-            raise MediatorError(
-                f"{who} has used all K = {mediator.k} deviations; the mediator is now silent"
-            )
-        seat.asked = True
-        return self._answer(i, x, self._drawn(i, x), infoset)
+        return self.seats[self._mediator.find_player(player)]
 
-    def act(self, player: Name, infoset: Name, action: Name) -> None:
-        """Record that ``player`` played ``action`` at ``infoset``, as recommended or not.
+    def stream(self, place: str) -> bytes:
+        """The key of a draw that belongs to no player, such as one of chance."""
+        return derive(self._key, f"elsewhere {place}")
 
-        Raises:
-            MediatorError: If the player cannot be at ``infoset``, or has delegated their moves.
+    def to_json(self) -> dict[str, Any]:
+        """The play as JSON, from which :meth:`Mediator.resume` continues it.
+
+        **This is secret**: ``key`` together with the policy gives every recommendation of the play,
+        and ``seats`` has everybody's moves. Keep it where players cannot read it.
         """
-        i, x = self._locate(player, infoset)
-        seat = self._seats[i]
-        if seat.delegated:
-            raise MediatorError(
-                f"{player_name(self._mediator.game.player_labels[i])} has delegated their moves in "
-                "this play and cannot take them back; use move"
-            )
-        a = self._mediator.find_action(i, x, action)
-        self._check_reached(i, x)
-        if seat.deviations < self._mediator.k and self._drawn(i, x) != a:
-            seat.deviations += 1
-        self._leave(i, x, a)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **self._mediator._identity,
+            "id": self.id,
+            "key": self._key.hex(),
+            "seats": [seat.to_json() for seat in self.seats],
+        }
 
-    def delegate(self, player: Name) -> None:
-        """Let the mediator move for ``player`` in this play. At K = 0 this is the way to follow.
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a play cannot be pickled, because it holds all recommendations; save it with "
+            "play.to_json() and keep that secret"
+        )
 
-        Raises:
-            MediatorError: If the player has already delegated, acted or got a recommendation.
-        """
-        i = self._mediator.find_player(player)
-        seat, who = self._seats[i], player_name(self._mediator.game.player_labels[i])
-        if seat.delegated:
-            raise MediatorError(f"{who} has already delegated their moves")
-        if seat.seq != EMPTY_SEQUENCE or seat.at is not None:
-            raise MediatorError(
-                f"a player may delegate only before their first decision; {who} has already got a "
-                "recommendation or acted"
-            )
-        seat.delegated = True
-
-    @overload
-    def move(self, player: Name, infoset: str) -> str: ...
-    @overload
-    def move(self, player: Name, infoset: SupportsIndex) -> int: ...
-    def move(self, player: Name, infoset: Name) -> str | int:
-        """Move for ``player``, who has delegated and reached ``infoset``; returns the action.
-
-        Raises:
-            MediatorError: If the player has not delegated, or cannot be at ``infoset``.
-        """
-        i, x = self._locate(player, infoset)
-        if not self._seats[i].delegated:
-            raise MediatorError(
-                "the mediator moves only for players who have delegated before their first "
-                f"decision; {player_name(self._mediator.game.player_labels[i])} has not"
-            )
-        self._check_reached(i, x)
-        a = self._drawn(i, x)
-        self._leave(i, x, a)
-        return self._answer(i, x, a, infoset)
-
-    def advises(self, player: Name) -> bool:
-        """Whether ``player`` may still get recommendations."""
-        seat = self._seats[self._mediator.find_player(player)]
-        return not seat.delegated and seat.deviations < self._mediator.k
-
-    def deviations(self, player: Name) -> int:
-        """How often ``player`` has deviated, up to K; later moves are not counted."""
-        return self._seats[self._mediator.find_player(player)].deviations
-
-    def _locate(self, player: Name, infoset: Name) -> tuple[int, int]:
-        i = self._mediator.find_player(player)
-        return i, self._mediator.find_infoset(i, infoset)
-
-    def _check_reached(self, i: int, x: int) -> None:
-        """Refuse x unless it may follow player i's moves so far."""
-        seat, plex = self._seats[i], self._mediator.form.plexes[i]
-        who, label = player_name(self._mediator.game.player_labels[i]), self._label(i, x)
-        if seat.at is not None and seat.at != x:
-            raise MediatorError(
-                f"{who} cannot be at {label!r}: they are at {self._label(i, seat.at)!r} and have "
-                "not acted there"
-            )
-        if plex.parent_seq[x] != seat.seq:
-            did = ", ".join(
-                f"{plex.action_labels[y][a]!r} at {self._label(i, y)!r}" for y, a in seat.moves
-            )
-            raise MediatorError(
-                f"{who} cannot be at {label!r}: it does not follow their moves in this play, "
-                f"{did or 'of which there are none yet'}"
-            )
-
-    def _drawn(self, i: int, x: int) -> int:
-        """The recommendation at x, drawn when first needed. From then on player i is at x."""
-        seat, plex = self._seats[i], self._mediator.form.plexes[i]
-        if seat.at is None:
-            first, end = plex.first_seq[x], plex.first_seq[x + 1]
-            seat.at, seat.told = x, _draw(self._behaviors[i][first:end], self._rng)
-        return seat.told
-
-    def _leave(self, i: int, x: int, a: int) -> None:
-        seat = self._seats[i]
-        seat.at, seat.asked = None, False
-        seat.seq = int(self._mediator.form.plexes[i].first_seq[x]) + a
-        seat.moves.append((x, a))
-
-    def _answer(self, i: int, x: int, a: int, infoset: Name) -> str | int:
-        return self._mediator.form.plexes[i].action_labels[x][a] if isinstance(infoset, str) else a
-
-    def _label(self, i: int, x: int) -> str:
-        return self._mediator.form.plexes[i].infoset_labels[x]
+    def __repr__(self) -> str:
+        return f"Play({self.id!r})"
 
 
-@dataclass
-class _Seat:
-    """What the mediator knows of one player in one play."""
-
-    seq: int = EMPTY_SEQUENCE  # the last move
-    moves: list[tuple[int, int]] = field(default_factory=list)  # all (infoset, action) so far
-    deviations: int = 0
-    delegated: bool = False
-    at: int | None = None  # the infoset where a recommendation is drawn and no action taken yet
-    told: int = -1  # that recommendation
-    asked: bool = False  # whether the player has got it
-
-
-def _find(name: Name, labels: tuple[str, ...]) -> int | None:
-    """The position of ``name``, a label or a number, among ``labels``."""
-    if isinstance(name, str):
-        return labels.index(name) if name in labels else None
-    return _number(name, len(labels))
-
-
-def _number(value: SupportsIndex, limit: int) -> int | None:
-    """``value`` as an int if it is one of 0, ..., ``limit`` - 1."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        return None
-    return number if 0 <= number < limit else None
-
-
-def _draw(probabilities: Floats, rng: np.random.Generator) -> int:
-    """An index drawn by inverse CDF, never one of probability 0."""
-    below = np.cumsum(probabilities)
-    chosen = int(np.searchsorted(below, rng.random(), side="right"))
-    return min(chosen, int(np.flatnonzero(probabilities)[-1]))  # sums may round to below 1
+def _is_list_of_seats(seats: Any, size: int) -> bool:
+    return (
+        isinstance(seats, list)
+        and len(seats) == size
+        and all(isinstance(seat, dict) and isinstance(seat.get("name"), str) for seat in seats)
+    )

@@ -15,16 +15,16 @@ order in which they were found does not matter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
-from accord.errors import ArgumentError, BudgetError, GameError, ImperfectRecallError
-from accord.game.labels import player_name
-from accord.play.environment import Environment, chance_law, draw_chance, whose_turn
-from accord.treeplex.treeplex import Treeplex
+from accord.errors import ArgumentError, BudgetError, GameError
+from accord.play.environment import Environment, chance_law, whose_turn
+from accord.play.own_tree import OwnTree
+from accord.play.playing import Playing
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 MAX_NODES = 200_000
 """Moves that :func:`discover` traverses before it plays instead."""
@@ -34,56 +34,6 @@ MAX_INFOSETS = 100_000
 
 PATIENCE = 10_000
 """Plays in a row that must show nothing new before :func:`discover` stops."""
-
-
-@dataclass
-class OwnTree:
-    """The known infosets of one player: the player's move before each, and the actions there."""
-
-    player: str
-    parent: dict[str, tuple[str, int] | None] = field(default_factory=dict)
-    actions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def see(self, infoset: str, actions: Sequence[str], before: tuple[str, int] | None) -> bool:
-        """Note an infoset, its actions and the player's move before it; return whether it is new.
-
-        Raises:
-            GameError: If the infoset was seen with other actions, or has none.
-            ImperfectRecallError: If it was seen after another move.
-        """
-        here = tuple(actions)
-        if not isinstance(infoset, str) or not here or len(set(here)) < len(here):
-            raise GameError(
-                f"{player_name(self.player)}: an infoset must be a string with one or more "
-                f"distinct actions; got {infoset!r} with {here}"
-            )
-        if infoset not in self.parent:
-            self.parent[infoset], self.actions[infoset] = before, here
-            return True
-        if self.parent[infoset] != before:
-            raise ImperfectRecallError(
-                self.player,
-                infoset,
-                (self._history(self.parent[infoset]), self._history(before)),
-            )
-        if self.actions[infoset] != here:
-            raise GameError(
-                f"{player_name(self.player)}, infoset {infoset!r}: the actions must always be the "
-                f"same; got {here}, but {self.actions[infoset]} before"
-            )
-        return False
-
-    def treeplex(self) -> Treeplex:
-        """The treeplex of the known infosets."""
-        return treeplex_from_parents(self.parent, self.actions)
-
-    def _history(self, before: tuple[str, int] | None) -> tuple[tuple[str, str], ...]:
-        moves: list[tuple[str, str]] = []
-        while before is not None:
-            infoset, action = before
-            moves.append((infoset, self.actions[infoset][action]))
-            before = self.parent[infoset]
-        return tuple(reversed(moves))
 
 
 def treeplex_from_parents(
@@ -161,19 +111,18 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
     """All infosets, or None if there are more than ``max_nodes`` moves."""
     trees = [OwnTree(str(name)) for name in env.players]
     env.reset(rng)
-    Moves = tuple[tuple[str, int] | None, ...]  # the last own move of each player
-    rest: list[tuple[Any, Moves]] = [(env.clone(), (None,) * len(trees))]
+    rest: list[tuple[Any, tuple[int, ...]]] = [(env.clone(), (EMPTY_SEQUENCE,) * len(trees))]
     seen = 0
     while rest:
-        state, moves = rest.pop()
+        state, last = rest.pop()
         i = whose_turn(state)
         if i == TERMINAL:
             continue
         if i == CHANCE:
             possible = [a for a, prob in enumerate(chance_law(state)) if prob > 0]
         else:
-            label, actions = state.infoset(), state.actions()
-            trees[i].see(label, actions, moves[i])
+            actions = tuple(state.actions())
+            x, _ = trees[i].see(state.infoset(), actions, last[i])
             possible = list(range(len(actions)))
         seen += len(possible)
         if seen > max_nodes:
@@ -181,7 +130,7 @@ def _traversed(env: Any, max_nodes: int, rng: np.random.Generator) -> list[OwnTr
         for a in possible:
             after = state.clone()
             after.step(a)
-            own = moves if i == CHANCE else (*moves[:i], (label, a), *moves[i + 1 :])
+            own = last if i == CHANCE else (*last[:i], trees[i].first_seq[x] + a, *last[i + 1 :])
             rest.append((after, own))
     return trees
 
@@ -194,23 +143,21 @@ def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator
     corridors.
     """
     trees = [OwnTree(str(name)) for name in env.players]
-    tried: list[dict[str, np.ndarray]] = [{} for _ in trees]
-    known: list[dict[str, np.ndarray]] = [{} for _ in trees]
+    playing = Playing(env)
+    tried: list[list[np.ndarray]] = [[] for _ in trees]
+    known: list[list[np.ndarray]] = [[] for _ in trees]
     quiet = found = 0
     while quiet < patience:
         quiet += 1
-        env.reset(rng)
-        moves: list[list[tuple[str, int]]] = [[] for _ in trees]
-        fresh: list[list[bool]] = [[] for _ in trees]
-        while (i := whose_turn(env)) != TERMINAL:
-            if i == CHANCE:
-                env.step(draw_chance(env, rng))
-                continue
-            label, actions = env.infoset(), env.actions()
-            fresh[i].append(trees[i].see(label, actions, moves[i][-1] if moves[i] else None))
-            if fresh[i][-1]:
-                tried[i][label] = np.zeros(len(actions))
-                known[i][label] = np.ones(len(actions))
+        moves: list[list[tuple[int, int, bool]]] = [[] for _ in trees]
+        last = [EMPTY_SEQUENCE] * len(trees)
+        decision = playing.begin(rng)
+        while decision is not None:
+            i, label, actions = decision
+            x, fresh = trees[i].see(label, actions, last[i])
+            if fresh:
+                tried[i].append(np.zeros(len(actions)))
+                known[i].append(np.ones(len(actions)))
                 quiet = 0
                 found += 1
                 if found > max_infosets:
@@ -222,14 +169,15 @@ def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator
                         found,
                         max_infosets,
                     )
-            share = tried[i][label] / known[i][label]
+            share = tried[i][x] / known[i][x]
             action = int(rng.choice(np.flatnonzero(share == share.min())))
-            tried[i][label][action] += 1
-            moves[i].append((label, action))
-            env.step(action)
+            tried[i][x][action] += 1
+            moves[i].append((x, action, fresh))
+            last[i] = trees[i].first_seq[x] + action
+            decision = playing.step(action)
         for i in range(len(trees)):
             below = 0
-            for (label, action), new in zip(reversed(moves[i]), reversed(fresh[i]), strict=True):
-                known[i][label][action] += below
-                below += new
+            for x, action, fresh in reversed(moves[i]):
+                known[i][x][action] += below
+                below += fresh
     return trees

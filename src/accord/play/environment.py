@@ -16,6 +16,9 @@ import numpy as np
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import GameError
 
+LONGEST_QUOTE = 200
+"""Characters of a label or a value that an error message shows."""
+
 
 @runtime_checkable
 class Environment(Protocol):
@@ -72,29 +75,47 @@ def whose_turn(env: Any) -> int:
     return int(i)
 
 
-def chance_law(env: Any) -> Sequence[float]:
-    """The probabilities of chance's moves.
+def chance_law(env: Any) -> Floats:
+    """The probabilities of chance's moves, one per action, made to sum to exactly one.
 
     Raises:
-        GameError: If the environment does not have them.
+        GameError: If the environment does not have them, or they are not a probability law.
     """
     if not hasattr(env, "probabilities"):
         raise GameError(
             f"{env.name}: an environment whose turn() is CHANCE ({CHANCE}) must have "
             f"probabilities(); for the end of a play return TERMINAL ({TERMINAL})"
         )
-    law: Sequence[float] = env.probabilities()
-    return law
+    given, moves = env.probabilities(), env.actions()
+    try:
+        law = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        law = np.empty(0)
+    if law.ndim != 1 or len(law) != len(moves) or not len(law):
+        raise GameError(
+            f"{env.name}: probabilities() must be one number for each of the {len(moves)} "
+            f"actions() of chance, and there must be at least one; got {quoted(given)}"
+        )
+    total = float(law.sum())
+    if not (law >= 0.0).all() or not abs(total - 1.0) < 1e-6:
+        raise GameError(
+            f"{env.name}: the probabilities of chance must not be negative and must sum to one; "
+            f"got {quoted(given)}, which sum to {total:g}"
+        )
+    return law / total
 
 
 def draw_chance(env: Any, rng: np.random.Generator) -> int:
     """Draw a move of chance, where ``env`` leaves this to its caller."""
-    law = np.cumsum(chance_law(env))
-    if not abs(law[-1] - 1.0) < 1e-6:
-        raise GameError(
-            f"{env.name}: the probabilities of chance must sum to one; they sum to {law[-1]}"
-        )
-    return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
+    law = chance_law(env)
+    drawn = int(np.searchsorted(np.cumsum(law), rng.random(), side="right"))
+    return drawn if drawn < len(law) else int(np.flatnonzero(law)[-1])
+
+
+def quoted(value: object) -> str:
+    """``value`` in an error message, not longer than a line or two."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}..."
 
 
 def checked_bounds(env: Any) -> tuple[Floats, Floats]:

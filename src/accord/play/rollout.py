@@ -113,9 +113,11 @@ def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Flo
     mean = share @ payoffs
     if plays == 1:
         return mean, np.full(len(mean), np.nan)
-    variance = share @ (payoffs - mean) ** 2 * plays / (plays - 1)
+    far = payoffs - mean
+    unit = np.abs(far).max(axis=0) + np.finfo(float).tiny  # the square of a large payoff overflows
+    variance = share @ (far / unit) ** 2 * plays / (plays - 1)
     quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
-    return mean, quantile * np.sqrt(variance / plays)
+    return mean, quantile * np.sqrt(variance / plays) * unit
 
 
 @jit

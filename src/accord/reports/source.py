@@ -13,9 +13,11 @@ from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
+from accord.runs.activity import doing
 from accord.runs.folder import RunFolder, SavedRun, versions
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
+from accord.runs.snapshot import read_snapshot
 from accord.treeplex.form import sequence_form
 
 Result = Solution | Learned | Optimum
@@ -26,7 +28,7 @@ LARGEST_WORK = 1e10
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A finished run: what its folder says, its game and the mixture that it saved."""
+    """A run: what its folder says, its game and the mixture that it saved."""
 
     facts: RunFacts
     request: SolveRequest | LearnRequest | OptimizeRequest
@@ -60,7 +62,7 @@ def read_source(
         known: Games loaded before, by name; a game loaded here is added.
 
     Raises:
-        AccordError: If there is no readable, finished run in the folder.
+        AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
     return source_of(read_run(folder, game, known))
 
@@ -68,10 +70,12 @@ def read_source(
 def read_run(
     folder: Path, game: str | None = None, known: dict[str, Game] | None = None
 ) -> SavedRun:
-    """The finished run in ``folder``; see :func:`read_source`."""
+    """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
     name = game or files.request.game
-    return files.read(_load(folder, name, {} if known is None else known))
+    loaded = _load(folder, name, {} if known is None else known)
+    with doing("reading the run"):
+        return read_snapshot(files, loaded)
 
 
 def source_of(run: SavedRun) -> Source:
@@ -107,6 +111,7 @@ def source_of(run: SavedRun) -> Source:
         relative=_relative(run.game, players) if players else None,
         saved_gap=result.get("saved_gap", result.get("gap")),
         history=history,
+        finished=run.finished,
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
@@ -139,13 +144,17 @@ def _best(run: SavedRun) -> BestFacts | None:
     if not isinstance(run.request, OptimizeRequest):
         return None
     last = run.history[-1].best if run.history else None
-    return BestFacts(
-        objective=run.result["objective"],
-        value=run.result["value"],
-        bound=run.result["bound"],
-        optimal=run.result["optimal"],
-        proof="" if last is None else last.proof,
-    )
+    try:
+        return BestFacts(
+            objective=str(run.result["objective"]),
+            value=float(run.result["value"]),
+            bound=float(run.result["bound"]),
+            optimal=bool(run.result["optimal"]),
+            proof="" if last is None else last.proof,
+        )
+    except (KeyError, TypeError, ValueError):
+        what = "has found no equilibrium yet" if not run.finished else "has no readable result"
+        raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
 
 
 def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:

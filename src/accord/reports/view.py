@@ -79,6 +79,7 @@ class RunFacts:
     relative: float | None
     saved_gap: float | None  # of the saved mixture, as the run recorded it
     history: tuple[Moment, ...]
+    finished: bool = True  # if not, this is the run's last checkpoint
     best: BestFacts | None = None  # of accord optimize
 
     @property

@@ -19,7 +19,8 @@ from accord.reports.page import comparison_page, run_page, tree_svg
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
-from accord.reports.view import Axis, Picture
+from accord.reports.view import Axis, Picture, RunView
+from accord.runs.activity import doing
 from accord.runs.result import Learned, Optimum, Solution
 
 REPORT = "report.html"
@@ -88,7 +89,13 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
 
 def run_report(source: Source) -> Report:
     """The page of one run."""
-    run = summarise(source)
+    with doing("evaluating the mixture"):
+        run = summarise(source)
+    with doing("drawing"):
+        return _drawn(source, run)
+
+
+def _drawn(source: Source, run: RunView) -> Report:
     files = _Plots()
     learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
     convergence = files.add(

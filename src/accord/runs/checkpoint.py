@@ -63,6 +63,7 @@ class Checkpoint:
         except (AttributeError, KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not a checkpoint: {error}") from None
         numbers = (*player_gaps, *values, seconds)
-        if not player_gaps or iteration < 1 or not all(map(math.isfinite, numbers)):
+        counted = iteration >= 1 and (episodes is None or episodes >= 0)
+        if not player_gaps or not counted or not all(map(math.isfinite, numbers)):
             raise ValueError("a checkpoint needs an iteration and finite gaps, values and seconds")
         return cls(iteration, max(player_gaps), player_gaps, values, seconds, episodes, best)

@@ -1,27 +1,38 @@
 """The folder of a run: files that other programs can open, and that survive a killed run.
 
 * ``run.json``: the request, the game's digest, the versions of packages; when finished, the result
-* ``progress.jsonl``: one line per checkpoint
-* ``checkpoint.npz``: everything needed to continue
-* ``policy.npz``: the saved mixture, when finished
-* ``certificate.json``: its certificate, when finished
+* ``checkpoint.npz``: everything needed to continue, with the history up to it
+* ``policy.npz``: the saved mixture with its result and history, when finished
+* ``certificate.json``: the certificate of that mixture, when finished
+* ``progress.jsonl``: the history, one line per checkpoint
 
-Every file is written under a temporary name and renamed, so none is ever seen half-written. A run
-depends only on its last checkpoint: killed at any moment, it continues from there and ends with the
-same numbers as a run that was never killed.
+*One writer.* A process locks the folder before it writes anything, and holds the lock until it
+ends. What a killed process left half-written is removed by the next one.
+
+*One identity.* Every file carries the digest of ``run.json`` without its result. A file of another
+run is refused, and so is every file after an edit of the request.
+
+*One state.* ``checkpoint.npz`` and ``policy.npz`` are complete states, and each is written under a
+temporary name and renamed. Whoever reads one of them sees one moment of the run, whatever is being
+written. ``certificate.json``, ``progress.jsonl`` and the result in ``run.json`` are for other
+programs; Accord does not read them back.
+
+A run depends only on its last checkpoint: killed at any moment, it continues from there and ends
+with the same numbers as a run that was never killed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
+import secrets
 import time
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +40,27 @@ import numpy as np
 
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.files import load_policy, save_policy, write_whole
+from accord.equilibrium.files import (
+    load_policy_with_note,
+    remove_temporaries,
+    save_policy_with_note,
+    write_whole,
+)
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.tree import Game
+from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.lock import Lock, locked
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
-VERSION = 2
-"""The version written. Version 1 is read too; there ``rm`` of ``learn`` was another method."""
+VERSION = 3
+"""The version written. Versions 1 and 2 are read too. Their files have no identity, and in version
+1 ``rm`` of ``learn`` was another method."""
+
+RUN, CHECKPOINT, POLICY = "run.json", "checkpoint.npz", "policy.npz"
+CERTIFICATE, PROGRESS = "certificate.json", "progress.jsonl"
+FILES = (RUN, CHECKPOINT, POLICY, CERTIFICATE, PROGRESS)
 
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
@@ -52,7 +75,7 @@ PACKAGES = ("accord", "numpy", "numba", "open_spiel")
 
 @dataclass(frozen=True, eq=False)
 class SavedRun:
-    """A finished run, read back from its folder."""
+    """A run, read back from its folder."""
 
     folder: Path
     game: Game
@@ -61,6 +84,7 @@ class SavedRun:
     versions: dict[str, str]
     policy: CorrelatedPolicy
     history: tuple[Checkpoint, ...]  # may be empty
+    finished: bool = True  # if not, this is the last checkpoint
 
     @property
     def learned(self) -> bool:
@@ -68,43 +92,70 @@ class SavedRun:
         return isinstance(self.request, LearnRequest)
 
 
-class RunFolder:
-    """The folder of one run, made by :meth:`create` or :meth:`open`."""
+@contextmanager
+def new_run(
+    path: str | os.PathLike[str] | None, request: AnyRequest, game: Game
+) -> Iterator[RunFolder | None]:
+    """Start a run in a new or empty folder, and hold it; without a path there is no folder.
 
-    def __init__(self, path: Path, request: AnyRequest, content: dict[str, Any]) -> None:
-        self.path, self.request, self._content = path, request, content
-        self._next_save = 0.0
-
-    @classmethod
-    def create(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> RunFolder:
-        """Start a run in a new or empty folder; existing files are never overwritten."""
-        folder = Path(path)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            taken = next((file for file in folder.iterdir() if file.suffix != ".tmp"), None)
-        except OSError as error:
-            raise ArgumentError(f"{folder} must be a writable folder: {error.strerror}") from None
+    Existing files are never overwritten.
+    """
+    if path is None:
+        yield None
+        return
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(f"{folder} must be a writable folder: {error.strerror}") from None
+    with locked(folder) as lock:
+        remove_temporaries(folder, FILES)
+        taken = next((file for file in folder.iterdir() if file.suffix != ".tmp"), None)
         if taken is not None:
             raise ArgumentError(
                 f"{folder} must be a new or empty folder, but contains {taken.name!r}; choose "
                 "another folder, or resume the run in this one"
             )
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "command": request.command,
-            "asked": request.to_json(),
-            "game": game.name,
-            "digest": game.digest,
-            "versions": versions(),
-            "result": None,
-        }
-        run = cls(folder, request, content)
-        run._write_lines("run.json", [content])
-        return run
+        run = RunFolder(folder, request, _new_content(request, game), lock)
+        run.write_lines(RUN, [run.content])
+        yield run
+
+
+@contextmanager
+def resumed_run(path: str | os.PathLike[str], command: str, game: Game) -> Iterator[RunFolder]:
+    """Open the run of ``command`` and ``game`` in a folder, and hold it.
+
+    Raises:
+        ParseError: If there is no readable ``run.json``.
+        MismatchError: If it is a run of another command or game.
+        ArgumentError: If another process holds the folder.
+    """
+    RunFolder.open(path, command)  # there is something to hold
+    with locked(Path(path)) as lock:
+        run = RunFolder.open(path, command, lock)
+        run.check(game)
+        remove_temporaries(run.path, FILES)
+        yield run
+
+
+class RunFolder:
+    """The folder of one run, made by :func:`new_run` or :func:`resumed_run`, or read by
+    :meth:`open`.
+    """
+
+    def __init__(
+        self, path: Path, request: AnyRequest, content: dict[str, Any], lock: Lock | None = None
+    ) -> None:
+        self.path, self.request, self.content, self._lock = path, request, content, lock
+        head = {name: part for name, part in content.items() if name != "result"}
+        self.identity = hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
+        self.save_cost = 0.0  # seconds that the last checkpoint took to write
+        self._next_save = 0.0
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], command: str | None = None) -> RunFolder:
+    def open(
+        cls, path: str | os.PathLike[str], command: str | None = None, lock: Lock | None = None
+    ) -> RunFolder:
         """Open the run in a folder, which must be a run of ``command`` if one is given.
 
         Raises:
@@ -112,33 +163,28 @@ class RunFolder:
             MismatchError: If it is a run of another command.
         """
         folder = Path(path)
-        file = folder / "run.json"
+        file = folder / RUN
         content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
-        if content.get("format") != FORMAT or content.get("version") not in range(1, VERSION + 1):
+        if content.get("format") != FORMAT or type(content.get("version")) is not int:
             raise ParseError(
                 str(file), 0, 0,
-                f'must have "format": "{FORMAT}" and "version": 1 to {VERSION}; got '
-                f"{content.get('format')!r} and {content.get('version')!r}",
+                f'must have "format": "{FORMAT}" and a "version"; got '
+                f"{content.get('format')!r:.80} and {content.get('version')!r:.80}",
             )  # fmt: skip
-        asked = content.get("asked")
-        kind = REQUESTS.get(content.get("command"))  # type: ignore[arg-type]
-        texts = all(isinstance(content.get(name), str) for name in ("game", "digest"))
-        if kind is None or not isinstance(asked, dict) or not texts:
+        if content["version"] > VERSION:
             raise ParseError(
                 str(file), 0, 0,
-                f'must have a "command", {" or ".join(REQUESTS)}, an object "asked", a "game" and '
-                'a "digest"',
+                f'has "version": {content["version"]:.4g}, of a newer Accord; this one reads '
+                f'"format": "{FORMAT}" up to {VERSION}; install a newer Accord: '
+                "pip install --upgrade accord",
             )  # fmt: skip
-        try:
-            request = kind.from_json(asked)
-        except (ArgumentError, TypeError) as error:
-            raise ParseError(str(file), 0, 0, f'"asked" is not a valid request: {error}') from None
+        request = _parse_request(file, content)
         if command is not None and command != request.command:
             raise MismatchError(
                 f"{path} holds a run of {request.command!r}, not of {command!r}; resume it with "
                 f"accord {request.command} --resume {path}"
             )
-        return cls(folder, request, content)
+        return cls(folder, request, content, lock)
 
     @classmethod
     def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> bool:
@@ -163,27 +209,35 @@ class RunFolder:
 
     def check(self, game: Game) -> None:
         """Refuse a game that is not the run's."""
-        if self._content["digest"] != game.digest:
+        if self.content["digest"] != game.digest:
             raise MismatchError(
-                f"{self.path} holds a run of {self._content['game']!r} with digest "
-                f"{self._content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
+                f"{self.path} holds a run of {self.content['game']!r:.80} with digest "
+                f"{self.content['digest'][:12]}; {game.name!r} has digest {game.digest[:12]}; "
                 "give the game of the run (for a report, with --game)"
             )
 
     @property
     def version(self) -> int:
         """The version of the folder's files."""
-        return int(self._content["version"])
+        return int(self.content["version"])
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of packages that the run began with."""
+        return {name: str(text)[:80] for name, text in self.content["versions"].items()}
 
     @property
     def finished(self) -> bool:
         """Whether the run has a result."""
-        return isinstance(self._content.get("result"), dict)
+        return (self.path / POLICY).exists() and (
+            self.version > 2 or isinstance(self.content.get("result"), dict)
+        )
 
     @property
     def seconds(self) -> float:
         """How long the run took, or 0 if it has no result."""
-        return float(self._content["result"]["seconds"]) if self.finished else 0.0
+        result = self.content.get("result")
+        return float(result["seconds"]) if isinstance(result, dict) else 0.0
 
     def read(self, game: Game) -> SavedRun:
         """The finished run of ``game`` in this folder.
@@ -191,64 +245,61 @@ class RunFolder:
         Raises:
             ArgumentError: If it has not finished.
             ParseError: If one of its files cannot be read.
-            MismatchError: If it was made for another game.
+            MismatchError: If it was made for another game, or a file belongs to another run.
         """
         self.check(game)
-        policy = self.path / "policy.npz"
-        if not self.finished or not policy.exists():
+        if not self.finished:
             raise ArgumentError(f"{self.path}: the run has not finished; resume it first")
+        file = self.path / POLICY
+        policy, note = load_policy_with_note(file, game)
+        lines: Any
+        if note is None and self.version < 3:
+            result, lines = self.content["result"], self._read_lines()
+        else:
+            content = _parse_object(file, note or "{}", 1)
+            self._check_identity(file, content.get("run"))
+            result, lines = content.get("result"), content.get("history")
+        return self.saved(game, policy, _checked_result(file, result, game.n_players), lines)
+
+    def saved(
+        self,
+        game: Game,
+        policy: CorrelatedPolicy,
+        result: dict[str, Any],
+        lines: Any,
+        *,
+        finished: bool = True,
+    ) -> SavedRun:
+        """A state of this run; ``lines`` are the lines of its history."""
+        history = self.read_history(lines, game.n_players)
         return SavedRun(
-            folder=self.path,
-            game=game,
-            request=self.request,
-            result=self._content["result"],
-            versions=self._content.get("versions") or {},
-            policy=load_policy(policy, game),
-            history=self._history(game.n_players),
+            self.path, game, self.request, result, self.versions, policy, history, finished
         )
 
-    def _history(self, n_players: int) -> tuple[Checkpoint, ...]:
-        file = self.path / "progress.jsonl"
-        if not file.exists():
-            return ()
-        history = []
-        for number, line in enumerate(_read_text(file, "cannot be read").splitlines(), 1):
-            if not line.strip():
-                continue
-            content = _parse_object(file, line, number)
-            try:
-                checkpoint = Checkpoint.from_json(content)
-            except ValueError:
-                checkpoint = None
-            if checkpoint is None or len(checkpoint.player_gaps) != n_players:
-                raise ParseError(
-                    str(file), number, 1,
-                    "must be a checkpoint: an iteration, seconds, and a finite gap and value for "
-                    f"each of {n_players} players",
-                )  # fmt: skip
-            history.append(checkpoint)
-        return tuple(history)
+    def _read_lines(self) -> list[Any]:
+        """The history of a run of version 1 or 2."""
+        file = self.path / PROGRESS
+        text = _read_text(file, "cannot be read") if file.exists() else ""
+        return [
+            _parse_object(file, line, number)
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip()
+        ]
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Lock the folder against other processes, on systems that can lock folders."""
+    def read_history(self, lines: Any, n_players: int) -> tuple[Checkpoint, ...]:
+        """The checkpoints in the parsed ``lines``."""
         try:
-            import fcntl
-        except ImportError:  # not on Windows
-            yield
-            return
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ArgumentError(
-                    f"{self.path}: another process is writing to this folder; wait for it, or stop "
-                    "it"
-                ) from None
-            yield
-        finally:
-            os.close(folder)
+            history = tuple(map(Checkpoint.from_json, lines))
+            known = all(len(one.player_gaps) == len(one.values) == n_players for one in history)
+        except (TypeError, ValueError):
+            known = False
+        if not known:
+            raise ParseError(
+                str(self.path), 0, 0,
+                "the history of the run must consist of checkpoints: an iteration, seconds, and a "
+                f"finite gap and value for each of {n_players} players",
+            )  # fmt: skip
+        return history
 
     def save(
         self, arrays: dict[str, Any], history: Iterable[Checkpoint], *, now: bool = False
@@ -257,44 +308,171 @@ class RunFolder:
         start = time.monotonic()
         if start < self._next_save and not now:
             return
-        write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
-        self.write_history(history)
+        lines = [point.to_json() for point in history]
+        content = {
+            "run": np.array(self.identity),
+            "record": np.array(json.dumps(lines)),
+            **arrays,
+        }
+        with doing("saving the checkpoint"):
+            self._write(CHECKPOINT, lambda file: np.savez(file, **content))
+            self.write_lines(PROGRESS, lines)
         end = time.monotonic()
-        self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
+        self.save_cost = end - start
+        self._next_save = end + max(SAVE_SECONDS, 20.0 * self.save_cost)
 
-    def write_history(self, history: Iterable[Checkpoint]) -> None:
-        """Write one line per checkpoint."""
-        self._write_lines("progress.jsonl", (checkpoint.to_json() for checkpoint in history))
+    def load(self, names: Iterable[str] | None = None) -> dict[str, Any] | None:
+        """The last checkpoint, or the arrays with these names; ``None`` if there is none yet.
 
-    def load(self) -> dict[str, Any] | None:
-        """The last checkpoint, or ``None`` if there is none yet."""
-        file = self.path / "checkpoint.npz"
-        if not file.exists():
-            return None
+        Raises:
+            ParseError: If it cannot be read.
+            MismatchError: If it belongs to another run.
+        """
+        file = self.path / CHECKPOINT
         try:
-            with np.load(file, allow_pickle=False) as content:
-                return {name: content[name] for name in content.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise ParseError(str(file), 0, 0, f"not a readable checkpoint: {error}") from None
+            with (
+                doing("reading the checkpoint"),
+                file.open("rb") as opened,
+                np.load(opened, allow_pickle=False) as content,
+            ):
+                wanted = content.files if names is None else ["run", *names]
+                found = {name: content[name] for name in wanted if name in content.files}
+        except FileNotFoundError:
+            return None
+        except (MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # numpy, zipfile and zlib each raise their own kinds
+            raise ParseError(
+                str(file), 0, 0, f"not a readable checkpoint: {error!s:.200}"
+            ) from None
+        identity = found.pop("run", None)
+        self._check_identity(file, None if identity is None else str(identity))
+        return found
+
+    def _check_identity(self, file: Path, found: object) -> None:
+        """Refuse a file of another run. Files of versions 1 and 2 have no identity."""
+        if found == self.identity or (found is None and self.version < 3):
+            return
+        raise MismatchError(
+            f"{file} must belong to the run that {self.path / RUN} describes, but it belongs to "
+            "another one, or run.json was changed; put the original files back, or start a new run"
+        )
+
+    def unreadable(self) -> ParseError:
+        """The error about a checkpoint that this version cannot continue."""
+        return ParseError(
+            str(self.path / CHECKPOINT), 0, 0,
+            "is damaged, or was written by another version of Accord; resume with that version "
+            f"({self.versions.get('accord', 'see run.json')}; this is {version('accord')}), or "
+            "start a new run",
+        )  # fmt: skip
 
     def finish(
-        self, result: dict[str, Any], policy: CorrelatedPolicy, certificate: Certificate
+        self,
+        result: dict[str, Any],
+        policy: CorrelatedPolicy,
+        certificate: Certificate,
+        history: Iterable[Checkpoint],
     ) -> None:
-        """Write the result, the policy and its certificate."""
-        save_policy(policy, self.path / "policy.npz")
-        self._write_lines("certificate.json", [certificate.to_json()])
-        self._content["result"] = result
-        self._write_lines("run.json", [self._content])
+        """Write the mixture with its result and history; then everything for other programs."""
+        lines = [point.to_json() for point in history]
+        state = {"run": self.identity, "result": result, "history": lines}
+        proof = {"run": self.identity, "iterations": result["iterations"], **certificate.to_json()}
+        text = json.dumps(state, allow_nan=False)
+        with doing("saving the mixture"):
+            self._require_lock()
+            save_policy_with_note(policy, self.path / POLICY, text)
+            self.write_lines(CERTIFICATE, [proof])
+            self.content["result"] = result
+            self.write_lines(RUN, [self.content])
+            self.write_lines(PROGRESS, lines)
 
-    def _write_lines(self, name: str, contents: Iterable[dict[str, Any]]) -> None:
+    def write_lines(self, name: str, contents: Iterable[dict[str, Any]]) -> None:
         """One JSON object per line."""
         text = "".join(json.dumps(content, allow_nan=False) + "\n" for content in contents)
-        write_whole(self.path / name, lambda file: file.write(text.encode()))
+        self._write(name, lambda file: file.write(text.encode()))
+
+    def _write(self, name: str, write: Any) -> None:
+        self._require_lock()
+        write_whole(self.path / name, write)
+
+    def _require_lock(self) -> None:
+        assert self._lock is not None, "a folder that is only read"
+        self._lock.check()
+
+
+def _new_content(request: AnyRequest, game: Game) -> dict[str, Any]:
+    """What ``run.json`` holds at first."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": secrets.token_hex(8),
+        "command": request.command,
+        "asked": request.to_json(),
+        "game": game.name,
+        "digest": game.digest,
+        "versions": versions(),
+        "result": None,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # such as Accord itself, run from its sources
+        return "unknown"
+
+
+def _parse_request(file: Path, content: dict[str, Any]) -> AnyRequest:
+    """The request in ``run.json``."""
+    command, asked = content.get("command"), content.get("asked")
+    kind = REQUESTS.get(command) if isinstance(command, str) else None
+    texts = all(isinstance(content.get(name), str) for name in ("game", "digest"))
+    objects = isinstance(asked, dict) and isinstance(content.get("versions", {}), dict)
+    result = content.get("result")
+    if kind is None or not texts or not objects or not isinstance(result, dict | None):
+        raise ParseError(
+            str(file), 0, 0,
+            f'must have a "command", {" or ".join(REQUESTS)}, objects "asked" and "versions", a '
+            '"game" and a "digest", and a "result" that is an object or null',
+        )  # fmt: skip
+    content.setdefault("versions", {})
+    assert isinstance(asked, dict)
+    try:
+        return kind.from_json(asked)
+    except (ArgumentError, TypeError, ValueError, OverflowError) as error:
+        raise ParseError(
+            str(file), 0, 0, f'"asked" is not a valid request: {error!s:.300}'
+        ) from None
+
+
+def _checked_result(file: Path, result: Any, n_players: int) -> dict[str, Any]:
+    """``result``, if it has what a report shows."""
+    numbers = ("iterations", "gap", "seconds")
+    players = result.get("players") if isinstance(result, dict) else None
+    if (
+        not isinstance(result, dict)
+        or not all(_is_finite(result.get(name)) for name in numbers)
+        or not isinstance(players, list)
+        or len(players) != n_players
+        or not all(map(_is_finite, players))
+    ):
+        raise ParseError(
+            str(file), 0, 0,
+            "must have the result of the run: finite numbers of iterations and seconds, a gap, and "
+            f"the gaps of {n_players} players",
+        )  # fmt: skip
+    return result
+
+
+def _is_finite(value: Any) -> bool:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return known and abs(value) < float("inf")
 
 
 def versions() -> dict[str, str]:
     """The versions of Python and of the packages that results depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
 def _read_text(path: Path, failure: str) -> str:
@@ -302,8 +480,9 @@ def _read_text(path: Path, failure: str) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"{failure}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {error.reason}") from None
+    except ValueError as error:  # not UTF-8, or a name that no file can have
+        reason = getattr(error, "reason", error)
+        raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {reason}") from None
 
 
 def _parse_object(path: Path, text: str, line: int) -> dict[str, Any]:

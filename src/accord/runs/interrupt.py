@@ -1,19 +1,44 @@
-"""Handling of Ctrl-C between steps instead of within them."""
+"""Handling of Ctrl-C between steps instead of within them.
+
+SIGTERM and SIGHUP are handled in the same way where they raise KeyboardInterrupt, as they do in the
+command ``accord``. In a program of the user's own they keep the meaning that they have there.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
+
+from accord.runs.activity import answer
+
+STOPPING = "stopping after this step"
+SAVING = "stopping after this step; saving"
+
+END = b"\0"
+"""Not the number of a signal."""
 
 
 class Interruption:
-    """Whether the user has asked to stop."""
+    """How often the user has asked to stop."""
 
-    requested = False
-    noted = 0  # how many, in the whole process
+    noted: ClassVar[int] = 0  # in the whole process
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @property
+    def requested(self) -> bool:
+        """Whether the user has asked to stop."""
+        return self.count > 0
+
+    @property
+    def insisted(self) -> bool:
+        """Whether the user has asked again."""
+        return self.count > 1
 
 
 def noted_interrupts() -> int:
@@ -22,24 +47,96 @@ def noted_interrupts() -> int:
 
 
 @contextmanager
-def heeding_interrupts() -> Iterator[Interruption]:
-    """In this context the first Ctrl-C is only noted; a second one interrupts as usual.
+def heeding_interrupts(*, saves: bool = False) -> Iterator[Interruption]:
+    """In this context Ctrl-C is only noted, and answered at once.
 
-    Outside the main thread, where signals do not arrive, the context has no effect.
+    A second one interrupts as usual, unless the context ``saves`` what would be lost. Outside the
+    main thread, where signals do not arrive, the context has no effect.
     """
     interruption = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in _heeded()}
 
     def note(number: int, frame: Any) -> None:
-        interruption.requested = True
+        interruption.count += 1
         Interruption.noted += 1
-        signal.signal(signal.SIGINT, before)
+        if not saves:
+            signal.signal(number, before[number])
 
-    signal.signal(signal.SIGINT, note)
+    with _answered(frozenset(before), SAVING if saves else STOPPING):
+        for number in before:
+            signal.signal(number, note)
+        try:
+            yield interruption
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def deferring_interrupts() -> Iterator[None]:
+    """In this context Ctrl-C has no effect; it takes effect at the end.
+
+    Only for the main thread, and for code that would fail if it were interrupted.
+    """
+    before = {number: signal.getsignal(number) for number in _heeded()}
+    arrived: list[int] = []
+    for number in before:
+        signal.signal(number, lambda number, frame: arrived.append(number))
     try:
-        yield interruption
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in arrived[:1]:
+        signal.raise_signal(number)
+
+
+def _heeded() -> list[int]:
+    """SIGINT, unless it is ignored, and the others that raise KeyboardInterrupt."""
+    known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    handlers = {number: signal.getsignal(number) for number in known if number is not None}
+    return [
+        number
+        for number, handler in handlers.items()
+        if callable(handler) and (number == signal.SIGINT or _interrupts(handler))
+    ]
+
+
+def _interrupts(handler: Any) -> bool:
+    """Whether a handler is the usual one of Ctrl-C, or one of this module."""
+    return handler is signal.default_int_handler or getattr(handler, "__module__", "") == __name__
+
+
+@contextmanager
+def _answered(numbers: frozenset[int], text: str) -> Iterator[None]:
+    """Answer with ``text`` when one of the signals arrives, even while a kernel runs.
+
+    Python calls a handler only between two of its own instructions, but writes the number of a
+    signal to a pipe at once. A thread waits there; kernels release the GIL, so it can speak.
+    """
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+
+    def wait() -> None:
+        while (arrived := os.read(read, 1)) not in (b"", END):
+            if arrived[0] in numbers:
+                answer(text)
+
+    thread = threading.Thread(target=wait, name="accord-interrupts", daemon=True)
+    if before == -1:
+        thread.start()
+    else:  # an event loop, such as a notebook's, listens already
+        signal.set_wakeup_fd(before)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        if thread.is_alive():
+            os.write(write, END)
+            thread.join()
+        os.close(write)
+        os.close(read)

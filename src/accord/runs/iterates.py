@@ -63,10 +63,30 @@ class Iterates:
         """Everything that :meth:`restore` needs."""
         return {"kept": self.kept[: self.count], "stride": np.array(self.stride)}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved :meth:`state`."""
-        self.count, self.stride = len(state["kept"]), int(state["stride"])
-        self.kept[: self.count] = state["kept"]
+    def restore(self, state: dict[str, Any], iteration: int) -> None:
+        """Restore a saved :meth:`state` of a run after ``iteration``.
+
+        Raises:
+            ValueError: If it is not one.
+        """
+        times, behaviors = self.read(state)
+        stride = int(state["stride"])
+        if behaviors.shape[1:] != self.kept.shape[1:] or len(times) != iteration // stride:
+            raise ValueError("the kept iterates do not fit the run")
+        self.count, self.stride = len(behaviors), stride
+        self.kept[: self.count] = behaviors
+
+    @staticmethod
+    def read(state: dict[str, Any]) -> tuple[np.ndarray, Floats]:
+        """``(iterations, behaviors)`` of all iterates in a saved :meth:`state`.
+
+        Raises:
+            ValueError: If it is not one.
+        """
+        stride, kept = int(state["stride"]), state["kept"]
+        if stride < 1 or kept.ndim != 2 or kept.dtype.kind != "f" or not np.isfinite(kept).all():
+            raise ValueError("not the state of kept iterates")
+        return np.arange(1, len(kept) + 1) * stride, kept
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, SupportsIndex, overload
 
@@ -31,7 +30,8 @@ from accord.play.rollout import estimated_values
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.folder import RunFolder
+from accord.runs.activity import doing
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.iterates import Iterates
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest, split_method
@@ -113,8 +113,7 @@ def learn(
     if resume and folder is not None and RunFolder.has(folder, request, game):
         return resume_learn(game, folder, episodes=episodes, progress=progress)
     learning = _on_simulator(game, request)  # refuses bad arguments before making a folder
-    files = None if folder is None else RunFolder.create(folder, request, game)
-    with nullcontext() if files is None else files.held():
+    with new_run(folder, request, game) as files:
         return learning.run(request.episodes, files, progress)
 
 
@@ -140,20 +139,19 @@ def resume_learn(
     Raises:
         ParseError: If the folder does not hold a readable run.
         MismatchError: If it holds a run of another command or of another game, or one of an earlier
-            version whose method this version does not have.
+            version whose method this version does not have, or if one of its files belongs to
+            another run.
     """
-    files = RunFolder.open(folder, LearnRequest.command)
-    files.check(game)
-    request = files.request
-    assert isinstance(request, LearnRequest)
-    if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
-        raise MismatchError(
-            f"{files.path} holds a run of rm as it was before Accord learned from whole plays; its "
-            "policy can be certified and reported, but to continue it use the version of Accord "
-            "that began it, or start a new run"
-        )
-    until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
-    with files.held():
+    with resumed_run(folder, LearnRequest.command, checked_game(game)) as files:
+        request = files.request
+        assert isinstance(request, LearnRequest)
+        if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
+            raise MismatchError(
+                f"{files.path} holds a run of rm as it was before Accord learned from whole plays; "
+                "its policy can be certified and reported, but to continue it use the version of "
+                "Accord that began it, or start a new run"
+            )
+        until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
         return _on_simulator(game, request).run(until, files, progress)
 
 
@@ -379,7 +377,8 @@ class _Certified(_Learning):
         policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
         facts, history = self.facts(), tuple(self.loop.history)
         del self.loop  # its memory is needed for the certificate
-        gaps, values = self.meter.measure_selected()
+        with doing("measuring the gap of the mixture"):
+            gaps, values = self.meter.measure_selected()
         last: dict[str, Any] = {
             "gap": float(gaps.max()),
             "player_gaps": tuple(gaps.tolist()),
@@ -390,8 +389,7 @@ class _Certified(_Learning):
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
         del self.meter
         if files is not None:
-            files.write_history(history)
-            files.finish(learned.to_json(), policy, learned.certificate)
+            files.finish(learned.to_json(), policy, learned.certificate, history)
         return learned
 
 

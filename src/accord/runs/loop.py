@@ -4,6 +4,9 @@ Iterations run in compiled blocks. Between blocks the loop checks the clock and 
 checkpoints about 10% apart, the exact K-EFCE gap. It keeps the iterates to save and writes
 everything needed to continue to the run's folder. The result is the same to the bit, however the
 work is split into blocks, or into calls that were killed and resumed.
+
+A limit of wall-clock time is for everything: ``ending`` estimates what is left to do after the last
+iteration, so that the loop can stop early enough.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import Floats
-from accord.errors import ParseError
+from accord.runs.activity import answer
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
@@ -88,6 +91,8 @@ class Loop:
         *,
         target_gap: float | None = None,
         seconds: float | None = None,
+        since: float | None = None,
+        ending: Callable[[], float] | None = None,
         files: RunFolder | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -97,26 +102,29 @@ class Loop:
             limit: The largest number of iterations.
             target_gap: Stop at a checkpoint whose gap is at most this.
             seconds: Stop after this much wall-clock time.
+            since: When that time began, by ``time.perf_counter``; by default now.
+            ending: Estimates the seconds from the last iteration to the end of the run. It is
+                called once, when a quarter of the time has passed.
             files: The folder of the run, if it has one.
             progress: Called with every checkpoint, and from time to time in between.
+
+        Raises:
+            KeyboardInterrupt: If the user asks to stop a second time, after everything is saved.
         """
-        # Compile before the clock starts.
+        called = time.perf_counter()
+        end = math.inf if seconds is None else (called if since is None else since) + seconds
+        estimate_at = math.inf if seconds is None or ending is None else end - 0.75 * seconds
+        # Compile before the clock of the history starts.
         self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
         start = time.perf_counter()
         if files is not None and (state := files.load()) is not None:
             try:
-                self._restore(state)
-                start -= float(state["elapsed"])
-            except (KeyError, TypeError, ValueError):
-                raise ParseError(
-                    str(files.path / "checkpoint.npz"), 0, 0,
-                    "was written by another version of Accord; resume with that version, or start "
-                    "a new run",
-                ) from None  # fmt: skip
-        begun = time.perf_counter()
+                start -= self._restore(state)
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                raise files.unreadable() from None
         play, iterates, block = self.play, self.iterates, 1
-        show_at = math.inf if progress is None else begun + SHOW_SECONDS
-        with heeding_interrupts() as interruption:
+        show_at = math.inf if progress is None else time.perf_counter() + SHOW_SECONDS
+        with heeding_interrupts(saves=files is not None) as interruption:
             while play.iteration < limit and not self._reached(target_gap):
                 checkpoint = min(next_checkpoint(play.iteration), limit)
                 free = iterates.until_full(play.iteration)
@@ -124,8 +132,13 @@ class Loop:
                 before = time.perf_counter()
                 iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
-                block = next_block(block, now - before)
-                late = seconds is not None and now - begun >= seconds
+                block, step = next_block(block, now - before), (now - before) / size
+                if now >= estimate_at and ending is not None:
+                    estimate_at, end = math.inf, end - ending()
+                    if files is not None:
+                        end -= 2.0 * files.save_cost  # the last checkpoint, and the mixture
+                    now = time.perf_counter()
+                late = now + step >= end
                 stop = late or interruption.requested
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
@@ -140,10 +153,14 @@ class Loop:
                     self._save(files, now - start, now=stop)
                 if stop:
                     break
-        self.elapsed = time.perf_counter() - start
-        self.interrupted = interruption.requested
-        if files is not None:
-            self._save(files, self.elapsed, now=True)
+            self.elapsed = time.perf_counter() - start
+            self.interrupted = interruption.requested
+            if files is not None:
+                self._save(files, self.elapsed, now=True)
+        if interruption.insisted:
+            raise KeyboardInterrupt
+        if files is not None and self.interrupted:
+            answer("saved; certifying what there is (Ctrl-C skips this)")
 
     def _reached(self, target_gap: float | None) -> bool:
         """Whether the last known gap is at most ``target_gap``."""
@@ -166,17 +183,27 @@ class Loop:
     def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
         assert isinstance(self.play, ResumablePlay)
-        lines = json.dumps([point.to_json() for point in self.history])
-        state = {"elapsed": np.array(elapsed), "record": np.array(lines)}  # the history
+        state = {"elapsed": np.array(elapsed)}
         state |= {f"play_{name}": value for name, value in self.play.state().items()}
         state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
         files.save(state, self.history, now=now)
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> float:
+        """Continue from a checkpoint; returns the seconds that the run had taken by then."""
         assert isinstance(self.play, ResumablePlay)
-        self.play.restore(_part_of(state, "play_"))
-        self.iterates.restore(_part_of(state, "iterates_"))
-        self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
+        play, elapsed = part_of(state, "play_"), float(state["elapsed"])
+        for name, fresh in self.play.state().items():  # NumPy would stretch a smaller array
+            if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
+                raise ValueError(f"{name} has another shape")
+        history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
+        iteration = int(play["iteration"])
+        last = history[-1].iteration if history else 0
+        if not (0 <= last <= iteration and 0.0 <= elapsed < math.inf):
+            raise ValueError("the checkpoint contradicts itself")
+        self.iterates.restore(part_of(state, "iterates_"), iteration)
+        self.play.restore(play)
+        self.history = history
+        return elapsed
 
 
 def next_checkpoint(iteration: int) -> int:
@@ -194,6 +221,6 @@ def next_block(block: int, seconds: float) -> int:
     return max(1, block // 2) if seconds > 2 * BLOCK_SECONDS else block
 
 
-def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
     """The entries whose names begin with ``prefix``, without it."""
     return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +22,18 @@ from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
-from accord.errors import ParseError
+from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
 from accord.optimal.polish import polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
+from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint, Progressed
-from accord.runs.folder import RunFolder
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.interrupt import heeding_interrupts
-from accord.runs.loop import Progress
+from accord.runs.loop import Progress, part_of
 from accord.runs.request import OptimizeRequest
 from accord.runs.result import Optimum
 from accord.treeplex.form import sequence_form
@@ -57,6 +57,7 @@ def optimize(
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Optimum:
     """Find the best equilibrium of ``game``, exactly, as a small mixture of pure joint plans.
 
@@ -81,6 +82,7 @@ def optimize(
             :func:`resume_optimize`.
         resume: Whether to continue the run in ``folder`` if there is one.
         progress: Called with a checkpoint after every round.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range, or no equilibrium with so few components was
@@ -90,6 +92,7 @@ def optimize(
         BudgetError: If the rechistories do not fit into memory.
         NumericalError: If the linear programs fail.
     """
+    since = time.perf_counter() if since is None else since
     checked_game(game)
     target = None
     if start is not None:
@@ -108,9 +111,8 @@ def optimize(
     if resume and folder is not None and RunFolder.has(folder, request, game):
         return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
     search = _Search(game, request, start)  # refuses bad arguments before making a folder
-    files = None if folder is None else RunFolder.create(folder, request, game)
-    with nullcontext() if files is None else files.held():
-        return search.run(seconds, files, progress)
+    with new_run(folder, request, game) as files:
+        return search.run(seconds, since, files, progress)
 
 
 def resume_optimize(
@@ -120,6 +122,7 @@ def resume_optimize(
     seconds: float | None = None,
     start: CorrelatedPolicy | None = None,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Optimum:
     """Resume a run of :func:`optimize` from its folder.
 
@@ -132,18 +135,33 @@ def resume_optimize(
         seconds: How many seconds to continue; by default as many as the first request had.
         start: The mixture that the run started from, if it had one and has no checkpoint yet.
         progress: Called with a checkpoint after every round.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game.
+        MismatchError: If it holds a run of another command or of another game, or one of its files
+            belongs to another run.
     """
-    files = RunFolder.open(folder, OptimizeRequest.command)
-    files.check(game)
-    request = files.request
-    assert isinstance(request, OptimizeRequest)
-    with files.held():
+    since = time.perf_counter() if since is None else since
+    with resumed_run(folder, OptimizeRequest.command, checked_game(game)) as files:
+        request = files.request
+        assert isinstance(request, OptimizeRequest)
         limit = request.seconds if seconds is None else seconds
-        return _Search(game, request, start).run(limit, files, progress)
+        return _Search(game, request, start).run(limit, since, files, progress)
+
+
+def mixture_so_far(game: Game, request: OptimizeRequest, state: dict[str, Any]) -> CorrelatedPolicy:
+    """The best mixture of the joint plans in a checkpoint.
+
+    Raises:
+        ArgumentError: If it has none: a zero-sum game takes a single step.
+    """
+    rounds = _Search(game, request, None).rounds
+    if rounds is None:
+        raise ArgumentError(f"the search for the best equilibrium of {game.name} has just begun")
+    rounds.restore(part_of(state, "search_"))
+    lottery = rounds.program.solve_separated()
+    return unpolished(rounds.program, lottery, request.components)
 
 
 class _Search:
@@ -167,16 +185,20 @@ class _Search:
             self.rounds = ColumnGeneration(incentives, self.objective, request.gap, plans=plans)
 
     def run(
-        self, seconds: float | None, files: RunFolder | None, progress: Progress | None
+        self,
+        seconds: float | None,
+        since: float,
+        files: RunFolder | None,
+        progress: Progress | None,
     ) -> Optimum:
         begun = time.perf_counter()
         if self.rounds is None:
             found = self._solve_zero_sum(begun, progress)
         else:
-            found = self._search(self.rounds, begun, seconds, files, progress)
+            end = None if seconds is None else since + seconds
+            found = self._search(self.rounds, begun, end, files, progress)
         if files is not None:
-            files.write_history(self.history)
-            files.finish(found.to_json(), found.policy, found.certificate)
+            files.finish(found.to_json(), found.policy, found.certificate, self.history)
         return found
 
     def _solve_zero_sum(self, begun: float, progress: Progress | None) -> Optimum:
@@ -198,40 +220,39 @@ class _Search:
         self,
         rounds: ColumnGeneration,
         begun: float,
-        seconds: float | None,
+        end: float | None,
         files: RunFolder | None,
         progress: Progress | None,
     ) -> Optimum:
         start = begun
         if files is not None and (state := files.load()) is not None:
             try:
-                rounds.restore(_part_of(state, "search_"))
+                rounds.restore(part_of(state, "search_"))
                 self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
                 start -= float(state["elapsed"])
-            except (KeyError, TypeError, ValueError, IndexError):
-                raise ParseError(
-                    str(files.path / "checkpoint.npz"), 0, 0,
-                    "was written by another version of Accord; resume with that version, or start "
-                    "a new run",
-                ) from None  # fmt: skip
-        kept, content = rounds.saved, None
-        with heeding_interrupts() as interruption:
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                raise files.unreadable() from None
+        kept, content, past = rounds.saved, None, list(self.history)
+        with heeding_interrupts(saves=files is not None) as interruption:
             while True:
-                left = None if seconds is None else seconds - (time.perf_counter() - begun)
+                left = None if end is None else end - time.perf_counter()
                 rounds.advance(None if left is None else max(0.0, left))
                 now = time.perf_counter()
                 if files is not None and rounds.saved is not None and rounds.saved is not kept:
                     kept, content = rounds.saved, self._content(rounds.saved, now - start)
-                    files.save(content, self.history)
+                    past = list(self.history)  # up to the saved state
+                    files.save(content, past)
                 point = self._look(rounds, now - start)
                 self.history.append(point)
-                late = seconds is not None and now - begun >= seconds
+                late = end is not None and now >= end
                 if rounds.finished or late or interruption.requested:
                     break
                 if progress is not None:
                     progress(point)
-        if files is not None and content is not None:
-            files.save(content, self.history, now=True)
+            if files is not None and content is not None:
+                files.save(content, past, now=True)
+        if interruption.insisted:
+            raise KeyboardInterrupt
         assert rounds.lottery is not None
         make = polished if rounds.exact else unpolished
         policy = make(rounds.program, rounds.lottery, self.request.components)
@@ -254,7 +275,8 @@ class _Search:
     ) -> Optimum:
         """Certify the mixture; ``bound`` is that of the maximised objective."""
         request, sign = self.request, self.objective.sign
-        certificate = certify(self.game, policy, request.notion)
+        with doing("certifying the mixture"):
+            certificate = certify(self.game, policy, request.notion)
         own = certificate[request.notion]
         value = self._value(certificate.values)
         scale = self.objective.scale(self.form.leaves)
@@ -314,9 +336,8 @@ class _Search:
         )
 
     def _content(self, state: dict[str, Any], elapsed: float) -> dict[str, Any]:
-        """What the checkpoint on disk holds: a state, and the history up to it."""
-        lines = json.dumps([point.to_json() for point in self.history])
-        content = {"elapsed": np.array(elapsed), "record": np.array(lines)}
+        """What the checkpoint on disk holds beside the history."""
+        content: dict[str, Any] = {"elapsed": np.array(elapsed)}
         return content | {f"search_{name}": value for name, value in state.items()}
 
 
@@ -329,7 +350,3 @@ def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:
     rng = np.random.default_rng(0)
     order = np.argsort(-policy.weights, kind="stable")[:MOST_PLANS]
     return [incentives.sampled(policy.behavior[c], rng) for c in order]
-
-
-def _part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}

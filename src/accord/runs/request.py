@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, ClassVar, Self
+from types import UnionType
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from accord._check import check_probability, checked_whole
+from accord._check import MAX_SEED, check_probability, checked_whole
 from accord.deviations.notions import NAMES, Notion, as_notion, checked_k, read_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
@@ -46,8 +47,8 @@ class Limits:
         _whole_or_none(self, "iterations", 1)
         for name in ("target_gap", "seconds"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise ArgumentError(f"{name} must be non-negative; got {value}")
+            if value is not None and not 0.0 <= value < math.inf:
+                raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
 
     @property
     def given(self) -> bool:
@@ -95,7 +96,12 @@ class _Request:
             raise ArgumentError(f"missing entries: {', '.join(map(repr, missing))}")
         k = content["k"]
         named = isinstance(k, str) and k.upper() in NAMES
-        return cls(**{**content, "k": k if named else read_k(k)})
+        given = {**content, "k": k if named else read_k(k)}
+        kinds = get_type_hints(cls)
+        for name, value in given.items():
+            if not _fits(value, kinds[name]):
+                raise ArgumentError(f"{name!r} has a value of the wrong kind: {value!r:.80}")
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -172,8 +178,8 @@ class LearnRequest(_Request):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        for name, least in (("episodes", 1), ("seed", 0)):
-            object.__setattr__(self, name, checked_whole(name, getattr(self, name), least))
+        object.__setattr__(self, "episodes", checked_whole("episodes", self.episodes, 1))
+        object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MAX_SEED))
         _whole_or_none(self, "components", 1)
         check_probability("failure_prob", self.failure_prob)
         if not 0.0 < self.learning_rate_scale <= LARGEST_RATE:
@@ -239,6 +245,19 @@ def split_method(methods: Methods, method: Any) -> dict[str, Any]:
         return {"method": method}
     config = configured(methods, method)
     return {"method": config.name, "options": asdict(config)}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value read from JSON is of the kind that a field is declared to have."""
+    parts = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if get_origin(kind) is tuple:
+        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
+    if kind in (int, float):
+        known = isinstance(value, (int, float)) if kind is float else isinstance(value, int)
+        return known and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, get_origin(kind) or kind)
 
 
 def _whole_or_none(request: Any, name: str, least: int) -> None:

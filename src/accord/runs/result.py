@@ -13,6 +13,7 @@ from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
+from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
@@ -63,7 +64,8 @@ class Solution(Displayed):
     @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the saved mixture, computed on first access."""
-        return certify(self.game, self.policy, self.k)
+        with doing("certifying the mixture"):
+            return certify(self.game, self.policy, self.k)
 
     @property
     def saved_gap(self) -> float:
@@ -114,7 +116,8 @@ class Learned(Displayed):
     @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the saved mixture, computed on first access."""
-        return certify(self.game, self.policy, self.k)
+        with doing("certifying the mixture"):
+            return certify(self.game, self.policy, self.k)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""

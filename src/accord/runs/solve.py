@@ -7,16 +7,18 @@ learners' sums (``learning/kefr.py``).
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+import time
 from typing import SupportsIndex
 
-from accord._arrays import Floats
+from accord._arrays import Floats, Ints
+from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
-from accord.runs.folder import RunFolder
+from accord.runs.activity import doing
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.iterates import Iterates
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
@@ -39,6 +41,7 @@ def solve(
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Solution:
     """Compute a K-EFCE of ``game`` by K-EFR in self-play.
 
@@ -54,7 +57,8 @@ def solve(
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
         target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this.
-        seconds: Stop after this much wall-clock time.
+        seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
+            and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
             over 1 GiB.
         learning_rate: The learning rate of ``"wrhedge"``, for losses in [0, 1]; by default the
@@ -70,12 +74,14 @@ def solve(
             that is run again. A run that has reached these limits is returned as it is; here
             ``seconds`` counts all the time that the run has taken.
         progress: Called with every checkpoint, and from time to time in between.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range.
         MismatchError: If the run to be resumed has other arguments, apart from the limits.
         BudgetError: If the rechistories do not fit into memory.
     """
+    since = time.perf_counter() if since is None else since
     checked_game(game)
     request = SolveRequest(
         game=game.source or game.name,
@@ -99,9 +105,8 @@ def solve(
             progress=progress,
         )  # fmt: skip
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
-    files = None if folder is None else RunFolder.create(folder, request, game)
-    with nullcontext() if files is None else files.held():
-        return solving.run(request.limits, files, progress)
+    with new_run(folder, request, game) as files:
+        return solving.run(request.limits, since, files, progress)
 
 
 def resume_solve(
@@ -112,6 +117,7 @@ def resume_solve(
     target_gap: float | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
+    since: float | None = None,
 ) -> Solution:
     """Resume a run of :func:`solve` from its folder.
 
@@ -126,19 +132,20 @@ def resume_solve(
         target_gap: The gap to stop at.
         seconds: How many seconds to continue.
         progress: Called with every checkpoint, and from time to time in between.
+        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game.
+        MismatchError: If it holds a run of another command or of another game, or one of its files
+            belongs to another run.
     """
-    files = RunFolder.open(folder, SolveRequest.command)
-    files.check(game)
-    request = files.request
-    assert isinstance(request, SolveRequest)
+    since = time.perf_counter() if since is None else since
     limits = Limits(iterations, target_gap, seconds)
-    with files.held():
+    with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
+        request = files.request
+        assert isinstance(request, SolveRequest)
         return _Solving(game, request).run(
-            limits if limits.given else request.limits, files, progress
+            limits if limits.given else request.limits, since, files, progress
         )
 
 
@@ -157,22 +164,24 @@ class _Solving:
     def _measure(self) -> tuple[Floats, Floats]:
         return self.play.gaps(), self.play.values()
 
-    def run(self, limits: Limits, files: RunFolder | None, progress: Progress | None) -> Solution:
+    def run(
+        self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
+    ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
         loop = Loop(self.play, self.iterates, self._measure)
         loop.run(
             limits.last_iteration,
             target_gap=limits.target_gap,
             seconds=limits.seconds,
+            since=since,
+            ending=self._certifying_seconds,
             files=files,
             progress=progress,
         )
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
         del loop, self.play  # their memory is needed for the gap of the saved mixture
-        times, behaviors = self.iterates.selected()
-        weights = times.astype(float) ** self.request.power
-        policy = CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
+        policy = self._policy(*self.iterates.selected())
         target = limits.target_gap
         solution = Solution(
             game=self.game,
@@ -190,5 +199,24 @@ class _Solving:
             interrupted=interrupted,
         )
         if files is not None:
-            files.finish(solution.to_json(), solution.policy, solution.certificate)
+            files.finish(solution.to_json(), solution.policy, solution.certificate, history)
         return solution
+
+    def _policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
+        weights = times.astype(float) ** self.request.power
+        return CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
+
+    def _certifying_seconds(self) -> float:
+        """How long certifying the mixture will take, measured on one component and on two.
+
+        The loop stops that much earlier; components that are kept later are counted, too.
+        """
+        times, behaviors = self.iterates.selected()
+        took = []
+        with doing("measuring how long certifying will take"):
+            for part in (1, 1, 2):  # the first call may compile kernels
+                begun = time.perf_counter()
+                certify(self.game, self._policy(times[-part:], behaviors[-part:]), self.request.k)
+                took.append(time.perf_counter() - begun)
+        each = max(0.0, took[2] - took[1])
+        return took[1] + each * self.iterates.components

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
 from accord.game.library.naming import named
@@ -68,7 +69,7 @@ def random_game(
             raise ArgumentError(
                 f"random_game(): {what} must be between {least} and {most}; got {value}"
             )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_whole("random_game(): seed", seed, 0, MAX_SEED))
     b = GameBuilder(players=players)
     grid = np.linspace(-1.0, 1.0, levels) if levels > 1 else np.zeros(1)
     busy = rng.dirichlet(np.ones(players))  # how often each player moves

@@ -29,12 +29,16 @@ from itertools import accumulate
 import numpy as np
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
 from accord.game.library.naming import named
 from accord.game.tree import Game
 from accord.game.validate import MAX_NODES
 
 WALKER, GUARD = 0, 1
+
+MAX_HORIZON = 64
+"""Of a balanced game: with two actions a horizon of 16 has too many nodes already."""
 
 EARLY_PAYOFF = 0.25
 """The payoff of both players if the walker leaves a corridor early."""
@@ -57,10 +61,21 @@ def balanced(
     for what, value in (("infosets", infosets), ("horizon", horizon), ("actions", actions)):
         if value < 1:
             raise ArgumentError(f"balanced(): {what} must be at least 1; got {value}")
-    if not ratio > 0:
-        raise ArgumentError(f"balanced(): ratio must be positive; got {ratio}")
-    rng = np.random.default_rng(seed)
+        if value > MAX_NODES:
+            raise ArgumentError(f"balanced(): {what} must be at most {MAX_NODES}; got a larger one")
+    if horizon > MAX_HORIZON:
+        raise ArgumentError(f"balanced(): horizon must be at most {MAX_HORIZON}; got {horizon}")
+    if not 0 < ratio <= MAX_NODES:
+        raise ArgumentError(
+            f"balanced(): ratio must be positive and at most {MAX_NODES}; got {ratio}"
+        )
+    rng = np.random.default_rng(checked_whole("balanced(): seed", seed, 0, MAX_SEED))
     levels = 2 * horizon  # moves in a play after the deal
+    if actions**levels > MAX_NODES:
+        raise ArgumentError(
+            f"balanced(): a game must have at most {MAX_NODES} nodes; horizon {horizon} and "
+            f"actions {actions} give more"
+        )
     stage_start = list(accumulate((actions ** (2 * h) for h in range(horizon)), initial=0))
     per_type = stage_start[-1]
     types = -(-infosets // per_type)
@@ -124,7 +139,13 @@ def unbalanced(horizon: int = 10, actions: int = 2, seed: int = 0) -> Game:
             "unbalanced(): horizon and actions must be at least 2; "
             f"got horizon {horizon} and actions {actions}"
         )
-    rng = np.random.default_rng(seed)
+    size = 1 + actions + actions**2 + (horizon - 1) * actions**3
+    if size > MAX_NODES:
+        raise ArgumentError(
+            f"unbalanced(): a game must have at most {MAX_NODES} nodes; horizon {horizon} and "
+            f"actions {actions} give more"
+        )
+    rng = np.random.default_rng(checked_whole("unbalanced(): seed", seed, 0, MAX_SEED))
     doors = horizon - 1  # in each corridor
     right = rng.integers(actions, size=(actions, doors))  # [corridor, door]
     walks = np.arange(actions**2)  # a guarded corridor and, varying faster, a walked one
@@ -134,7 +155,6 @@ def unbalanced(horizon: int = 10, actions: int = 2, seed: int = 0) -> Game:
     # door by door, the child of each action at that door of each walk.
     fan = actions**3
     first = 1 + actions + actions**2
-    size = first + doors * fan
     below = first + np.arange(doors * fan).reshape(doors, actions**2, actions)
     at_door = np.empty((doors, actions**2), np.int64)  # [door, walk] its node
     at_door[0] = 1 + actions + walks

@@ -1,0 +1,274 @@
+"""When to ask players, so that the moment at which they are asked tells them nothing.
+
+In the tree one node comes after another, also where players move at the same time. A referee can
+ask player j at infoset y as soon as the play is certain to reach y, whatever the others and chance
+do next: at the *call nodes* of y, the first nodes on each path below which every play passes y
+before any other infoset of j. So players who move simultaneously are asked at once.
+
+Still, the moment can tell something that the infoset hides. A *timing* gives each infoset a round
+such that whoever is asked at y is asked in round(y) on every play, and everything that decides
+whether y is reached has been answered before:
+
+    round(y) > round(x)   for every infoset x of a decision above a call node of y.
+
+This is a longest path in the graph of infosets; a timing exists if and only if that graph has no
+cycle. S. K. Jakobsen, T. B. Sorensen and V. Conitzer, *Timeability of extensive-form games*, ITCS
+2016, call such games exactly timeable. (They ask for increasing times along every path; with call
+nodes in place of nodes, simultaneous moves may share a round, and more games have a timing.) On a
+cycle, somebody learns from the clock, however the referee times the play.
+
+If rounds do not have a fixed length, a round in which nobody is asked takes no time. An infoset y
+of j is *telling* if, of two plays through y, one has a round with a decision of another player
+between j's last decision and y where the other has none: j's waiting time can tell them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import NO_NODE, TERMINAL, Ints
+from accord._format import shortened
+from accord._jit import jit
+from accord.game.labels import player_name
+from accord.game.tree import Game, checked_game
+
+NEVER = -1
+"""The player decides no more."""
+
+OPEN = -2
+"""Whether and where the player decides next depends on other moves."""
+
+UNKNOWN = -3
+
+
+class TimingWarning(UserWarning):
+    """The moment at which players are asked can tell them something that they should not know."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Timing:
+    """The rounds in which a game can be played, or why there are none."""
+
+    ahead: Ints  # [n_nodes, n_players] the infoset that is next for sure, or NEVER or OPEN
+    rounds: tuple[Ints, ...]  # per player [n_infosets]; all 0 if there is a cycle
+    cycle: tuple[tuple[str, str], ...]  # (player, infoset) of infosets with no possible order
+    telling: tuple[tuple[str, str], ...]  # (player, infoset) where the waiting time can tell
+
+    @property
+    def exists(self) -> bool:
+        """Whether the game can be played in rounds."""
+        return not self.cycle
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds."""
+        return max((int(rounds.max(initial=-1)) for rounds in self.rounds), default=-1) + 1
+
+    @property
+    def warning(self) -> str | None:
+        """What the moments of asking can tell, or None if nothing."""
+        if self.cycle:
+            return (
+                "no timing of this game hides everything: whoever has a clock can learn something "
+                f"at {_listed(self.cycle)}, because each of these infosets must come after another "
+                "of them"
+            )
+        if self.telling:
+            return (
+                f"at {_listed(self.telling)}, the waiting time depends on something that the "
+                "player should not know; give all rounds the same length"
+            )
+        return None
+
+    def __repr__(self) -> str:
+        what = f"{self.n_rounds} rounds" if self.exists else f"a cycle of {len(self.cycle)}"
+        return f"Timing({what}, telling={len(self.telling)})"
+
+
+_timings: WeakKeyDictionary[Game, Timing] = WeakKeyDictionary()
+
+
+def timing(game: Game) -> Timing:
+    """The rounds in which ``game`` can be played, each as early as possible.
+
+    It is computed once and lives as long as the game.
+
+    Raises:
+        ArgumentError: If ``game`` is not a :class:`accord.Game`.
+    """
+    checked_game(game)
+    if (found := _timings.get(game)) is None:
+        found = _timings[game] = _find_timing(game)
+    return found
+
+
+def _find_timing(game: Game) -> Timing:
+    n_nodes, n_players = game.n_nodes, game.n_players
+    ahead = np.full((n_nodes, n_players), UNKNOWN, np.int32)
+    _look_ahead(game.player, game.parent, game.infoset, ahead)
+    first = np.cumsum([n_nodes, *game.n_infosets])  # after the nodes, the infosets are vertices
+    vertex = np.full(n_nodes, NO_NODE, np.int64)  # of the infoset of each decision node
+    decides = game.player >= 0
+    vertex[decides] = first[game.player[decides]] + game.infoset[decides]
+    before, after = _edges(game, ahead, vertex, first)
+    order = np.argsort(before, kind="stable")
+    start = np.searchsorted(before[order], np.arange(first[-1] + 1))
+    last, waits = np.full(first[-1], -1, np.int64), np.bincount(after, minlength=first[-1])
+    _sort_rounds(start, after[order], n_nodes, last, waits)
+    if waits.any():
+        cycle = [v for v in _find_cycle(before, after, waits) if v >= n_nodes]
+        least = cycle.index(min(cycle))
+        found = tuple(_name(game, first, v) for v in cycle[least:] + cycle[:least])
+        return Timing(ahead, tuple(np.zeros(n, np.int32) for n in game.n_infosets), found, ())
+    rounds = last[n_nodes:].astype(np.int32)
+    row = np.where(vertex >= 0, vertex - n_nodes, NO_NODE)
+    held = np.zeros((len(rounds), int(rounds.max(initial=-1)) + 1), np.bool_)
+    told = np.zeros(len(rounds), np.bool_)
+    ends = np.flatnonzero(game.player == TERMINAL)
+    _compare_waits(game.player, game.parent, row, rounds, ends, held, np.zeros_like(told), told)
+    split = np.split(rounds, first[1:-1] - n_nodes)
+    telling = tuple(_name(game, first, n_nodes + int(x)) for x in np.flatnonzero(told))
+    return Timing(ahead, tuple(split), (), telling)
+
+
+def _edges(
+    game: Game, ahead: Ints, vertex: NDArray[np.int64], first: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Edges (before, after) between nodes and infosets.
+
+    A node comes after its parent and after the infoset in which its parent is; an infoset comes
+    after its call nodes.
+    """
+    nodes = np.arange(1, game.n_nodes)
+    above = game.parent[1:].astype(np.int64)
+    decided = vertex[above] >= 0
+    before, after = [above, vertex[above][decided]], [nodes, nodes[decided]]
+    for i in range(game.n_players):
+        own = ahead[:, i]
+        called = own >= 0
+        called[1:] &= own[1:] != own[above]
+        before.append(np.flatnonzero(called))
+        after.append(first[i] + own[called])
+    return np.concatenate(before), np.concatenate(after)
+
+
+def _find_cycle(
+    before: NDArray[np.int64], after: NDArray[np.int64], waits: NDArray[np.int64]
+) -> list[int]:
+    """A cycle among the vertices that wait for another."""
+    inside = (waits[before] > 0) & (waits[after] > 0)
+    one_before = dict(zip(after[inside].tolist(), before[inside].tolist(), strict=True))
+    path: list[int] = []
+    v = int(np.flatnonzero(waits)[0])
+    while v not in path:
+        path.append(v)
+        v = one_before[v]
+    return path[path.index(v) :][::-1]
+
+
+def _name(game: Game, first: NDArray[np.int64], v: int) -> tuple[str, str]:
+    i = int(np.searchsorted(first, v, side="right")) - 1
+    return game.player_labels[i], game.infoset_labels[i][v - int(first[i])]
+
+
+def _listed(places: tuple[tuple[str, str], ...], most: int = 3) -> str:
+    texts = [f"{shortened(x, 60)!r} of {player_name(i)}" for i, x in places[:most]]
+    more = f" and {len(places) - most:,} more" if len(places) > most else ""
+    return ", ".join(texts) + more
+
+
+@jit
+def _look_ahead(player: NDArray[np.int8], parent: Ints, infoset: Ints, ahead: Ints) -> None:
+    """Fill ``ahead``, which is UNKNOWN everywhere, children before parents."""
+    for node in range(len(parent) - 1, -1, -1):
+        if player[node] >= 0:
+            ahead[node, player[node]] = infoset[node]
+        for i in range(ahead.shape[1]):
+            if player[node] == TERMINAL:
+                ahead[node, i] = NEVER
+            if node == 0:
+                continue
+            above = parent[node]
+            if ahead[above, i] == UNKNOWN:
+                ahead[above, i] = ahead[node, i]
+            elif ahead[above, i] != ahead[node, i]:
+                ahead[above, i] = OPEN
+
+
+@jit
+def _sort_rounds(
+    start: NDArray[np.int64],
+    after: NDArray[np.int64],
+    n_nodes: int,
+    last: NDArray[np.int64],
+    waits: NDArray[np.int64],
+) -> None:
+    """Longest paths in topological order.
+
+    ``last`` is overwritten with the round of each infoset, and for nodes with that of the last
+    decision above. ``waits`` counts the edges into each vertex; it stays positive on cycles and
+    behind them.
+    """
+    ready = np.flatnonzero(waits == 0)
+    queue = np.empty(len(waits), np.int64)
+    queue[: len(ready)] = ready
+    head, tail = 0, len(ready)
+    while head < tail:
+        v = queue[head]
+        head += 1
+        for e in range(start[v], start[v + 1]):
+            w = after[e]
+            last[w] = max(last[w], last[v] + (1 if w >= n_nodes else 0))
+            waits[w] -= 1
+            if waits[w] == 0:
+                queue[tail] = w
+                tail += 1
+
+
+@jit
+def _compare_waits(
+    player: NDArray[np.int8],
+    parent: Ints,
+    row: NDArray[np.int64],
+    rounds: Ints,
+    ends: NDArray[np.int64],
+    held: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+    told: NDArray[np.bool_],
+) -> None:
+    """Mark in ``told`` the infosets that are telling.
+
+    ``held[x]`` remembers, of the first play through x, the rounds before x and after the player's
+    last decision in which another player decides; ``seen[x]`` that there was one.
+    """
+    n_rounds = held.shape[1]
+    now = np.zeros(n_rounds, np.bool_)
+    for end in ends:
+        node = end
+        while node != NO_NODE:
+            if row[node] >= 0:
+                x, i = row[node], player[node]
+                now[:] = False
+                since = -1
+                other = end
+                while other != NO_NODE:
+                    if row[other] >= 0 and rounds[row[other]] < rounds[x]:
+                        if player[other] == i:
+                            since = max(since, rounds[row[other]])
+                        else:
+                            now[rounds[row[other]]] = True
+                    other = parent[other]
+                now[: since + 1] = False
+                if not seen[x]:
+                    seen[x] = True
+                    held[x] = now
+                else:
+                    for n in range(n_rounds):
+                        if held[x, n] != now[n]:
+                            told[x] = True
+                            break
+            node = parent[node]

@@ -1,0 +1,99 @@
+"""A run as it is now: its result if it has finished, else its last checkpoint.
+
+A run that is still going can be read at any moment, because each of these is one file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import ArgumentError, ParseError
+from accord.game.tree import Game
+from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.iterates import Iterates
+from accord.runs.loop import part_of
+from accord.runs.optimize import mixture_so_far
+from accord.runs.request import OptimizeRequest, SolveRequest
+
+NEEDED = ("elapsed", "record", "iterates_kept", "iterates_stride")
+"""What a report takes from a checkpoint of ``solve`` or ``learn``."""
+
+
+def read_snapshot(files: RunFolder, game: Game) -> SavedRun:
+    """The run of ``game`` in this folder as it is now.
+
+    Raises:
+        ArgumentError: If there is nothing yet.
+        ParseError: If one of its files cannot be read.
+        MismatchError: If it was made for another game, or a file belongs to another run.
+    """
+    if files.finished:
+        return files.read(game)
+    files.check(game)
+    optimizing = isinstance(files.request, OptimizeRequest)
+    state = files.load(None if optimizing else NEEDED)
+    if state is None:
+        raise ArgumentError(
+            f"{files.path}: the run has not finished and has no checkpoint yet; if it is still "
+            "going, try again later; if not, resume it"
+        )
+    try:
+        lines = json.loads(str(state["record"]))
+        elapsed = float(state["elapsed"])
+        policy = _mixture(files, game, state)
+        result = _result(files, game, lines, policy, elapsed)
+    except ParseError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise files.unreadable() from None
+    return files.saved(game, policy, result, lines, finished=False)
+
+
+def _mixture(files: RunFolder, game: Game, state: dict[str, Any]) -> CorrelatedPolicy:
+    """What would be saved now, except that twice as many iterates may be kept."""
+    request = files.request
+    if isinstance(request, OptimizeRequest):
+        return mixture_so_far(game, request, state)
+    times, behaviors = Iterates.read(part_of(state, "iterates_"))
+    if not len(times):
+        raise ArgumentError(f"{files.path}: the run has kept no iterate yet; try again later")
+    weights = times.astype(float) ** request.power if isinstance(request, SolveRequest) else None
+    weights = np.ones(len(times)) if weights is None else weights
+    return CorrelatedPolicy(game, weights / weights.sum(), behaviors)
+
+
+def _result(
+    files: RunFolder, game: Game, lines: Any, policy: CorrelatedPolicy, elapsed: float
+) -> dict[str, Any]:
+    """The entries of a result that are known already."""
+    history = files.read_history(lines, game.n_players)
+    if not history:
+        raise ArgumentError(f"{files.path}: the run has not measured a gap yet; try again later")
+    last = history[-1]
+    result: dict[str, Any] = {
+        "iterations": last.iteration,
+        "gap": last.gap,
+        "players": list(last.player_gaps),
+        "components": policy.n_components,
+        "values": list(last.values),
+        "seconds": elapsed,
+    }
+    if last.episodes is not None:
+        result["episodes"] = last.episodes
+    if last.best is not None:
+        request = files.request
+        assert isinstance(request, OptimizeRequest)
+        value = last.best.value
+        result |= {
+            "objective": request.objective,
+            "value": value,
+            "bound": last.best.bound,
+            "optimal": False,
+        }
+    return result
