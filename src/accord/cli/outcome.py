@@ -46,6 +46,8 @@ def print_outcome(
     if folder is not None:
         names = ", ".join(sorted(path.name for path in folder.iterdir()))
         print_text(f"\nWritten to {folder}: {names}.")
+    else:
+        say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
 
 
 def without_noise(gap: Gap, spans: list[float]) -> Gap:

@@ -267,6 +267,12 @@ class RunView(Course):
         return self.facts.saved_gap if gap is None else gap
 
     @property
+    def at_rounding(self) -> bool:
+        """Whether the gaps of the run's own notion are only rounding."""
+        relative = self.own_gaps.relative
+        return relative is not None and denoised(relative, 1.0) <= 0
+
+    @property
     def guaranteed(self) -> float | None:
         """The bound at the end of the recorded history."""
         return None if self.bound is None else self.bound.at(self.facts.history[-1].iteration)
