@@ -35,6 +35,7 @@ ORDER = (
     ("runs",),
     ("interop",),
     ("reports",),
+    ("serve",),
     ("cli",),
 )
 """Packages in the order of the data flow. A module may import from its own and earlier ones."""
@@ -42,7 +43,7 @@ ORDER = (
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 HEAVY = (
     "numpy", "numba", "scipy", "highspy", "matplotlib", "pyspiel", "open_spiel", "typer", "rich",
-    "ray",
+    "ray", "starlette", "uvicorn",
 )  # fmt: skip
 
 Graph = dict[str, set[str]]

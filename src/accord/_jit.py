@@ -24,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 """Release the GIL; division by zero gives inf or NaN."""
 
-WITHOUT_KERNELS = ("runs", "interop", "reports", "cli")
+WITHOUT_KERNELS = ("runs", "interop", "reports", "serve", "cli")
 """The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
 
 

@@ -605,7 +605,10 @@ def test_a_certificate_as_json():
     assert [entry["k"] for entry in content["gaps"]] == [0, 2, "inf"]
     assert [entry["notion"] for entry in content["gaps"]] == ["NFCCE", "2-EFCE", "BCE"]
     for entry, gap in zip(content["gaps"], certificate.gaps, strict=True):
-        assert set(entry) == {"notion", "k", "gap", "relative", "sum", "players", "witness"}
+        assert set(entry) == {
+            "notion", "k", "gap", "error", "relative", "sum", "players", "player_errors", "witness",
+        }  # fmt: skip
+        assert entry["error"] == gap.error == max(entry["player_errors"])
         assert entry["gap"] == gap.gap == max(entry["players"])
         assert entry["sum"] == gap.sum == pytest.approx(sum(entry["players"]))
         assert entry["players"] == list(gap.player_gaps)
@@ -1011,7 +1014,7 @@ def test_the_limit_of_the_normal_form_gap_is_exact():
         game, [uniform_behavior(p) for p in sequence_form(game).plexes]
     )
     assert nfce_gaps(policy, limit=64).shape == (2,)
-    with pytest.raises(BudgetError, match="player 1 there are 64"):
+    with pytest.raises(BudgetError, match="player 1 mixed components recommend 64"):
         nfce_gaps(policy, limit=63)
 
 

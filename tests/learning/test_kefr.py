@@ -408,7 +408,7 @@ def no_normal_form(monkeypatch):
     def refuse(policy):
         raise BudgetError("not asked for", 1, 0)
 
-    monkeypatch.setattr(certificate_module, "nfce_gaps", refuse)
+    monkeypatch.setattr(certificate_module, "measured_nfce_gaps", refuse)
 
 
 @pytest.mark.slow

@@ -12,7 +12,10 @@ import pytest
 
 import accord
 from accord.runs.folder import RunFolder
+from accord.runs.snapshot import read_snapshot
 from tests.support.command import refused, run
+
+OLD = Path(__file__).parents[1] / "data" / "v0.1"
 
 
 def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> None:
@@ -55,14 +58,16 @@ def changed(folder: Path, **changes: Any) -> None:
     ("changes", "message"),
     [
         ({"format": "other"}, "accord-run"),
-        ({"version": 3}, "accord-run"),
-        ({"version": 0}, "accord-run"),
+        ({"version": 4}, "of a newer Accord"),
+        ({"version": "3"}, "accord-run"),
         ({"version": None}, "accord-run"),
         ({"command": "play"}, "command"),
         ({"asked": {"game": "kuhn", "k": -1, "method": "rm"}}, "asked"),
         ({"asked": {"game": "kuhn", "k": True, "method": "rm"}}, "asked"),
         ({"asked": None}, "asked"),
-        ({"result": None}, "has not finished"),
+        ({"result": 5}, "result"),
+        ({"versions": []}, "versions"),
+        ({"id": "0" * 16}, "must belong to the run"),
         ({"digest": "0" * 64}, "digest 000000000000"),
         ({"asked": {"game": "gone.efg", "k": 1, "method": "rm"}}, "give it with --game"),
     ],
@@ -80,9 +85,6 @@ def test_a_header_that_is_wrong(folder: Path, changes: dict[str, Any], message: 
     [
         ("run.json", "{", "run.json:1:2"),
         ("run.json", "[]", "must be a JSON object"),
-        ("progress.jsonl", '\n{"iter', "progress.jsonl:2:"),
-        ("progress.jsonl", '{"iteration": 1, "players": [1]}\n', "each of 2 players"),
-        ("progress.jsonl", '{"iteration": 1, "players": [1, NaN]}\n', "each of 2 players"),
         ("policy.npz", "no archive", "policy.npz"),
     ],
 )
@@ -92,9 +94,42 @@ def test_a_broken_file(folder: Path, name: str, text: str, message: str) -> None
     assert not (folder / "report.html").exists()
 
 
-def test_without_a_policy_the_run_has_not_finished(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('\n{"iter', "progress.jsonl:2:"),
+        ('{"iteration": 1, "players": [1]}\n', "each of 2 players"),
+        ('{"iteration": 1, "players": [1, NaN]}\n', "each of 2 players"),
+    ],
+)
+def test_a_broken_history_of_version_1(tmp_path: Path, text: str, message: str) -> None:
+    folder = Path(shutil.copytree(OLD / "solved", tmp_path / "run"))
+    spoil(folder, "progress.jsonl", text)
+    assert message in refused("report", folder)
+
+
+def test_without_a_policy_the_report_is_about_the_last_checkpoint(folder: Path) -> None:
+    whole = RunFolder.open(folder).read(accord.load_game("kuhn"))
     (folder / "policy.npz").unlink()
-    assert "has not finished" in refused("report", folder)
+    files = RunFolder.open(folder)
+    assert not files.finished
+    part = read_snapshot(files, accord.load_game("kuhn"))
+    assert not part.finished
+    assert part.history == whole.history
+    for name in ("iterations", "gap", "players", "values"):
+        assert part.result[name] == whole.result[name]
+    run("report", folder)
+    assert "This run has not finished." in (folder / "report.html").read_text()
+    (folder / "checkpoint.npz").unlink()
+    assert "has no checkpoint yet" in refused("report", folder)
+
+
+@pytest.mark.parametrize("name", ["policy.npz", "checkpoint.npz"])
+def test_a_file_of_another_run(folder: Path, folders: dict[str, Path], name: str) -> None:
+    """The same game, another K: nothing but the identity tells them apart."""
+    (folder / "policy.npz").unlink()
+    shutil.copy(folders["0"] / name, folder / name)
+    assert f"{name} must belong to the run" in refused("report", folder)
 
 
 def test_a_policy_of_another_game(folder: Path, folders: dict[str, Path]) -> None:

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from accord.errors import ParseError
@@ -39,6 +40,34 @@ def run_until(written: tuple[str, int] | None, method: str, folder: Path, count:
     process.start()
     process.join()
     return process.exitcode
+
+
+def killed_after(seconds: float, folder: Path) -> None:
+    """Begin or resume a run of two-player Kuhn poker that is killed after some time."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    begun = context.Event()
+    process = context.Process(target=_run_small, args=(begun, folder))
+    process.start()
+    begun.wait()
+    process.join(seconds)
+    process.kill()
+    process.join()
+
+
+def _run_small(begun: Event, folder: Path) -> None:
+    save = RunFolder.save
+
+    def save_now(self: RunFolder, arrays: object, record: object, *, now: bool = False) -> None:
+        save(self, arrays, record, now=True)
+
+    RunFolder.save = save_now
+    begun.set()
+    game = library_game("kuhn")
+    if (folder / "run.json").exists():
+        resume_solve(game, folder)
+    else:
+        solve(game, 1, iterations=600, components=20, folder=folder)
 
 
 def _run(written: tuple[str, int] | None, method: str, folder: Path, count: int) -> None:

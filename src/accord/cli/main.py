@@ -28,6 +28,7 @@ from accord.cli.optimize import optimize, reduce
 from accord.cli.play import play
 from accord.cli.region import region
 from accord.cli.report import report
+from accord.cli.serve import serve
 from accord.cli.solve import solve
 from accord.cli.sweep import sweep
 from accord.cli.terminal import INTERRUPTED, say
@@ -162,6 +163,7 @@ app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="List what a policy recommends to all players together.")(device)
 app.command(short_help="Write a table or picture of a run, a policy or a game.")(export)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
+app.command(short_help="Run plays with real people, on web pages.")(serve)
 app.command(short_help="Write a run as a page with plots and an inspector.")(report)
 app.command(short_help="Write a game or a policy in another format.")(convert)
 

@@ -309,8 +309,8 @@ def _ask(actions: Sequence[str], told: int | None) -> int | None:
             return told
         if answer == AGAIN:
             return None
-        if numbered and _is_whole(answer) and 1 <= int(answer) <= len(actions):
-            return int(answer) - 1
+        if numbered and answer in (numbers := [str(n + 1) for n in range(len(actions))]):
+            return numbers.index(answer)
         what = f"a number from 1 to {len(actions)} or " if numbered else ""
         print_text(f"Please type {what}one of: {', '.join(actions)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ from accord.cli.terminal import (
     say,
 )
 from accord.deviations.notions import read_k, written_k
-from accord.errors import ArgumentError
+from accord.errors import ArgumentError, ParseError
 from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
 
 if TYPE_CHECKING:
@@ -101,10 +102,12 @@ def sweep(
     from accord.runs.sweep import sweep as sweep_tasks
 
     done = 0
+    limit = "iterations" if episodes is None else "episodes"
 
     def show(name: str, result: dict[str, Any]) -> None:
         nonlocal done
         done += 1
+        _check(out / name, result, limit)
         say(f"{done} of {len(tasks)}: {name}, gap {number(result['gap'])}")
 
     try:
@@ -117,7 +120,6 @@ def sweep(
         runs = [{"folder": str(out / name), **tasks[name], **results[name]} for name in tasks]
         print_json({"runs": runs})
         return
-    limit = "iterations" if episodes is None else "episodes"
     print_table(
         ("game", "K", "method", "seed", limit, "gap"),
         [
@@ -133,6 +135,19 @@ def sweep(
         ],
     )
     print_text(f"\nCompare them: accord report {out}/*")
+
+
+def _check(folder: Path, result: Any, limit: str) -> None:
+    """Refuse a result that was kept but is not one of a run."""
+    from accord.runs.sweep import RESULT
+
+    numbers = [result.get(name) for name in ("gap", limit)] if isinstance(result, dict) else [None]
+    if not all(isinstance(one, (int, float)) and math.isfinite(one) for one in numbers):
+        raise ParseError(
+            str(folder / RESULT), 0, 0,
+            f'"result" must be an object with finite numbers "gap" and "{limit}"; remove the file, '
+            "and the run will be resumed",
+        )  # fmt: skip
 
 
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:

@@ -86,6 +86,7 @@ def announced_compilation() -> Iterator[None]:
                 self.announced = True
             if threading.current_thread() is threading.main_thread():
                 if self.depth == 0:
+                    steps.compiling = True
                     self.deferring = deferring_interrupts()
                     self.deferring.__enter__()
                 self.depth += 1
@@ -95,6 +96,7 @@ def announced_compilation() -> Iterator[None]:
                 return
             self.depth -= 1
             if self.depth == 0 and self.deferring is not None:
+                steps.compiling = False
                 self.deferring.__exit__(None, None, None)
 
     with (
@@ -113,6 +115,7 @@ class LongSteps:
     def __init__(self) -> None:
         self.what: str | None = None
         self.silent = False  # while a progress bar shows it
+        self.compiling = False  # which is announced, and not the fault of what is being done
         self._begun = self._due = 0.0
         self._changed = threading.Condition()
         self._closed = False
@@ -154,6 +157,9 @@ class LongSteps:
                 left = None if self.what is None else self._due - time.monotonic()
                 if left is None or left > 0.0:
                     self._changed.wait(left)
+                    continue
+                if self.compiling:
+                    self._due = time.monotonic() + LONG_SECONDS
                     continue
                 self._due += SECONDS_PER_LINE
                 words = None if self.silent else self.words

@@ -7,6 +7,10 @@ agent-form ones of ``deviations/notions.py``. Gaps are not clamped: they cannot 
 phi may obey, except at K = 0. Two related gaps come with them: the trigger gap (eq. trigger-def)
 and the normal-form (NFCE) gap.
 
+Every number has an error bound: the exact one differs from it by no more
+(``equilibrium/rounding.py``). A gap or value that its error bound cannot tell from 0 is 0 here, so
+that files, terminal and reports agree on what is zero.
+
 Except at K = 0, the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
 there, play something else and continue with phi. Each such event has a probability and a gain, and
 the gains add up to the gap (this is the decomposition behind Proposition trigger). A coarse
@@ -17,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +34,8 @@ from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
-from accord.equilibrium.normal_form import nfce_gaps
+from accord.equilibrium.normal_form import measured_nfce_gaps
+from accord.equilibrium.rounding import settled
 from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
@@ -101,10 +106,9 @@ class Gap:
 
     notion: Notion
     player_gaps: tuple[float, ...]  # in payoff units
+    player_errors: tuple[float, ...]  # the exact gaps differ from these by at most this much
     relative: float  # the largest gap in units of that player's payoff range
     witnesses: tuple[Witness, ...]  # one per player; none for the NFCE
-    player_regrets: tuple[float, ...]  # the gaps again, as a RegretMeter measures them: the loss of
-    # obeying is summed component by component, so they may differ in the last digits
 
     @property
     def k(self) -> float | None:
@@ -115,6 +119,11 @@ class Gap:
     def gap(self) -> float:
         """The paper's K-EFCE gap: the maximum over players."""
         return max(self.player_gaps)
+
+    @property
+    def error(self) -> float:
+        """The exact ``gap`` differs from this one by at most this much."""
+        return max(self.player_errors)
 
     @property
     def sum(self) -> float:
@@ -131,6 +140,7 @@ class TriggerGap:
 
     gap: float
     trigger: FirstDeviation | None
+    error: float  # the exact gap differs by at most this much
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,6 +149,7 @@ class Certificate:
 
     game: str
     values: tuple[float, ...]  # expected payoffs when everybody obeys
+    value_errors: tuple[float, ...]  # the exact values differ from these by at most this much
     gaps: tuple[Gap, ...]  # one per notion asked for, without the NFCE
     trigger: TriggerGap
     nfce: Gap | None  # None if it was refused
@@ -161,21 +172,26 @@ class Certificate:
         return {
             "game": self.game,
             "values": list(self.values),
+            "value_errors": list(self.value_errors),
             "gaps": [
                 {
                     "notion": gap.notion.name,
                     "k": None if gap.k is None else gap.notion.written,
                     "gap": gap.gap,
+                    "error": gap.error,
                     "relative": gap.relative,
                     "sum": gap.sum,
                     "players": list(gap.player_gaps),
+                    "player_errors": list(gap.player_errors),
                     "witness": [_witness_to_json(w) for w in gap.witnesses],
                 }
                 for gap in self.gaps
             ],
             "trigger_gap": self.trigger.gap,
+            "trigger_error": self.trigger.error,
             "trigger": None if self.trigger.trigger is None else vars(self.trigger.trigger),
             "nfce_gap": self.nfce_gap,
+            "nfce_error": None if self.nfce is None else self.nfce.error,
             "nfce_players": None if self.nfce is None else list(self.nfce.player_gaps),
             "nfce_refusal": self.nfce_refusal,
         }
@@ -230,17 +246,12 @@ def certify(
     ]
     triggers = [Deviator(RechistoryTree.build_triggers(plex, budget)) for plex in form.plexes]
     obedience = evaluate(policy, dict(enumerate(zip(*deviators, triggers, strict=True))))
-    nfce: Gap | None
-    try:
-        gains, scale = nfce_gaps(policy), form.leaves.loss_scale
-        every = tuple(map(float, gains))
-        nfce, refusal = Gap(NFCE, every, float((gains * scale).max()), (), every), None
-    except BudgetError as error:
-        nfce, refusal = None, str(error)
-    own_loss = np.array([obedience[i].loss[0] for i in range(form.n_players)])
+    values = [obedience[i].value() for i in range(form.n_players)]
+    nfce, refusal = _nfce(form, policy)
     return Certificate(
         game=game.name,
-        values=tuple(map(float, form.payoffs(own_loss))),
+        values=tuple(value for value, _ in values),
+        value_errors=tuple(error for _, error in values),
         gaps=tuple(
             _gap(form, notion, own, obedience)
             for notion, own in zip(notions, deviators, strict=True)
@@ -270,22 +281,40 @@ def _gap(
     deviators: Sequence[Deviator],
     obedience: Mapping[int, Obedience],
 ) -> Gap:
-    saved, regrets, witnesses = [], [], []
+    gaps, witnesses = [], []
     for i, deviator in enumerate(deviators):
-        best, span = BestDeviation.of(deviator), float(form.leaves.payoff_range[i])
-        regret = float(obedience[i].loss[0]) - best.least_loss
+        best = BestDeviation.of(deviator)
+        obeying = None if best.obeying is None else float(best.obeying[0])
+        gap, error = obedience[i].saved(best.least_loss, obeying)
+        phi = best.phi
         events: tuple[FirstDeviation, ...] = ()
-        if best.obeying is None:  # nothing is recommended: there is no cell of obeying
-            saved.append(regret)
-        else:
-            saved.append(float(best.obeying[0]) - best.least_loss)
+        if gap and obeying is not None:
             events = _first_deviations(form, i, best, obedience[i])
-        regrets.append(regret * span)
-        witnesses.append(
-            Witness(form.game.player_labels[i], saved[i] * span, best.phi, events),
-        )
-    gains = tuple(witness.gain for witness in witnesses)
-    return Gap(notion, gains, max(saved), tuple(witnesses), tuple(regrets))
+        elif obeying is not None:
+            phi = Modification.obey(best.tree)
+        gaps.append((gap, error))
+        witnesses.append(Witness(form.game.player_labels[i], gap, phi, events))
+    return _made(form, notion, gaps, tuple(witnesses))
+
+
+def _made(
+    form: SequenceForm,
+    notion: Notion,
+    gaps: Sequence[tuple[float, float]],
+    witnesses: tuple[Witness, ...] = (),
+) -> Gap:
+    """The gap of a notion from the players' gaps and their errors."""
+    player_gaps, player_errors = zip(*gaps, strict=True)
+    relative = float((np.array(player_gaps) * form.leaves.loss_scale).max())
+    return Gap(notion, player_gaps, player_errors, relative, witnesses)
+
+
+def _nfce(form: SequenceForm, policy: CorrelatedPolicy) -> tuple[Gap | None, str | None]:
+    """The NFCE gap, or the reason why it was refused."""
+    try:
+        return _made(form, NFCE, measured_nfce_gaps(policy)), None
+    except BudgetError as error:
+        return None, str(error)
 
 
 def _first_deviations(
@@ -312,20 +341,24 @@ def _trigger_gap(
     form: SequenceForm, triggers: Sequence[Deviator], obedience: Mapping[int, Obedience]
 ) -> TriggerGap:
     """The best single trigger of any player; the gap is 0 if no trigger gains."""
-    best_event: FirstDeviation | None = None
+    found: FirstDeviation | None = None
+    low = high = -math.inf  # what the exact gap is between
     for i, trigger in enumerate(triggers):
-        best = BestDeviation.of(trigger)
+        best, obeyed = BestDeviation.of(trigger), obedience[i]
         if best.obeying is None:  # the player never decides
             continue
-        plex = best.tree.plex
-        for x in range(plex.n_infosets):
-            cells = best.cells(x)
-            saved = best.obeying[plex.first_seq[x] : plex.first_seq[x + 1]] - cells.min(axis=1)
-            r = int(saved.argmax())
-            a, gain = int(cells[r].argmin()), float(saved[r]) * float(form.leaves.payoff_range[i])
-            if best_event is None or gain > best_event.gain:
-                best_event = _event(form, i, x, r, a, float(saved[r]), obedience[i])
-    return TriggerGap(0.0 if best_event is None else best_event.gain, best_event)
+        plex, (plays, least) = best.tree.plex, best.chosen()
+        saved, errors = best.obeying[1:] - least, obeyed.error(best.obeying[1:], least)
+        low, high = max(low, (saved - errors).max()), max(high, (saved + errors).max())
+        seq = int(saved.argmax())
+        if found is None or saved[seq] > found.gain:
+            x = int(plex.seq_infoset[1 + seq])
+            told = 1 + seq - int(plex.first_seq[x])
+            found = _event(form, i, x, told, int(plays[seq]), float(saved[seq]), obeyed)
+    if found is None:
+        return TriggerGap(0.0, None, 0.0)
+    gap, error = settled(found.gain, float(max(high - found.gain, found.gain - low)))
+    return TriggerGap(gap, replace(found, gain=gap), error)
 
 
 def _event(
@@ -337,7 +370,7 @@ def _event(
         infoset=plex.infoset_labels[x],
         told=None if r is None else plex.action_labels[x][r],
         plays=plex.action_labels[x][a],
-        gain=saved * float(form.leaves.payoff_range[i]),
+        gain=saved,
         probability=obeyed.reach(x) if r is None else float(obeyed.prob[plex.first_seq[x] + r]),
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -43,6 +43,7 @@ class CorrelatedPolicy:
     game: Game
     weights: Floats  # [n_components] positive, sum to one
     behavior: Floats  # [n_components, n_sequences] joint behaviours
+    excess: float = field(init=False, default=0.0)  # how far sums were from 1 and left as they are
 
     def __post_init__(self) -> None:
         try:
@@ -69,14 +70,18 @@ class CorrelatedPolicy:
             total = float(weights.sum())
         if abs(total - 1.0) > TOLERANCE:
             raise PolicyError(f"the weights must sum to one; they sum to {total}")
+        excess = [0.0]
         for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
-            _check_probabilities(self.game, i, plex, part)
+            excess.append(_check_probabilities(self.game, i, plex, part))
         if abs(total - 1.0) > ROUNDING:
             weights /= total
+        else:
+            excess.append(abs(total - 1.0))
         for array in (weights, behavior):
             array.flags.writeable = False
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "behavior", behavior)
+        object.__setattr__(self, "excess", max(excess))
 
     @classmethod
     def from_components(
@@ -208,11 +213,14 @@ def checked_policy(game: Game, policy: CorrelatedPolicy | Solved) -> CorrelatedP
     return policy
 
 
-def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> None:
-    """Check one player's behaviours in all components, and normalise them in place."""
+def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> float:
+    """Check one player's behaviours in all components, and normalise them in place.
+
+    Returns the largest difference from 1 of the sums that are so close that they are left alone.
+    """
     part[:, 0] = 1.0
     if not plex.n_infosets:
-        return
+        return 0.0
     bad = ~(np.isfinite(part) & (part >= 0.0))
     if bad.any():
         c, seq = map(int, np.argwhere(bad)[0])
@@ -228,8 +236,11 @@ def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> No
         raise PolicyError(
             f"{_place(game, c, i, x)}: probabilities must sum to one; they sum to {sums[c, x]}"
         )
-    sums[np.abs(sums - 1.0) <= ROUNDING] = 1.0
+    close = np.abs(sums - 1.0) <= ROUNDING
+    excess = float(np.abs(sums - 1.0).max(where=close, initial=0.0))
+    sums[close] = 1.0
     part[:, 1:] /= np.repeat(sums, plex.n_actions, axis=1)
+    return excess
 
 
 def _fill_pure(

@@ -9,6 +9,9 @@ infoset x and is told r there, which is sequence (x, r). Three sums describe it:
 
 P^t(x) is the probability that chance and the others of pi^t allow the player to come to x, and L^t
 the counterfactual loss (``treeplex/values.py``). P is L in a game in which every play loses 1.
+Losses are in payoff units, measured from a *centre*, the player's expected payoff under the
+heaviest component. So they are small where plays end, and payoffs that are never paid cost no
+digits (``equilibrium/rounding.py``).
 
 *Deviating.* The sums U of ``equilibrium/gap.py``, completed by the sweep for the best phi, are at
 cell (b, r, a) the loss of a player who remembers b, is told r, plays a and follows phi from there,
@@ -35,9 +38,16 @@ from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import Deviator, best_continuation, continuation
-from accord.treeplex.form import sequence_form
+from accord.equilibrium.rounding import UNIT, Rounding, settled
+from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
-from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
+from accord.treeplex.values import (
+    compute_centred_loss,
+    compute_cf_loss,
+    expected_values,
+    joint_reach,
+    respond,
+)
 
 Deviators = Mapping[int, Sequence[Deviator]]
 """The deviators of each player who is evaluated, by the player's number."""
@@ -51,15 +61,33 @@ class Obedience:
     prob: Floats  # [n_sequences] of getting there and being told so
     loss: Floats  # [n_sequences] expected loss of those plays, times that probability
     external: Floats  # [n_sequences] probability that chance and the others allow it
-
-    @classmethod
-    def zero(cls, plex: Treeplex) -> Obedience:
-        """Before any component is added."""
-        return cls(plex, *(np.zeros(plex.n_sequences) for _ in range(3)))
+    centre: float  # the payoff from which losses are measured
+    gain: float  # expected excess of the payoff over the centre, where there is one
+    stake: float  # the same for a player who sees the component and plays to maximise it
+    rounding: Rounding
 
     def reach(self, x: int) -> float:
         """Probability that an obedient player comes to infoset ``x``."""
         return float(self.prob[self.plex.first_seq[x] : self.plex.first_seq[x + 1]].sum())
+
+    def value(self) -> tuple[float, float]:
+        """The player's expected payoff, and its error."""
+        loss = float(self.loss[0])
+        value = self.centre - loss
+        return settled(value, float(self.rounding.error(loss, self.gain)) + UNIT * abs(value))
+
+    def error(self, obeying: Floats | float, deviating: Floats | float) -> Floats:
+        """The largest error of the difference of these losses, of which the second is a least."""
+        bound, stake = self.rounding.error, self.stake
+        return np.asarray(bound(obeying, stake) + bound(deviating, stake))
+
+    def saved(self, least_loss: float, obeying: float | None = None) -> tuple[float, float]:
+        """What a deviation saves whose loss is ``least_loss``, and its error.
+
+        Obeying loses ``obeying``; by default the loss over whole plays.
+        """
+        obeying = float(self.loss[0]) if obeying is None else obeying
+        return settled(obeying - least_loss, float(self.error(obeying, least_loss)))
 
 
 def evaluate(
@@ -76,28 +104,70 @@ def evaluate(
         For each player in ``deviators``, what happens when everybody obeys.
     """
     form = sequence_form(policy.game)
-    leaves = {i: form.leaves.arrays[i] for i in deviators}
-    ones = {i: own._replace(loss=own.prob) for i, own in leaves.items()}
-    obedience = {i: Obedience.zero(form.plexes[i]) for i in deviators}
-    room = {i: np.empty((4, form.plexes[i].n_sequences)) for i in deviators}
+    sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
     for weight, behaviors in policy.components():
         reach = joint_reach(form.plexes, behaviors)
         reaches = form.split(reach)
-        for i, obeyed in obedience.items():
-            plex, behavior = obeyed.plex.arrays, behaviors[i]
-            loss, cf_loss, prob, cf_prob = room[i]
-            compute_loss(leaves[i], reach, loss)
-            compute_cf_loss(plex, behavior, loss, cf_loss)
-            compute_loss(ones[i], reach, prob)
-            compute_cf_loss(plex, behavior, prob, cf_prob)
-            _add_obedience(
-                reaches[i], cf_prob, cf_loss, weight, obeyed.prob, obeyed.loss, obeyed.external
-            )
+        for i, own in sums.items():
+            own.add(weight, behaviors[i], reach, reaches[i])
             for deviator in deviators[i]:
-                deviator.add(behavior, loss, weight)
+                deviator.add(behaviors[i], own.met, weight)
             for deviator in probabilities[i] if probabilities else ():
-                deviator.add(behavior, prob, weight)
-    return obedience
+                deviator.add(behaviors[i], own.met_prob, weight)
+    return {i: own.obedience(policy) for i, own in sums.items()}
+
+
+def centres(policy: CorrelatedPolicy) -> dict[int, float]:
+    """By player the payoff that losses are measured from: that under the heaviest component."""
+    form = sequence_form(policy.game)
+    behaviors = form.split(policy.behavior[int(policy.weights.argmax())])
+    values = expected_values(form.leaves, joint_reach(form.plexes, behaviors))
+    return dict(enumerate(values.tolist()))
+
+
+class Sums:
+    """One player's sums over the components so far, and what the last component brought."""
+
+    def __init__(self, form: SequenceForm, player: int, centre: float) -> None:
+        self.form, self.player, self.centre = form, player, centre
+        self.plex, self.leaves = form.plexes[player], form.leaves.centred(player, centre)
+        n = self.plex.n_sequences
+        self.prob, self.loss, self.external = np.zeros((3, n))
+        self.met, self.met_prob, self.met_gain = np.empty((3, n))  # immediate, over sequences
+        self._cf_loss, self._cf_prob = np.empty((2, n))
+        self._actions = np.empty(self.plex.n_infosets, np.int32)
+        self.gain = self.stake = 0.0
+
+    def add(self, weight: float, behavior: Floats, reach: Floats, own_reach: Floats) -> None:
+        """Add a component with these reaches, of all players and of this one."""
+        plex = self.plex.arrays
+        compute_centred_loss(self.leaves, reach, self.met, self.met_prob, self.met_gain)
+        compute_cf_loss(plex, behavior, self.met, self._cf_loss)
+        compute_cf_loss(plex, behavior, self.met_prob, self._cf_prob)
+        _add_obedience(
+            own_reach, self._cf_prob, self._cf_loss, weight, self.prob, self.loss, self.external
+        )
+        self.gain += weight * float(own_reach @ self.met_gain)
+        np.negative(self.met_gain, out=self.met_gain)
+        respond(plex, self.met_gain, self._actions)
+        self.stake -= weight * float(self.met_gain[0])
+
+    def obedience(self, policy: CorrelatedPolicy, roundings: int = 0) -> Obedience:
+        """The result, if these were all components; ``roundings`` are those of further sums."""
+        leaves = self.form.leaves
+        ends = (float(leaves.best[self.player]), float(leaves.worst[self.player]))
+        rounding = Rounding.of(
+            self.form,
+            self.player,
+            policy.n_components,
+            max(abs(self.centre - end) for end in ends),
+            policy.excess,
+            roundings,
+        )
+        return Obedience(
+            self.plex, self.prob, self.loss, self.external,
+            self.centre, self.gain, self.stake, rounding,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,6 +218,17 @@ class BestDeviation:
         first, end = self.tree.arrays.first_cell[node : node + 2]
         rows = int(self.tree.first_row[node + 1] - self.tree.first_row[node])
         return self.loss[first:end].reshape(rows, -1)
+
+    def chosen(self) -> tuple[Ints, Floats]:
+        """``[n_sequences - 1]`` what phi plays after obeying, when told each action, and its loss.
+
+        For deviators who see recommendations.
+        """
+        tree, counts = self.tree, self.tree.plex.n_actions
+        told = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        plays = self.phi.choice[np.repeat(tree.first_row[self.obedient], counts) + told]
+        first_cell = np.repeat(tree.arrays.first_cell[self.obedient], counts)
+        return plays, self.loss[first_cell + told * np.repeat(counts, counts) + plays]
 
     def obeying_at(self, x: int) -> Floats:
         """``[rows]`` part of ``obeying`` at ``x``: one per recommendation, or one if coarse."""

@@ -25,6 +25,7 @@ from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
+from accord.equilibrium.rounding import settled_all
 from accord.treeplex.form import SequenceForm, sequence_form
 
 LEAST_PROB = 1e-290
@@ -52,13 +53,14 @@ class Inspection:
     def follow(self, player: int, x: int) -> Floats:
         """``[n_actions]`` expected payoff of following each recommendation; NaN if never told."""
         loss = self._part(player, x, self.obedience[player].loss)
-        return self._best(player) - self._span(player) * _quotient(loss, self.prob(player, x))
+        return self.obedience[player].centre - _quotient(loss, self.prob(player, x))
 
     def gain(self, k: float, player: int, x: int) -> Floats:
         """``[told, played]`` gain over following, for ``k`` >= 1; NaN where it is never told."""
         best = self.deviators[k][player]
-        saved = best.obeying_at(x)[:, None] - best.cells(x)
-        return _quotient(saved, self.prob(player, x)[:, None]) * self._span(player)
+        obeying, cells = best.obeying_at(x)[:, None], best.cells(x)
+        saved, _ = settled_all(obeying - cells, self.obedience[player].error(obeying, cells))
+        return _quotient(saved, self.prob(player, x)[:, None])
 
     def plan(self, player: int, x: int) -> Floats | None:
         """``[n_actions]`` payoff of the best plan at K = 0 that comes to ``x`` and plays each
@@ -67,18 +69,12 @@ class Inspection:
         if there <= LEAST_PROB:
             return None
         loss = self.deviators[0][player].cells(x)[0]
-        return np.asarray(self._best(player) - self._span(player) * loss / there)
+        return np.asarray(self.obedience[player].centre - loss / there)
 
     def _part(self, player: int, x: int, of: Floats) -> Floats:
         """The part of a vector over sequences that belongs to ``x``."""
         first_seq = self.form.plexes[player].first_seq
         return of[first_seq[x] : first_seq[x + 1]]
-
-    def _best(self, player: int) -> float:
-        return float(self.form.leaves.best[player])
-
-    def _span(self, player: int) -> float:
-        return float(self.form.leaves.payoff_range[player])
 
 
 class Step(TypedDict):

@@ -7,29 +7,37 @@ pure policy sigma that was drawn for the player, and may replace each sigma by a
             sum_t w_t P_t(sigma) ( V_i(pi', pi_-i^t) - V_i(sigma, pi_-i^t) ),
 
 where P_t(sigma) is the probability that component t recommends sigma. A pure component recommends
-one sigma, so with pure components there are at most as many as components. A mixed component draws
-one action per infoset and so may recommend every sigma in the product of its supports. These are
-enumerated if there are few enough; otherwise the computation is refused.
+one sigma, so with pure components there are at most as many as components, and any number of them
+is possible: components that recommend the same sigma are evaluated together, one sigma after the
+other. A mixed component draws one action per infoset and so may recommend every sigma in the
+product of its supports. These are enumerated if there are few enough; otherwise the computation is
+refused.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.evaluation import Sums, centres
+from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
 from accord.game.labels import player_name
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
-from accord.treeplex.values import best_response, counterfactual_loss, immediate_loss, joint_reach
+from accord.treeplex.values import best_response, joint_reach
 
 LIMIT = 10_000
 """The most pure policies that mixed components are expanded into. It takes well under a second."""
+
+REPEATS = 100
+"""The most components, on average, that each of these may come from."""
 
 
 def nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> Floats:
@@ -38,50 +46,103 @@ def nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> Floats:
     Raises:
         BudgetError: If mixed components recommend more than ``limit`` pure policies.
     """
+    return np.array([gap for gap, _ in measured_nfce_gaps(policy, limit)])
+
+
+def measured_nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> list[tuple[float, float]]:
+    """The same with the error of each (``equilibrium/rounding.py``)."""
     form = sequence_form(policy.game)
-    for i, part in enumerate(form.split(policy.behavior)):
-        count = sum(_count_recommended(form.plexes[i], behavior) for behavior in part)
+    recommended = [_Recommended(policy, i, limit) for i in range(form.n_players)]
+    return [_gap(form, policy, i, centre, recommended[i]) for i, centre in centres(policy).items()]
+
+
+class _Recommended:
+    """What the components recommend to one player: components with the same supports together."""
+
+    def __init__(self, policy: CorrelatedPolicy, player: int, limit: int) -> None:
+        form = sequence_form(policy.game)
+        self.plex = form.plexes[player]
+        part = form.split(policy.behavior)[player]
+        counts = np.ones(len(part))
+        for t, behavior in enumerate(part):
+            counts[t] = _count_plans(self.plex, behavior)
+            self._check(policy, player, float(counts[t]), limit)
+        supports, group = np.unique(part > 0.0, axis=0, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(len(supports) + 1))
+        self.groups = [order[start:end] for start, end in pairwise(starts)]
+        self.groups.sort(key=lambda same: -counts[same[0]])  # mixed ones first
+        mixed = [same for same in self.groups if counts[same[0]] > 1]
+        self.n_mixed = len(mixed)
+        self._check(policy, player, float(sum(counts[same[0]] for same in mixed)), limit)
+        self._check(policy, player, float(counts[counts > 1].sum()), REPEATS * limit)
+
+    def _check(self, policy: CorrelatedPolicy, player: int, count: float, limit: int) -> None:
         if count > limit:
             raise BudgetError(
                 "the normal-form gap needs every pure policy that may be recommended; for "
-                f"{player_name(policy.game.player_labels[i])} there are {count:.3g}, and at most "
-                f"{limit} are expanded; use pure components, for which the gap is always computed",
+                f"{player_name(policy.game.player_labels[player])} mixed components recommend "
+                f"{count:.3g}, and at most {limit} are expanded; use pure components, for which "
+                "the gap is always computed",
                 required=int(min(count, 2**63)),
                 available=limit,
             )
-    drawn: list[dict[bytes, Floats]] = [{} for _ in form.plexes]  # the loss met by each sigma
-    own_loss = np.zeros(form.n_players)
-    for weight, behaviors in policy.components():
-        reach = joint_reach(form.plexes, behaviors)
-        for i, plex in enumerate(form.plexes):
-            loss = immediate_loss(form.leaves, i, reach)
-            own_loss[i] += weight * counterfactual_loss(plex, behaviors[i], loss)[0]
-            for chance, sigma in _recommended(plex, behaviors[i]):
-                total = drawn[i].setdefault(sigma.tobytes(), np.zeros(plex.n_sequences))
-                total += weight * chance * loss
-    least = np.array(
-        [
-            sum(best_response(plex, total)[0] for total in drawn[i].values())
-            for i, plex in enumerate(form.plexes)
-        ]
-    )
-    return np.asarray((own_loss - least) * form.leaves.payoff_range)
 
 
-def _count_recommended(plex: Treeplex, behavior: Floats) -> float:
+def _gap(
+    form: SequenceForm, policy: CorrelatedPolicy, i: int, centre: float, told: _Recommended
+) -> tuple[float, float]:
+    """The gap of player ``i`` and its error."""
+    plex, sums = form.plexes[i], Sums(form, i, centre)
+    met: dict[bytes, Floats] = {}  # the loss met by each sigma of a mixed component
+    least = 0.0
+    for number, same in enumerate(told.groups):
+        total: Floats | None = None
+        sigmas = list(_plans(plex, policy.behavior[same[0]][_part(form, i)]))
+        for t in same:
+            behaviors = form.split(policy.behavior[t])
+            reach = joint_reach(form.plexes, behaviors)
+            weight, own = float(policy.weights[t]), form.split(reach)[i]
+            sums.add(weight, behaviors[i], reach, own)
+            places = plex.first_seq[:-1] + np.array(sigmas, np.int32)
+            chances = weight * behaviors[i][places].prod(axis=1)
+            loss = chances[:, None] * sums.met
+            total = loss if total is None else total + loss
+        assert total is not None
+        for sigma, loss in zip(sigmas, total, strict=True):
+            key = sigma.tobytes()
+            if number < told.n_mixed:
+                met[key] = met[key] + loss if key in met else loss
+            elif key in met:
+                met[key] += loss
+            else:
+                least += best_response(plex, loss)[0]
+    least += math.fsum(best_response(plex, loss)[0] for loss in met.values())
+    drawn = len(told.groups) + len(met)
+    if met:  # their probabilities are products over all infosets
+        drawn += int((plex.n_actions + 3 + math.ceil(policy.excess / UNIT)).sum())
+    return sums.obedience(policy, roundings=drawn).saved(least)
+
+
+def _part(form: SequenceForm, i: int) -> slice:
+    """Where player ``i`` is in a joint vector."""
+    return slice(int(form.leaves.first_reach[i]), int(form.leaves.first_reach[i + 1]))
+
+
+def _count_plans(plex: Treeplex, behavior: Floats) -> float:
     """The number of pure policies that ``behavior`` may recommend."""
     if not plex.n_infosets:
         return 1.0
     supports = np.add.reduceat(behavior[1:] > 0, plex.first_seq[:-1] - 1, dtype=np.int64)
-    return math.prod(map(float, supports))
+    with np.errstate(over="ignore"):
+        return float(np.prod(supports, dtype=np.float64))
 
 
-def _recommended(plex: Treeplex, behavior: Floats) -> Iterator[tuple[float, Ints]]:
-    """``(probability, actions)`` of every pure policy that ``behavior`` may recommend."""
-    supports = [
+def _plans(plex: Treeplex, behavior: Floats) -> Iterator[Ints]:
+    """The actions of every pure policy that ``behavior`` may recommend."""
+    supports: list[NDArray[np.int64]] = [
         np.flatnonzero(behavior[plex.first_seq[x] : plex.first_seq[x + 1]])
         for x in range(plex.n_infosets)
     ]
     for actions in product(*supports):
-        sigma = np.array(actions, dtype=np.int32)
-        yield float(np.prod(behavior[plex.first_seq[:-1] + sigma])), sigma
+        yield np.array(actions, dtype=np.int32)

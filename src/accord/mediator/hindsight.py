@@ -48,10 +48,8 @@ class Hindsight:
         """
         form = sequence_form(policy.game)
         self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
-        self._payoff_range = float(form.leaves.payoff_range[player])
-        self._best_payoff = float(form.leaves.best[player])
         loss, prob = Deviator(self.tree), Deviator(self.tree)
-        evaluate(policy, {player: [loss]}, {player: [prob]})
+        self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre
         obey = Modification.obey(self.tree)
         self._best_loss, _ = best_continuation(self.tree, loss.total)
         self._follow_loss = continuation(obey, loss.total)
@@ -81,7 +79,7 @@ class Hindsight:
     def _payoff(self, loss: Floats, cell: int) -> float:
         if not self._prob[cell] > 0:
             raise ArgumentError("the play cannot have come here: it has probability 0")
-        return float(self._best_payoff - loss[cell] / self._prob[cell] * self._payoff_range)
+        return float(self._centre - loss[cell] / self._prob[cell])
 
     def _cell(self, node: int, move: Move, action: int) -> int:
         row = 0 if move.told is None else int(self.tree.plex.n_actions[move.infoset]) * move.told

@@ -109,7 +109,7 @@ class Mediator:
                 f"the play was saved in version {shown(state.get('version'))} of the format; this "
                 f"version of Accord reads version {VERSION}"
             )
-        for field, own in self._identity.items():
+        for field, own in self.identity.items():
             if state.get(field) != own:
                 raise MismatchError(
                     f"the play was begun with another {'K' if field == 'k' else field}; resume it "
@@ -152,8 +152,8 @@ class Mediator:
         )
 
     @cached_property
-    def _identity(self) -> dict[str, Any]:
-        """What a play must agree with to be resumed."""
+    def identity(self) -> dict[str, Any]:
+        """The digests of game and policy, and K: what a play must agree with to be resumed."""
         digest = hashlib.sha256()
         for array in (self.policy.weights, self.policy.behavior):
             digest.update(array.tobytes())
@@ -224,7 +224,7 @@ class Play:
         return {
             "format": FORMAT,
             "version": VERSION,
-            **self._mediator._identity,
+            **self._mediator.identity,
             "id": self.id,
             "key": self._key.hex(),
             "seats": [seat.to_json() for seat in self.seats],

@@ -181,6 +181,16 @@ class RefereedPlay:
         """All moves so far, chance moves included. Not for players before the end."""
         return self.game.history(self._node)
 
+    @property
+    def story(self) -> tuple[tuple[int | None, str], ...]:
+        """All moves so far with the player who made each; None for chance."""
+        node, movers = self._node, []
+        while node:
+            node = int(self.game.parent[node])
+            i = int(self.game.player[node])
+            movers.append(None if i == CHANCE else i)
+        return tuple(zip(reversed(movers), self.history, strict=True))
+
     def to_json(self) -> dict[str, Any]:
         """The play as JSON, from which :meth:`Referee.resume` continues it.
 
@@ -272,21 +282,26 @@ class RefereedSeat:
         self.player, self.name = seat.player, seat.name
 
     @property
+    def place(self) -> int | None:
+        """The number of the infoset where the player is asked to decide now."""
+        return self._play._called().get(self._i)
+
+    @property
     def infoset(self) -> str | None:
         """Where the player is asked to decide now; None while they must wait."""
-        x = self._x
+        x = self.place
         return None if x is None else self._play.game.infoset_labels[self._i][x]
 
     @property
     def actions(self) -> tuple[str, ...]:
         """The actions among which the player is asked to choose now."""
-        x = self._x
+        x = self.place
         return () if x is None else self._play.game.action_labels[self._i][x]
 
     @property
     def recommendation(self) -> str | None:
         """What the mediator recommends now; None if it is silent, or the player must wait."""
-        x = self._x
+        x = self.place
         if x is None or not self._seat.advises:
             return None
         return self.actions[self._seat.recommend(x)]
@@ -300,7 +315,7 @@ class RefereedSeat:
             MediatorError: If the player is not asked there, or has played something else there.
         """
         x = self._seat.find_infoset(infoset)
-        if x != self._x and all(move.infoset != x for move in self._seat.moves):
+        if x != self.place and all(move.infoset != x for move in self._seat.moves):
             raise MediatorError(
                 f"{player_name(self.player)} is not asked to decide at "
                 f"{self._play.game.infoset_labels[self._i][x]!r} now"
@@ -316,7 +331,7 @@ class RefereedSeat:
         Raises:
             MediatorError: If the player is not asked to decide now.
         """
-        if (x := self._x) is None:
+        if (x := self.place) is None:
             raise MediatorError(f"{player_name(self.player)} is not asked to decide now")
         seat = self._seat
         self.act(x, seat.recommend(x) if seat.advises else seat.draw_at_random(x))
@@ -364,10 +379,6 @@ class RefereedSeat:
     def deviations(self) -> int:
         """How often the player has deviated, up to K; later moves are not counted."""
         return self._seat.deviations
-
-    @property
-    def _x(self) -> int | None:
-        return self._play._called().get(self._i)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a seat cannot be pickled; save the play with play.to_json()")

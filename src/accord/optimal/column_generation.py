@@ -64,7 +64,7 @@ SHARES = (0.98, 0.8, 0.5, 0.0)
 PATIENCE = 10
 """Rounds without an equilibrium after which violations become dearer."""
 
-DECOMPOSED = 200
+DECOMPOSED = 5_000
 """The most joint plans that are taken from the relaxation's optimum."""
 
 FRESH = 10

@@ -162,7 +162,7 @@ def _corrected(program: Program, lottery: Lottery, dust: float) -> Floats:
     goal = np.where(above, upper, lower)[binding]
     for _ in range(3):
         error = goal - matrix[binding] @ point
-        if not np.abs(error).max(initial=0.0) > 1e-16:
+        if not np.abs(error).max(initial=0.0) > 1e-15:
             break
         point[free] += lsqr(part, error, atol=1e-16, btol=1e-16, iter_lim=10 * len(free))[0]
     weights = np.maximum(point[program.variables], 0.0)

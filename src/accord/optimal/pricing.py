@@ -89,8 +89,7 @@ class Pricing:
         self.incentives = incentives
         form, leaves = incentives.form, incentives.form.leaves
         n = form.n_players
-        scaled = (leaves.best * leaves.prob[:, None] - leaves.payoff) * leaves.loss_scale
-        scaled = np.maximum(scaled, 0.0) - leaves.prob[:, None]
+        scaled = np.stack([leaves.normalised_loss(i) - leaves.prob for i in range(n)], axis=1)
         joint = (leaves.seqs + leaves.first_reach[:n].astype(np.int32)).astype(np.int32)
         players, rooms = [], []
         for i, tree in enumerate(incentives.trees):

@@ -242,8 +242,8 @@ class Tuples:
 
     def _losses(self) -> Floats:
         leaves = self.incentives.form.leaves
-        loss = (leaves.best * leaves.prob[:, None] - leaves.payoff) * leaves.loss_scale
-        return np.asarray(np.maximum(loss, 0.0) - leaves.prob[:, None])
+        losses = [leaves.normalised_loss(i) - leaves.prob for i in range(leaves.n_players)]
+        return np.stack(losses, axis=1)
 
 
 def _hears(tree: RechistoryTree) -> Bools:

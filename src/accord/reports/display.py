@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from accord._arrays import CHANCE
-from accord._format import denoised, duration, pretty
+from accord._format import duration, pretty
 from accord.equilibrium.certificate import Certificate, Gap
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
@@ -77,28 +76,18 @@ def device_html(device: Device) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _Row:
-    """The gaps of one notion, 0 where they are only rounding."""
-
-    gap: Gap
-    player_gaps: tuple[float, ...]
-    relative: float
-
-
 def certificate_html(certificate: Certificate) -> str:
     """The ladder of gaps, and the best deviation for each notion with one."""
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
     labels = [str(i) for i in range(len(certificate.values))]
     if certificate.gaps:
         labels = [witness.player for witness in certificate.gaps[0].witnesses]
-    rows = [_row(gap) for gap in gaps]
     return render(
         "display_certificate.html",
         certificate=certificate,
         players=_named(labels),
-        rows=rows,
-        deviations=[(row.gap.notion, _best_deviation(row)) for row in rows if row.gap.witnesses],
+        gaps=gaps,
+        deviations=[(gap.notion, _best_deviation(gap)) for gap in gaps if gap.witnesses],
     )
 
 
@@ -121,7 +110,6 @@ def result_html(result: Result) -> str:
         how = f"{notion} by {result.method}, {count}, {duration(result.seconds)}"
     scale = form.leaves.loss_scale.tolist()
     relative = max(gap * unit for gap, unit in zip(result.player_gaps, scale, strict=True))
-    at_zero = denoised(relative, 1.0) <= 0
     return render(
         "display_result.html",
         title=result.game.name,
@@ -134,7 +122,7 @@ def result_html(result: Result) -> str:
         note="The run was interrupted." if result.interrupted else "",
         device=small_device(result.policy),
         curve=None
-        if at_zero or isinstance(result, Optimum)
+        if result.gap <= 0 or isinstance(result, Optimum)
         else _inline(_convergence(result), f"The gap of {result.game.name} during the run"),
     )
 
@@ -213,19 +201,11 @@ def _inline(figure: Figure | None, label: str) -> Markup | None:
     return to_inline(svg, f"a{hashlib.sha256(svg.encode()).hexdigest()[:10]}", label)
 
 
-def _row(gap: Gap) -> _Row:
-    relative = denoised(gap.relative, 1.0)
-    if relative == 0:
-        return _Row(gap, tuple(0.0 for _ in gap.player_gaps), 0.0)
-    return _Row(gap, gap.player_gaps, relative)
-
-
-def _best_deviation(row: _Row) -> str:
+def _best_deviation(gap: Gap) -> str:
     """The deviation of the player who gains most, in words."""
-    best = max(row.gap.witnesses, key=lambda witness: witness.gain)
-    if row.relative <= 0 and row.gap.notion.k != 0:
+    if gap.gap <= 0 and gap.notion.k != 0:
         return "nobody can gain by deviating"
-    return str(best)
+    return str(max(gap.witnesses, key=lambda witness: witness.gain))
 
 
 def _named(labels: Sequence[str]) -> tuple[PlayerView, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord._format import denoised, number
+from accord._format import number
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.tables import escaped, in_mathematics
 from accord.game.labels import player_name
@@ -21,8 +21,7 @@ def certificate_latex(certificate: Certificate) -> str:
         r"\midrule",
     ]
     for gap in gaps:
-        noise = denoised(gap.relative, 1.0) == 0
-        shown = [0.0 if noise else value for value in (*gap.player_gaps, gap.relative)]
+        shown = (*gap.player_gaps, gap.relative)
         k = "" if gap.k is None else r"$\infty$" if gap.k == float("inf") else str(int(gap.k))
         lines.append(_row(gap.notion.name, k, *(in_mathematics(number(value)) for value in shown)))
     lines.append(r"\midrule")

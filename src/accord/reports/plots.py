@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
-from accord._format import denoised, pretty, shortened
+from accord._format import pretty, shortened
 from accord.deviations.notions import k_symbol
 from accord.game.labels import player_name
 from accord.reports.chart import (
@@ -100,9 +100,7 @@ def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
 def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
     """Each player's gap for each number of deviations."""
     rows = [row for row in run.gaps if row.player_gaps]
-    spans = [player.span for player in run.players]
-    shown = [list(map(denoised, row.player_gaps, spans)) for row in rows]  # 0 where it is rounding
-    values = [value for gaps in shown for value in gaps if value > FLOOR]
+    values = [value for row in rows for value in row.player_gaps if value > FLOOR]
     if not values:
         return None
     with drawing():
@@ -114,7 +112,7 @@ def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
         floor = min(values) / (4 if lowest else 1.5)
         for i in range(n_players):
             at = places + (i - (n_players - 1) / 2) * 0.12
-            ys = np.array([max(gaps[i], 0.0) for gaps in shown])
+            ys = np.array([max(row.player_gaps[i], 0.0) for row in rows])
             zero = ys <= FLOOR
             colour = colour_of(i)
             axes.plot(at, np.where(zero, np.nan, ys), color=colour, lw=1.0, alpha=0.5)
@@ -129,7 +127,7 @@ def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
         title = "gap by deviations allowed, payoff units"
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
         if n_players > 1:
-            last = [value if value > FLOOR else floor for value in shown[-1]]
+            last = [value if value > FLOOR else floor for value in rows[-1].player_gaps]
             end_labels(axes, [(last[p.index], _name(p), colour_of(p.index)) for p in run.players])
         return figure
 

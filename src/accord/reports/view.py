@@ -270,7 +270,7 @@ class RunView(Course):
     def at_rounding(self) -> bool:
         """Whether the gaps of the run's own notion are only rounding."""
         relative = self.own_gaps.relative
-        return relative is not None and denoised(relative, 1.0) <= 0
+        return relative is not None and relative <= 0
 
     @property
     def guaranteed(self) -> float | None:

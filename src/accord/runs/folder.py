@@ -149,7 +149,7 @@ class RunFolder:
         self.path, self.request, self.content, self._lock = path, request, content, lock
         head = {name: part for name, part in content.items() if name != "result"}
         self.identity = hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()
-        self.save_cost = 0.0  # seconds that the last checkpoint took to write
+        self.seconds_per_byte = 0.0  # that the last checkpoint took to write
         self._next_save = 0.0
 
     @classmethod
@@ -318,8 +318,9 @@ class RunFolder:
             self._write(CHECKPOINT, lambda file: np.savez(file, **content))
             self.write_lines(PROGRESS, lines)
         end = time.monotonic()
-        self.save_cost = end - start
-        self._next_save = end + max(SAVE_SECONDS, 20.0 * self.save_cost)
+        size = sum(array.nbytes for array in content.values())
+        self.seconds_per_byte = (end - start) / size
+        self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
 
     def load(self, names: Iterable[str] | None = None) -> dict[str, Any] | None:
         """The last checkpoint, or the arrays with these names; ``None`` if there is none yet.

@@ -41,10 +41,15 @@ class Lock:
             )
 
     def release(self) -> None:
-        """Let others have the folder."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        """Let others have the folder; a child only forgets it, and its parent keeps it."""
+        if self._handle is None:
+            return
+        import fcntl
+
+        if os.getpid() == self.process:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
+        os.close(self._handle)
+        self._handle = None
 
 
 _held: set[Lock] = set()

@@ -15,7 +15,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,6 +59,17 @@ class ResumablePlay(Play, Protocol):
         """Restore a saved state."""
 
 
+class Ending(NamedTuple):
+    """What a run takes after its last iteration, in seconds."""
+
+    fixed: float
+    each: float  # for each component of the mixture
+
+    def seconds(self, iterates: Iterates) -> float:
+        """In total, if these iterates are saved."""
+        return self.fixed + self.each * min(iterates.count, iterates.components)
+
+
 class Loop:
     """Learners, the iterates to save, and the gaps measured on the way.
 
@@ -92,7 +103,7 @@ class Loop:
         target_gap: float | None = None,
         seconds: float | None = None,
         since: float | None = None,
-        ending: Callable[[], float] | None = None,
+        ending: Callable[[], Ending] | None = None,
         files: RunFolder | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -103,8 +114,8 @@ class Loop:
             target_gap: Stop at a checkpoint whose gap is at most this.
             seconds: Stop after this much wall-clock time.
             since: When that time began, by ``time.perf_counter``; by default now.
-            ending: Estimates the seconds from the last iteration to the end of the run. It is
-                called once, when a quarter of the time has passed.
+            ending: Estimates how long the run takes after its last iteration. It is called once,
+                when a quarter of the time has passed.
             files: The folder of the run, if it has one.
             progress: Called with every checkpoint, and from time to time in between.
 
@@ -114,6 +125,7 @@ class Loop:
         called = time.perf_counter()
         end = math.inf if seconds is None else (called if since is None else since) + seconds
         estimate_at = math.inf if seconds is None or ending is None else end - 0.75 * seconds
+        rest, step = Ending(0.0, 0.0), 0.0
         # Compile before the clock of the history starts.
         self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
         start = time.perf_counter()
@@ -130,15 +142,15 @@ class Loop:
                 free = iterates.until_full(play.iteration)
                 size = int(min(block, checkpoint - play.iteration, free))
                 before = time.perf_counter()
+                if step > 0.0 and before + size * step > end:
+                    size = 1
                 iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
                 block, step = next_block(block, now - before), (now - before) / size
                 if now >= estimate_at and ending is not None:
-                    estimate_at, end = math.inf, end - ending()
-                    if files is not None:
-                        end -= 2.0 * files.save_cost  # the last checkpoint, and the mixture
+                    estimate_at, rest = math.inf, ending()
                     now = time.perf_counter()
-                late = now + step >= end
+                late = now + step + self._saving_seconds(files) + rest.seconds(iterates) >= end
                 stop = late or interruption.requested
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
@@ -149,10 +161,10 @@ class Loop:
                         progress(point)
                         looked = time.perf_counter()
                         show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
-                if files is not None:
-                    self._save(files, now - start, now=stop)
                 if stop:
                     break
+                if files is not None:
+                    self._save(files, now - start, now=False)
             self.elapsed = time.perf_counter() - start
             self.interrupted = interruption.requested
             if files is not None:
@@ -179,6 +191,15 @@ class Loop:
             seconds,
             None if each is None else each * iteration,
         )
+
+    def _saving_seconds(self, files: RunFolder | None) -> float:
+        """How long the last checkpoint and the mixture will take to write."""
+        if files is None or files.seconds_per_byte == 0.0:
+            return 0.0
+        assert isinstance(self.play, ResumablePlay)
+        kept = self.iterates.state()["kept"].nbytes
+        state = sum(array.nbytes for array in self.play.state().values())
+        return float(files.seconds_per_byte * (state + 2 * kept))
 
     def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""

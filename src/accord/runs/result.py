@@ -70,7 +70,7 @@ class Solution(Displayed):
     @property
     def saved_gap(self) -> float:
         """The K-EFCE gap of the saved mixture, from its certificate."""
-        return max(self.certificate[self.k].player_regrets)
+        return self.certificate[self.k].gap
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""

@@ -20,10 +20,13 @@ from accord.regret.state import Minimizer
 from accord.runs.activity import doing
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.iterates import Iterates
-from accord.runs.loop import Loop, Progress
+from accord.runs.loop import Ending, Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
 from accord.runs.result import Solution
 from accord.treeplex.form import sequence_form
+
+MOST_MEASURED = 100
+"""Components that are certified to measure how long all of them will take."""
 
 
 def solve(
@@ -174,7 +177,7 @@ class _Solving:
             target_gap=limits.target_gap,
             seconds=limits.seconds,
             since=since,
-            ending=self._certifying_seconds,
+            ending=self._ending,
             files=files,
             progress=progress,
         )
@@ -206,17 +209,18 @@ class _Solving:
         weights = times.astype(float) ** self.request.power
         return CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
 
-    def _certifying_seconds(self) -> float:
-        """How long certifying the mixture will take, measured on one component and on two.
-
-        The loop stops that much earlier; components that are kept later are counted, too.
-        """
-        times, behaviors = self.iterates.selected()
-        took = []
+    def _ending(self) -> Ending:
+        """How long certifying the mixture will take, measured on one component and on several."""
         with doing("measuring how long certifying will take"):
-            for part in (1, 1, 2):  # the first call may compile kernels
-                begun = time.perf_counter()
-                certify(self.game, self._policy(times[-part:], behaviors[-part:]), self.request.k)
-                took.append(time.perf_counter() - begun)
-        each = max(0.0, took[2] - took[1])
-        return took[1] + each * self.iterates.components
+            self._time_certifying(1)  # this may compile kernels
+            one = self._time_certifying(1)
+            several = int(min(max(10.0, 0.5 / one), MOST_MEASURED, self.iterates.count))
+            each = max(0.0, self._time_certifying(several) - one) / max(1, several - 1)
+        return Ending(one, each)
+
+    def _time_certifying(self, components: int) -> float:
+        times, behaviors = self.iterates.selected()
+        begun = time.perf_counter()
+        policy = self._policy(times[-components:], behaviors[-components:])
+        certify(self.game, policy, self.request.k)
+        return time.perf_counter() - begun

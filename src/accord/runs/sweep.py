@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.files import remove_temporaries, write_whole
 from accord.errors import (
     AccordError,
     ArgumentError,
@@ -82,6 +82,7 @@ def sweep(
         MissingDependencyError: If Ray is needed and not installed.
     """
     home = Path(folder)
+    remove_temporaries(home)
     places = [_Place(home, name, task) for name, task in tasks.items()]
     done = {place.name: place.result() for place in places if place.is_done()}
     for name, result in done.items():
@@ -124,7 +125,7 @@ class _Place:
         """Refuse a folder that holds something else."""
         noted = self.note if not (self.folder / RESULT).exists() else self.folder / RESULT
         if noted.exists():
-            kept = _read(noted).get("task")
+            kept = _read(noted)["task"]
             if kept != self.task:
                 raise MismatchError(
                     f"{self.folder} must hold the task {json.dumps(self.task)}, but holds "
@@ -140,7 +141,7 @@ class _Place:
         return (self.folder / RESULT).exists()
 
     def result(self) -> Any:
-        return _read(self.folder / RESULT)["result"]
+        return _read(self.folder / RESULT, "result")["result"]
 
     def begin(self) -> None:
         """Make the folder and note its task."""
@@ -308,15 +309,21 @@ def _tried(call: Callable[[], Any]) -> Any:
         return error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, *names: str) -> dict[str, Any]:
+    """The JSON object in a file, with a task and everything else in ``names``."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ParseError(str(path), 0, 0, f"not readable JSON: {error}") from None
-    if not isinstance(content, dict) or "task" not in content:
-        raise ParseError(str(path), 0, 0, 'must be a JSON object with a "task"')
+    except (ValueError, RecursionError) as error:
+        raise ParseError(str(path), 0, 0, f"not readable JSON: {error!s:.200}") from None
+    if not isinstance(content, dict) or not {"task", *names} <= content.keys():
+        needed = " and a ".join(f'"{name}"' for name in ("task", *names))
+        raise ParseError(
+            str(path), 0, 0,
+            f"must be a JSON object with a {needed}; if it is damaged, remove it, and the task "
+            "will be resumed",
+        )  # fmt: skip
     return content
 
 

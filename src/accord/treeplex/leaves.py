@@ -11,7 +11,16 @@ from the table sorted by that player's sequences (:class:`LeafArrays`): the rows
 consecutive, and l_i is a sum over them, in an order that does not depend on how the work is split.
 
 Losses are normalised: the loss of player i over a whole play is ``(best_i - u) / (best_i -
-worst_i)``, in [0, 1]; it is 0 if the player's payoff is constant.
+worst_i)``, in [0, 1]; it is 0 if the player's payoff is constant. Certificates measure losses from
+another *centre* than ``best_i``, in payoff units (:class:`CentredLeaves`).
+
+*Rounding.* To lose no digits, a centre is subtracted from payoffs before anything is multiplied by
+chance. So a row keeps the payoff u of its likeliest play as it is, and of its other plays only
+
+    rest = sum of chance * (payoff - u),      spread = sum of chance * |payoff - u|,
+
+of which ``spread`` is the magnitude of what was added. The digits that are lost in adding up the
+rewards of a path are part of both. Most games have neither, and both are None.
 """
 
 from __future__ import annotations
@@ -25,7 +34,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
-from accord.game.tree import Game, total_rewards
+from accord.game.tree import Game, summed_rewards
 from accord.game.validate import own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
@@ -39,16 +48,29 @@ class LeafArrays(NamedTuple):
     prob: Floats  # [n_rows] chance probability
 
 
+class CentredLeaves(NamedTuple):
+    """The same rows with losses in payoff units, measured from a centre: centre minus payoff."""
+
+    first_row: NDArray[np.int64]  # as in LeafArrays
+    others: Ints
+    loss: Floats  # [n_rows] loss times chance probability; negative if the payoff exceeds centre
+    prob: Floats  # [n_rows] chance probability
+    gain: Floats  # [n_rows] the excess over centre times chance probability, and the spread
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LeafTable:
     """One row per tuple of sequences with which plays end."""
 
     seqs: Ints  # [n_rows, n_players] the sequence of each player
     prob: Floats  # [n_rows] total chance probability of the plays that end here
-    payoff: Floats  # [n_rows, n_players] sum of their payoffs times chance probabilities
+    likeliest: Floats  # [n_rows, n_players] payoffs of the likeliest play that ends here
+    rest: Floats | None  # [n_rows, n_players] sum of chance * (payoff - likeliest); None if all 0
+    spread: Floats | None  # [n_rows, n_players] magnitudes of what was added up to get there
     best: Floats  # [n_players] the largest payoff of any play
     worst: Floats  # [n_players] the smallest payoff of any play
     first_reach: NDArray[np.int64]  # [n_players + 1] start of each reach in the joint vector
+    roundings: int  # of each chance probability: factors and, in joined rows, summands
 
     @property
     def n_players(self) -> int:
@@ -56,6 +78,12 @@ class LeafTable:
 
     def __len__(self) -> int:
         return len(self.prob)
+
+    @cached_property
+    def payoff(self) -> Floats:
+        """``[n_rows, n_players]`` sum of the plays' payoffs times chance probabilities."""
+        payoff = self.likeliest * self.prob[:, None]
+        return payoff if self.rest is None else payoff + self.rest
 
     @cached_property
     def payoff_range(self) -> Floats:
@@ -70,20 +98,49 @@ class LeafTable:
         return scale
 
     @cached_property
+    def mean_spread(self) -> Floats:
+        """``[n_players]`` the largest ``spread`` of any row, per unit of probability."""
+        if self.spread is None:
+            return np.zeros(self.n_players)
+        return np.asarray((self.spread / self.prob[:, None]).max(axis=0))
+
+    @cached_property
     def arrays(self) -> tuple[LeafArrays, ...]:
         """The table once per player, sorted by that player's sequences."""
         return tuple(self._sorted_by(i) for i in range(self.n_players))
 
-    def _sorted_by(self, i: int) -> LeafArrays:
+    def normalised_loss(self, i: int) -> Floats:
+        """``[n_rows]`` normalised loss of player ``i`` times chance probability."""
+        loss = (self.best[i] - self.likeliest[:, i]) * self.prob
+        if self.rest is not None:
+            loss -= self.rest[:, i]
+            np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
+        return np.asarray(loss * self.loss_scale[i])
+
+    def centred(self, i: int, centre: float) -> CentredLeaves:
+        """The rows of player ``i`` with losses in payoff units, measured from ``centre``."""
+        own = self.arrays[i]
+        order, _ = self._order(i)
+        loss = centre - self.likeliest[order, i]
+        loss *= own.prob
+        gain = np.maximum(-loss, 0.0)
+        if self.rest is not None and self.spread is not None:
+            loss -= self.rest[order, i]
+            gain += self.spread[order, i]
+        return CentredLeaves(own.first_row, own.others, loss, own.prob, gain)
+
+    def _order(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows sorted by the sequences of player ``i``, and where each sequence starts."""
         n_sequences = int(self.first_reach[i + 1] - self.first_reach[i])
-        order, first_row = _counting_sort(self.seqs[:, i], n_sequences)
+        return _counting_sort(self.seqs[:, i], n_sequences)
+
+    def _sorted_by(self, i: int) -> LeafArrays:
+        order, first_row = self._order(i)
         others = np.empty((len(self), self.n_players - 1), np.int32)
         for column, j in enumerate(j for j in range(self.n_players) if j != i):
             others[:, column] = self.seqs[order, j]
             others[:, column] += int(self.first_reach[j])
-        loss = (self.best[i] * self.prob[order] - self.payoff[order, i]) * self.loss_scale[i]
-        np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
-        return LeafArrays(first_row, others, loss, self.prob[order])
+        return LeafArrays(first_row, others, self.normalised_loss(i)[order], self.prob[order])
 
     def __repr__(self) -> str:
         return f"LeafTable(rows={len(self)}, players={self.n_players})"
@@ -92,33 +149,50 @@ class LeafTable:
 def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     """The table of ``game``, whose treeplexes are ``plexes``."""
     ends = np.flatnonzero(game.player == TERMINAL)
+    payoff, lost, lost_size = summed_rewards(game, ends)
+    best, worst = payoff.max(axis=0), payoff.min(axis=0)
+    prob, roundings = np.ones(len(ends)), 1
+    if (game.player == CHANCE).any():
+        chance = game.chance_prob.copy()
+        roundings += _multiply_down(game.player, game.parent, chance)
+        prob = chance[ends]
+        possible = prob > 0.0  # a product of many tiny probabilities may round to 0
+        if not possible.all():
+            ends, prob, payoff = ends[possible], prob[possible], payoff[possible]
+            if lost is not None and lost_size is not None:
+                lost, lost_size = lost[possible], lost_size[possible]
     last = own_moves(game.player, game.parent, game.n_players)[ends]
     seqs = np.full((len(ends), game.n_players), EMPTY_SEQUENCE, np.int32)
     for i, plex in enumerate(plexes):
         moved = last[:, i] != NO_NODE
         after = last[moved, i]
         seqs[moved, i] = plex.first_seq[game.infoset[game.parent[after]]] + game.action[after]
-    chance = game.chance_prob
-    if (game.player == CHANCE).any():
-        chance = chance.copy()
-        _multiply_down(game.parent, chance)
-    payoff = total_rewards(game, ends)
-    best, worst = payoff.max(axis=0), payoff.min(axis=0)
-    prob = chance[ends]
-    payoff *= prob[:, None]
     sizes = [plex.n_sequences for plex in plexes]
-    seqs, prob, payoff = _merge(seqs, prob, payoff, sizes)
-    first_reach = np.zeros(len(sizes) + 1, np.int64)
+    order, starts = _equal_rows(seqs, sizes)
+    seqs, prob, payoff = seqs[order], prob[order], payoff[order]
+    rest = None if lost is None else lost[order] * prob[:, None]
+    spread = None if lost_size is None else lost_size[order] * prob[:, None]
+    if len(starts) < len(seqs):
+        counts = np.diff(starts, append=len(seqs))
+        likeliest = payoff[_likeliest(starts, prob)]
+        others = payoff - np.repeat(likeliest, counts, axis=0)
+        if others.any() or rest is not None:
+            others *= prob[:, None]
+            rest = np.add.reduceat(others if rest is None else others + rest, starts, axis=0)
+            np.abs(others, out=others)
+            spread = np.add.reduceat(others if spread is None else others + spread, starts, axis=0)
+        seqs, prob, payoff = seqs[starts], np.add.reduceat(prob, starts), likeliest
+        roundings += int(counts.max())
+    first_reach = np.zeros(len(plexes) + 1, np.int64)
     np.cumsum(sizes, out=first_reach[1:])
-    for array in (seqs, prob, payoff, best, worst, first_reach):
-        array.flags.writeable = False
-    return LeafTable(seqs, prob, payoff, best, worst, first_reach)
+    for array in (seqs, prob, payoff, rest, spread, best, worst, first_reach):
+        if array is not None:
+            array.flags.writeable = False
+    return LeafTable(seqs, prob, payoff, rest, spread, best, worst, first_reach, roundings)
 
 
-def _merge(
-    seqs: Ints, prob: Floats, payoff: Floats, sizes: list[int]
-) -> tuple[Ints, Floats, Floats]:
-    """Sort rows by sequences and merge equal ones."""
+def _equal_rows(seqs: Ints, sizes: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order that sorts rows by sequences, and where each run of equal ones starts in it."""
     bits = sum(int(size).bit_length() for size in sizes)
     if bits < 63:  # sorting by one number per row is faster than sorting by columns
         key = np.zeros(len(seqs), np.int64)
@@ -131,21 +205,36 @@ def _merge(
         order = np.lexsort(seqs.T[::-1])
         new = np.ones(len(seqs), bool)
         new[1:] = (np.diff(seqs[order], axis=0) != 0).any(axis=1)
-    starts = np.flatnonzero(new)
-    if len(starts) == len(seqs):
-        return seqs[order], prob[order], payoff[order]
-    return (
-        seqs[order][starts],
-        np.add.reduceat(prob[order], starts),
-        np.add.reduceat(payoff[order], starts, axis=0),
-    )
+    return order, np.flatnonzero(new)
+
+
+def _likeliest(starts: NDArray[np.int64], prob: Floats) -> NDArray[np.int64]:
+    """The place of the largest probability in each run; ``starts`` are those of the runs."""
+    run = np.zeros(len(prob), np.int64)
+    run[starts] = 1
+    run = np.cumsum(run) - 1
+    by_prob = np.lexsort((-prob, run))  # the runs stay where they are
+    return by_prob[starts]
 
 
 @jit
-def _multiply_down(parent: Ints, value: Floats) -> None:
-    """Replace each node's value by the product of the values from the root to it."""
+def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats) -> int:
+    """Replace each node's value by the product of the values from the root to it.
+
+    Returns the largest number of chance moves on any path.
+    """
+    moves = np.zeros(len(parent), np.int32)
+    most = 0
     for node in range(1, len(parent)):
-        value[node] *= value[parent[node]]
+        above = parent[node]
+        moves[node] = moves[above]
+        if player[above] == CHANCE:
+            moves[node] += 1
+            value[node] *= value[above]
+            most = max(most, moves[node])
+        else:
+            value[node] = value[above]
+    return most
 
 
 @jit

@@ -21,7 +21,7 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.treeplex.leaves import LeafArrays, LeafTable
+from accord.treeplex.leaves import CentredLeaves, LeafArrays, LeafTable
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -86,6 +86,27 @@ def compute_loss(leaves: LeafArrays, reach: Floats, loss: Floats) -> None:
                     term *= reach[leaves.others[row, column]]
                 total += term
         loss[seq] = total
+
+
+@jit
+def compute_centred_loss(
+    leaves: CentredLeaves, reach: Floats, loss: Floats, prob: Floats, gain: Floats
+) -> None:
+    """Overwrite ``loss`` with l, measured from the centre, in payoff units. Overwrite ``prob`` with
+    what l would be if every play lost 1, and ``gain`` if it lost its excess over the centre."""
+    n_others = leaves.others.shape[1]
+    for seq in range(len(loss)):
+        lost = reached = gained = 0.0
+        for row in range(leaves.first_row[seq], leaves.first_row[seq + 1]):
+            together = 1.0
+            for column in range(n_others):
+                together *= reach[leaves.others[row, column]]
+            lost += leaves.loss[row] * together
+            reached += leaves.prob[row] * together
+            gained += leaves.gain[row] * together
+        loss[seq] = lost
+        prob[seq] = reached
+        gain[seq] = gained
 
 
 @jit

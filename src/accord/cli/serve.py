@@ -1,0 +1,175 @@
+"""``accord serve``: plays with real people, on web pages."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.arguments import (
+    GameName,
+    PolicyName,
+    load_policy_of,
+    parse_k,
+    parse_number,
+    parse_whole,
+)
+from accord.cli.terminal import announced_compilation, print_text, say
+from accord.errors import ArgumentError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from accord.serve.hall import Hall
+
+DATA = Path("plays.db")
+
+
+def serve(
+    game: GameName,
+    policy: PolicyName,
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The SQLite database with all plays. It is made if it does not exist; otherwise "
+            "its plays continue.",
+        ),
+    ] = DATA,
+    k: Annotated[
+        float,
+        typer.Option(
+            "-k",
+            parser=parse_k,
+            metavar="K",
+            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
+        ),
+    ] = 1,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="SECONDS",
+            help="A robot moves for players who have not answered after this time.",
+        ),
+    ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="SECONDS",
+            help="Every round lasts exactly this long, so that the clock tells nobody anything.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(parser=parse_whole, metavar="N", help="The port; 0 for a free one.")
+    ] = 8000,
+    root_path: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="The path under which a reverse proxy shows the server."),
+    ] = "",
+    proxy: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            help="Proxies whose forwarded headers are believed, separated by commas.",
+        ),
+    ] = "127.0.0.1",
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="How the server is reached, for the link printed here."),
+    ] = None,
+) -> None:
+    """Run plays with real people: a private page per seat, and one for the operator.
+
+    Prints the operator's link. There you create plays, make a private link for each seat, fill
+    empty seats with robots, start, watch and export. Stop with Ctrl-C; the plays continue when you
+    start the server again with the same database.
+
+    \b
+    Examples:
+        accord serve chicken device
+        accord serve signalling device --data lab.db --pace 30 --host 0.0.0.0
+    """
+    try:
+        import uvicorn
+
+        from accord.serve.app import make_app
+    except ImportError as error:
+        name = (error.name or "starlette").split(".", maxsplit=1)[0]
+        if name not in ("starlette", "uvicorn", "anyio"):
+            raise
+        raise MissingDependencyError(name, "serve") from None
+
+    if root_path and not root_path.startswith("/"):
+        raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
+    hall = _open(game, policy, data, k, limit, pace)
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        make_app(hall), access_log=False, log_level="critical", server_header=False,
+        root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
+        lifespan="on",
+    )  # fmt: skip
+    with hall.store.transaction():
+        secret = hall.store.make_link(None, None, hall.clock())
+    where = url or _address(listener, root_path)
+    print_text(f"{hall.game.name}: open {where.rstrip('/')}/operator/{secret}")
+    print_text("Whoever has this link is the operator. Stop the server with Ctrl-C.")
+    _show_log()
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        hall.store.close()
+    say(f"stopped; all plays are in {data}")
+
+
+def _open(
+    game: str, policy: str, data: Path, k: float, limit: float | None, pace: float | None
+) -> Hall:
+    """The hall with the plays of the database."""
+    from accord.interop.load import load_game
+    from accord.mediator.mediator import Mediator
+    from accord.mediator.referee import Referee
+    from accord.mediator.timing import TimingWarning
+    from accord.serve.hall import Hall, check_times
+    from accord.serve.store import Store
+
+    with announced_compilation(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", TimingWarning)
+        loaded = load_game(game)
+        mediator = Mediator(loaded, load_policy_of(game, loaded, policy), k)
+        referee = Referee(mediator)
+    check_times(referee, limit, pace)  # before there is a file
+    about = {what: str(value) for what, value in mediator.identity.items()}
+    hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
+    if hall.warning:
+        say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
+    return hall
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}") from None
+
+
+def _address(listener: socket.socket, root_path: str) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}"
+
+
+def _show_log() -> None:
+    """One line on standard error per recommendation and move; none says what it was."""
+    handler: Any = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log = logging.getLogger("accord")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)

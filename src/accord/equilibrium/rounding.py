@@ -1,0 +1,123 @@
+"""How far rounding may have moved a gap, a value or a loss, and which of them are zero.
+
+Let u = 2^-53. Everything that is evaluated here is a sum of terms: products of probabilities and a
+loss, added up in some order. If no term passes through more than N roundings, then the computed sum
+differs from the exact one by at most
+
+    gamma * (sum of the magnitudes of the terms),      gamma = N u / (1 - N u)
+
+(Higham, Accuracy and Stability of Numerical Algorithms, Lemma 3.1). Losses are measured from a
+centre c in payoff units: a play that pays p has loss c - p. Gaps do not depend on c. The magnitude
+of a term is its loss plus twice the excess p - c, where that is positive. So for a deviation phi,
+
+    sum of magnitudes = loss(phi) + 2 gain(phi),
+
+gain(phi) being the expected excess. It is at most the *stake* of the player: their expected excess
+if they could see the component of the mixture and play to maximise it. The best deviation has the
+least loss, hence
+
+    |computed least loss - exact| <= gamma (least loss + 2 stake),
+
+and plays that are much worse than c, however bad, cost no digits unless they are reached.
+``docs/theory/gap.md`` has the whole argument.
+
+What is exact? Probabilities are doubles, and hardly ever sum to 1. So they stand for themselves
+divided by their sum, and the difference counts as rounding: at a chance node one unit u, at an
+infoset with A actions A + 1 units, plus what the policy says (``CorrelatedPolicy.excess``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from accord._arrays import Floats, Ints
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
+
+UNIT = 2.0**-53
+"""The largest relative error of one rounded operation."""
+
+MARGIN = 1.01
+"""Covers 1 / (1 - N u), and that the magnitudes are computed numbers themselves."""
+
+UNDERFLOW = 1e-300
+"""Bounds what terms lose by underflow, at most 2^-1074 each, if no loss is larger than 1."""
+
+ACCURATE = 1e-9
+"""An error of at most this share of a number goes without saying."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far rounding may move one player's sums of losses."""
+
+    share: float  # gamma
+    least: float  # by underflow
+
+    @classmethod
+    def of(
+        cls,
+        form: SequenceForm,
+        player: int,
+        components: int,
+        largest: float,
+        excess: float = 0.0,
+        more: int = 0,
+    ) -> Rounding:
+        """The bound for sums over a mixture.
+
+        Args:
+            form: The game.
+            player: Whose losses are added up.
+            components: How many policies are mixed.
+            largest: The largest magnitude of the loss of any play.
+            excess: How far distributions of the policies are from summing to 1, at most.
+            more: Roundings of a term besides those of ``equilibrium/gap.py``.
+        """
+        leaves, plex = form.leaves, form.plexes[player]
+        rows = int(np.diff(leaves.arrays[player].first_row).max())
+        count = rows + 2 * leaves.roundings + 2 * components + form.n_players + 16 + more
+        count += int(np.ceil(excess / UNIT))  # of the weights
+        for each in form.plexes:
+            count += _longest(each, each.n_actions + 2 + int(np.ceil(excess / UNIT)))
+        children = np.diff(plex.first_child)
+        first, after = int(children[EMPTY_SEQUENCE]), children[1:]
+        below = np.add.reduceat(after, plex.first_seq[:-1] - 1) if plex.n_infosets else after
+        count += first + _longest(plex, plex.n_actions + below)  # the sweeps from the last layer up
+        return cls(MARGIN * count * UNIT, UNDERFLOW * max(1.0, largest))
+
+    def error(self, loss: Floats | float, gain: float) -> Floats:
+        """The largest error of a computed ``loss`` whose expected excess is at most ``gain``."""
+        return np.asarray(self.share * (np.abs(loss) + 2.0 * gain) + self.least)
+
+
+def settled(value: float, error: float) -> tuple[float, float]:
+    """``value`` and its error, but 0 where the error is as large: the only rule for what is zero.
+
+    The error grows accordingly, so that the exact value is within it of what is returned.
+    """
+    return (0.0, error + abs(value)) if abs(value) <= error else (value, error)
+
+
+def settled_all(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """:func:`settled` for each of ``values``."""
+    zero = np.abs(values) <= errors
+    return np.where(zero, 0.0, values), np.where(zero, errors + np.abs(values), errors)
+
+
+def is_accurate(value: float, error: float) -> bool:
+    """Whether ``error`` is negligible beside ``value``, and need not be mentioned."""
+    return error <= ACCURATE * abs(value)
+
+
+def _longest(plex: Treeplex, count: Ints) -> int:
+    """The largest sum of ``count``, over the infosets on one path."""
+    total = np.zeros(plex.n_sequences, np.int64)
+    for start, end in zip(plex.layers[:-1], plex.layers[1:], strict=True):
+        here = total[plex.parent_seq[start:end]] + count[start:end]
+        total[plex.first_seq[start] : plex.first_seq[end]] = np.repeat(
+            here, plex.n_actions[start:end]
+        )
+    return int(total.max())

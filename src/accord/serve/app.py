@@ -1,0 +1,406 @@
+"""The web server: routes, headers, and nothing that a player should not see.
+
+A link is ``/seat/SECRET`` or ``/operator/SECRET``; there are no other pages and no cookies. A
+wrong, revoked or foreign secret gets the same answer. Pages are not cached, load nothing and send
+no referrer. GET changes nothing but the note that a page was opened; POST answers with a redirect,
+so a reload does not send a move again, and moves are idempotent anyway (``serve/hall.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from urllib.parse import parse_qs, quote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from accord.deviations.notions import written_k
+from accord.errors import AccordError
+from accord.serve.export import export
+from accord.serve.hall import Hall, WatchedPlay, seat_title
+from accord.serve.pages import render
+
+LOG = logging.getLogger("accord.serve")
+
+LARGEST_FORM = 10_000
+"""Bytes of a form; ours are far smaller."""
+
+TICK = 0.25
+"""Seconds between looks at the clock."""
+
+LATE = "That move came too late, or you had already made another."
+
+Handler = Callable[[Request, dict[str, str]], Response]
+
+
+def make_app(hall: Hall) -> Starlette:
+    """The application for one hall."""
+    pages = _Pages(hall)
+    routes = [
+        Route("/seat/{token}", pages.seat, methods=["GET"]),
+        Route("/seat/{token}/state", pages.seat_state, methods=["GET"]),
+        Route("/seat/{token}/act", pages.form(pages.act), methods=["POST"]),
+        Route("/seat/{token}/choose", pages.form(pages.choose), methods=["POST"]),
+        Route("/operator/{token}", pages.hall_page, methods=["GET"]),
+        Route("/operator/{token}/state", pages.hall_state, methods=["GET"]),
+        Route("/operator/{token}/create", pages.form(pages.create), methods=["POST"]),
+        Route("/operator/{token}/revoke-others", pages.form(pages.revoke_others), methods=["POST"]),
+        Route("/operator/{token}/export.csv", pages.export_public, methods=["GET"]),
+        Route("/operator/{token}/private.csv", pages.export_private, methods=["GET"]),
+        Route("/operator/{token}/play/{play}", pages.play_page, methods=["GET"]),
+        Route("/operator/{token}/play/{play}/state", pages.play_state, methods=["GET"]),
+        Route(
+            "/operator/{token}/play/{play}/{what}", pages.form(pages.play_form), methods=["POST"]
+        ),
+        Route(
+            "/operator/{token}/play/{play}/seat/{player:int}/{what}",
+            pages.form(pages.seat_form),
+            methods=["POST"],
+        ),
+    ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        ticking = asyncio.create_task(_tick(hall))
+        yield
+        ticking.cancel()
+
+    return Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _refuse, Exception: _fail},
+    )
+
+
+async def _tick(hall: Hall) -> None:
+    while True:
+        await asyncio.sleep(TICK)
+        try:
+            await run_in_threadpool(hall.tick)
+        except Exception as error:
+            LOG.error("robots could not move: %s", type(error).__name__)
+
+
+class _Pages:
+    """The handlers. Those that are not ``async`` run in a thread."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.hall, self.game = hall, hall.game.name
+        self.rules, self.times = _rules(hall.referee.mediator.k), _times(hall)
+
+    def form(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """A handler of a form, with its fields."""
+
+        async def handle(request: Request) -> Response:
+            body = b""
+            async for piece in request.stream():
+                body += piece
+                if len(body) > LARGEST_FORM:
+                    raise HTTPException(413)
+            fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+            return await run_in_threadpool(
+                handler, request, {name: values[-1] for name, values in fields.items()}
+            )
+
+        return handle
+
+    # Players
+
+    def _seat(self, request: Request) -> tuple[str, int]:
+        found = self.hall.find_seat(request.path_params["token"])
+        if found is None:
+            raise HTTPException(404)
+        return found
+
+    def seat(self, request: Request) -> Response:
+        play, player = self._seat(request)
+        self.hall.note_opened(request.path_params["token"])
+        view = self.hall.look(play, player)
+        note = LATE if "late" in request.query_params else None
+        nonce = _nonce()
+        base = _base(request, "seat")
+        left = None if view.until is None else max(0.0, view.until - self.hall.clock())
+        return _page(
+            render(
+                "seat.html", nonce=nonce, base=base, game=self.game, view=view, left=left,
+                title=seat_title(view), rules=self.rules, note=note,
+            ),
+            nonce,
+        )  # fmt: skip
+
+    def seat_state(self, request: Request) -> Response:
+        play, player = self._seat(request)
+        return _json({"view": self.hall.look(play, player).digest})
+
+    def act(self, request: Request, fields: dict[str, str]) -> Response:
+        play, player = self._seat(request)
+        return self._back(
+            request,
+            lambda: self.hall.act(
+                play, player, _whole(fields, "infoset"), _whole(fields, "action")
+            ),
+        )
+
+    def choose(self, request: Request, fields: dict[str, str]) -> Response:
+        play, player = self._seat(request)
+        delegate = _one_of(fields, "delegate", ("yes", "no")) == "yes"
+        return self._back(request, lambda: self.hall.choose(play, player, delegate))
+
+    def _back(self, request: Request, change: Callable[[], None]) -> Response:
+        """Make a player's change, and show their page again."""
+        target = _base(request, "seat")
+        try:
+            change()
+        except AccordError:
+            target += "?late"
+        return _redirect(target)
+
+    # The operator
+
+    def _check_operator(self, request: Request) -> str:
+        token: str = request.path_params["token"]
+        with self.hall.store.transaction():
+            if self.hall.store.find_link(token) != (None, None):
+                raise HTTPException(404)
+        return _base(request, "operator")
+
+    def hall_page(self, request: Request) -> Response:
+        return self._hall_page(self._check_operator(request), None)
+
+    def hall_state(self, request: Request) -> Response:
+        self._check_operator(request)
+        return _json({"view": _digest(*self.hall.watch_all())})
+
+    def _hall_page(self, base: str, note: str | None) -> Response:
+        nonce, plays = _nonce(), self.hall.watch_all()
+        return _page(
+            render(
+                "hall.html", nonce=nonce, base=base, game=self.game, k=self.hall.referee.mediator.k,
+                times=self.times, warning=self.hall.warning, plays=plays, digest=_digest(*plays),
+                note=note, once=_nonce(),
+            ),
+            nonce,
+        )  # fmt: skip
+
+    def create(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        id, count = fields.get("id", "").strip(), _whole(fields, "count")
+        with self.hall.store.transaction():
+            if not self.hall.store.use_form(fields.get("once", "")):
+                return _redirect(base)  # the form was sent twice
+            try:
+                made = self.hall.create(count, id or None)
+            except AccordError as error:
+                return self._hall_page(base, str(error))
+        return _redirect(f"{base}/play/{_quoted(made[0])}" if len(made) == 1 else base)
+
+    def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        token = request.path_params["token"]
+        with self.hall.store.transaction():
+            self.hall.store.revoke_links(None, None, self.hall.clock(), but=token)
+        return _redirect(base)
+
+    def export_public(self, request: Request) -> Response:
+        return self._export(request, private=False)
+
+    def export_private(self, request: Request) -> Response:
+        return self._export(request, private=True)
+
+    def _export(self, request: Request, *, private: bool) -> Response:
+        self._check_operator(request)
+        name = "plays-private.csv" if private else "plays.csv"
+        return _sealed(
+            Response(
+                export(self.hall, private=private),
+                media_type="text/csv",
+                headers={"Content-Disposition": f'attachment; filename="{name}"'},
+            )
+        )
+
+    def play_page(self, request: Request) -> Response:
+        base = self._check_operator(request)
+        return self._play_page(request, base, [])
+
+    def _play_page(self, request: Request, base: str, links: list[tuple[str, str]]) -> Response:
+        reveal = request.query_params.get("reveal") == "yes"
+        play, nonce = self._watch(request, reveal), _nonce()
+        ready = all(seat.robot or seat.invited for seat in play.seats)
+        return _page(
+            render(
+                "play.html", nonce=nonce, base=base, game=self.game, play=play, links=links,
+                reveal=reveal, ready=ready, digest=_digest(play), note=None,
+            ),
+            nonce,
+        )  # fmt: skip
+
+    def play_state(self, request: Request) -> Response:
+        self._check_operator(request)
+        reveal = request.query_params.get("reveal") == "yes"
+        return _json({"view": _digest(self._watch(request, reveal))})
+
+    def _watch(self, request: Request, reveal: bool) -> WatchedPlay:
+        try:
+            return self.hall.watch(request.path_params["play"], reveal)
+        except AccordError:
+            raise HTTPException(404) from None
+
+    def play_form(self, request: Request, fields: dict[str, str]) -> Response:
+        base, play = self._check_operator(request), request.path_params["play"]
+        what = request.path_params["what"]
+        seats = self._watch(request, False).seats
+        if what == "invite-all":
+            links = [
+                (seat.name, self._link(request, play, seat.number))
+                for seat in seats
+                if not seat.robot
+            ]
+            return self._play_page(request, base, links)
+        if what not in ("start", "stop"):
+            raise HTTPException(404)
+        (self.hall.start if what == "start" else self.hall.stop)(play)
+        return _redirect(f"{base}/play/{_quoted(play)}")
+
+    def seat_form(self, request: Request, fields: dict[str, str]) -> Response:
+        base, play = self._check_operator(request), request.path_params["play"]
+        player, what = request.path_params["player"], request.path_params["what"]
+        seats = self._watch(request, False).seats
+        if player >= len(seats):
+            raise HTTPException(404)
+        if what == "invite":
+            links = [(seats[player].name, self._link(request, play, player))]
+            return self._play_page(request, base, links)
+        if what == "revoke":
+            self.hall.revoke(play, player)
+        elif what == "rename":
+            self.hall.rename(play, player, fields.get("name", ""))
+        elif what == "robot":
+            robot = _one_of(fields, "robot", ("yes", "no")) == "yes"
+            self.hall.set_robot(play, player, robot)
+        else:
+            raise HTTPException(404)
+        return _redirect(f"{base}/play/{_quoted(play)}")
+
+    def _link(self, request: Request, play: str, player: int) -> str:
+        return f"{str(request.base_url).rstrip('/')}/seat/{self.hall.invite(play, player)}"
+
+
+# Answers
+
+
+def _base(request: Request, kind: str) -> str:
+    """The path of a seat's or the operator's page, behind a proxy too."""
+    return f"{request.scope.get('root_path', '')}/{kind}/{request.path_params['token']}"
+
+
+def _page(html: str, nonce: str) -> Response:
+    response = _sealed(HTMLResponse(html))
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
+        "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return response
+
+
+def _sealed(response: Response) -> Response:
+    """The headers of every answer: not to be stored, framed, indexed or traced."""
+    response.headers.update(
+        {
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "X-Robots-Tag": "noindex",
+        }
+    )
+    return response
+
+
+def _json(content: dict[str, str]) -> Response:
+    return _sealed(JSONResponse(content))
+
+
+def _redirect(path: str) -> Response:
+    return _sealed(RedirectResponse(path, status_code=303))
+
+
+def _message(code: int, head: str, text: str) -> Response:
+    nonce = _nonce()
+    response = _page(render("message.html", nonce=nonce, head=head, text=text), nonce)
+    response.status_code = code
+    return response
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    code = error.status_code if isinstance(error, HTTPException) else 500
+    if code in (404, 405):
+        return _message(
+            404, "Nothing here", "This link does not work, or no longer. Ask for a new one."
+        )
+    return _message(code, "This did not work", "Go back and try again.")
+
+
+def _fail(request: Request, error: Exception) -> Response:
+    LOG.error("a request failed: %s", type(error).__name__)
+    return _message(500, "Something went wrong", "Nothing was lost. Go back and try again.")
+
+
+# Small things
+
+
+def _nonce() -> str:
+    return secrets.token_urlsafe(12)
+
+
+def _quoted(play: str) -> str:
+    return quote(play, safe="")
+
+
+def _digest(*shown: WatchedPlay) -> str:
+    """Changes if and only if what is shown changes."""
+    text = json.dumps([asdict(play) for play in shown])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _whole(fields: dict[str, str], name: str) -> int:
+    text = fields.get(name, "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise HTTPException(400)
+    return int(text)
+
+
+def _one_of(fields: dict[str, str], name: str, values: tuple[str, ...]) -> str:
+    if (text := fields.get(name, "")) not in values:
+        raise HTTPException(400)
+    return text
+
+
+def _rules(k: float) -> str:
+    """What players are told about the mediator."""
+    if k == 0:
+        return "The mediator recommends nothing (K = 0): it moves for you, or you play on your own."
+    if k == float("inf"):
+        return "You may always disobey; the mediator continues to advise you."
+    times = "once" if k == 1 else f"{written_k(k)} times"
+    return f"You may disobey. After you have disobeyed {times}, the mediator is silent."
+
+
+def _times(hall: Hall) -> str:
+    """What the operator is told about time."""
+    if hall.pace is not None:
+        return f"Each round lasts {hall.pace:g} seconds."
+    if hall.limit is not None:
+        return f"A robot moves for players who have not answered after {hall.limit:g} seconds."
+    return "There is no time limit."

@@ -1,0 +1,524 @@
+"""The hall in which many plays of one game run: seats for people and robots, time limits, results.
+
+Every request loads the play from the database, lets the referee (``mediator/referee.py``) decide,
+and saves it in the same transaction. So a server that is killed continues where it was, and a
+request that comes twice finds the first one's effect and changes nothing.
+
+A player is *asked* at a moment that is stored. Without ``pace`` that is when the referee asks them.
+With ``pace``, round r begins exactly ``r * pace`` seconds after the play, whoever thinks how long,
+so in a game with a timing (``mediator/timing.py``) the clock tells nobody anything. A player who
+has not answered ``limit`` seconds after being asked (``pace``, if that is given) is represented by
+a robot for this move. Robots follow the mediator, or play at random once it is silent; they use
+nothing that the player could not have used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+from accord._check import check_positive
+from accord.errors import ArgumentError, MediatorError
+from accord.game.labels import player_name
+from accord.mediator.referee import Referee, RefereedPlay, RefereedSeat
+from accord.serve.store import PlayRow, SeatRow, Store
+
+LOG = logging.getLogger("accord.serve")
+
+CACHED = 1000
+"""Plays that are kept in memory as well."""
+
+LONGEST_NAME = 60
+MOST_AT_ONCE = 500
+"""Plays that can be created with one request."""
+
+
+@dataclass(frozen=True)
+class OwnMove:
+    """A move of the player who looks, with what they were told."""
+
+    infoset: str
+    told: str | None
+    action: str
+
+
+@dataclass(frozen=True)
+class SeatView:
+    """All that a player may see. Only ``until`` changes without a reason that they may know."""
+
+    play: str
+    player: str
+    name: str
+    status: str  # open, choose, act, wait, over or stopped
+    delegated: bool
+    infoset: str | None
+    number: int | None  # of the infoset
+    actions: tuple[str, ...]
+    told: str | None  # None where the mediator is silent
+    moves: tuple[OwnMove, ...]
+    story: tuple[tuple[str, str], ...]  # at the end: (who, what they played)
+    payoffs: tuple[tuple[str, float], ...]  # at the end: of everybody
+    payoff: float | None  # at the end: their own
+    until: float | None  # when a robot will move for them
+
+    @property
+    def digest(self) -> str:
+        """Changes if and only if what the player sees changes."""
+        text = json.dumps(asdict(replace(self, until=None)))
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class WatchedSeat:
+    """A seat as the operator sees it."""
+
+    player: str
+    name: str
+    number: int
+    robot: bool
+    invited: bool
+    opened: bool
+    doing: str  # in a word or two
+    decisions: int
+    moves: tuple[OwnMove, ...]  # empty unless asked for, or the play is over
+    payoff: float | None
+
+
+@dataclass(frozen=True)
+class WatchedPlay:
+    """A play as the operator sees it."""
+
+    id: str
+    status: str
+    created: float
+    seats: tuple[WatchedSeat, ...]
+    story: tuple[tuple[str, str], ...]  # when it is over
+    until: float | None
+
+
+class Hall:
+    """All plays of one server."""
+
+    def __init__(
+        self,
+        referee: Referee,
+        store: Store,
+        *,
+        limit: float | None = None,
+        pace: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Continue the plays of the database.
+
+        Args:
+            referee: The referee of all plays.
+            store: The database.
+            limit: Seconds after which a robot moves for a player; None for no limit.
+            pace: Seconds that each round lasts; None if a round ends when all have answered.
+            clock: The time in seconds.
+
+        Raises:
+            ArgumentError: If a number of seconds is not positive, both are given, or the game has
+                no timing and so cannot be played at a pace.
+        """
+        check_times(referee, limit, pace)
+        self.referee, self.store, self.game = referee, store, referee.mediator.game
+        self.limit, self.pace, self.clock = pace or limit, pace, clock
+        self._cache: OrderedDict[str, tuple[int, RefereedPlay]] = OrderedDict()
+        with store.transaction():
+            for row in store.plays("running"):
+                self._save(self._give_time(row), self._load(row))
+
+    @property
+    def warning(self) -> str | None:
+        """What the clock can tell players, unless all rounds last equally long."""
+        timing = self.referee.timing
+        return None if timing.exists and self.pace is not None else timing.warning
+
+    # For players
+
+    def find_seat(self, token: str) -> tuple[str, int] | None:
+        """The seat that a link opens."""
+        with self.store.transaction():
+            found = self.store.find_link(token)
+        if found is None or found[0] is None or found[1] is None:
+            return None
+        return found[0], found[1]
+
+    def look(self, play: str, player: int) -> SeatView:
+        """What a player may see now."""
+        with self.store.transaction():
+            row = self._row(play)
+            seats = self.store.seats(play)
+            return self._view(row, self._load(row), seats, player)
+
+    def note_opened(self, token: str) -> None:
+        """Remember that a player has opened their page."""
+        with self.store.transaction():
+            self.store.note_opened(token, self.clock())
+
+    def act(self, play: str, player: int, infoset: int, action: int) -> None:
+        """Make a move. The same move again changes nothing.
+
+        Raises:
+            AccordError: If it cannot be made, or not any more.
+        """
+        with self.store.transaction():
+            row, session = self._running(play)
+            seat = session.seats[player]
+            made = len(seat.moves)
+            if not self._is_asked(row, player) and made == _made_at(seat, infoset):
+                raise MediatorError("it is not your turn")
+            self._changing(play, lambda: seat.act(infoset, action))
+            if len(seat.moves) == made:
+                return
+            self.store.add_event(play, self.clock(), "moved", player, made)
+            self._save(_answered(row, player), session)
+
+    def choose(self, play: str, player: int, delegate: bool) -> None:
+        """At K = 0, delegate or decline.
+
+        Raises:
+            AccordError: If the player has decided otherwise.
+        """
+        with self.store.transaction():
+            row, session = self._running(play)
+            seat = session.seats[player]
+            self._changing(play, seat.delegate if delegate else seat.decline)
+            self._save(_answered(row, player), session)
+
+    # For the operator
+
+    def create(self, count: int = 1, id: str | None = None) -> list[str]:
+        """Create plays, numbered unless ``id`` is given.
+
+        Raises:
+            ArgumentError: If the id is taken or has other characters than letters, digits, spaces,
+                dots, dashes and underscores.
+        """
+        if not 1 <= count <= MOST_AT_ONCE or (id is not None and count != 1):
+            raise ArgumentError(f"the number of plays must be 1 to {MOST_AT_ONCE}, 1 with a name")
+        if id is not None and not re.fullmatch(r"[\w][\w .-]{0,39}", id):
+            raise ArgumentError(
+                "the name of a play must have 1 to 40 letters, digits, spaces, dots or dashes"
+            )
+        with self.store.transaction():
+            taken = {row.id for row in self.store.plays()}
+            if id in taken:
+                raise ArgumentError(f"there is already a play {id!r}; choose another name")
+            free = (str(n) for n in range(1, len(taken) + count + 1) if str(n) not in taken)
+            made = [id] if id is not None else [next(free) for _ in range(count)]
+            for name in made:
+                session = self.referee.begin(name)
+                labels = list(self.game.player_labels)
+                self.store.add_play(name, session.to_json(), labels, self.clock())
+                self.store.add_event(name, self.clock(), "created")
+        return made
+
+    def start(self, play: str) -> None:
+        """Start a play, or do nothing if it has been started."""
+        with self.store.transaction():
+            row = self._row(play)
+            if row.status != "open":
+                return
+            self.store.add_event(play, self.clock(), "started")
+            row = replace(row, status="running")
+            self._save(row, self._load(row))
+        LOG.info("play %s: started", play)
+
+    def stop(self, play: str) -> None:
+        """End a play before its end."""
+        with self.store.transaction():
+            row = self._row(play)
+            if row.status in ("open", "running"):
+                self.store.add_event(play, self.clock(), "stopped")
+                self.store.save_play(replace(row, status="stopped", asked={}))
+
+    def invite(self, play: str, player: int) -> str:
+        """A new link for a seat; the old one no longer works."""
+        with self.store.transaction():
+            self._check_seat(play, player)
+            self.store.add_event(play, self.clock(), "invited", player)
+            return self.store.make_link(play, player, self.clock())
+
+    def revoke(self, play: str, player: int) -> None:
+        """Make the link of a seat useless."""
+        with self.store.transaction():
+            self._check_seat(play, player)
+            self.store.add_event(play, self.clock(), "link revoked", player)
+            self.store.revoke_links(play, player, self.clock())
+
+    def rename(self, play: str, player: int, name: str) -> None:
+        """Give whoever sits there a name."""
+        clean = " ".join(name.split())[:LONGEST_NAME]
+        with self.store.transaction():
+            self._check_seat(play, player)
+            label = self.game.player_labels[player]
+            self.store.change_seat(play, player, name=clean or label)
+
+    def set_robot(self, play: str, player: int, robot: bool) -> None:
+        """Let a robot play for a seat from now on, or no longer."""
+        with self.store.transaction():
+            self._check_seat(play, player)
+            self.store.change_seat(play, player, robot=robot)
+            what = "robot takes over" if robot else "robot leaves"
+            self.store.add_event(play, self.clock(), what, player)
+            row = self._row(play)
+            if row.status == "running":
+                self._save(row, self._load(row))
+
+    def watch(self, play: str, reveal: bool = False) -> WatchedPlay:
+        """What the operator sees; with ``reveal`` also moves and recommendations."""
+        with self.store.transaction():
+            row = self._row(play)
+            session, seats = self._load(row), self.store.seats(play)
+            over = row.status == "over"
+            limits = [when + self.limit for when in row.asked.values()] if self.limit else []
+            return WatchedPlay(
+                row.id,
+                row.status,
+                row.created,
+                tuple(self._watched(row, session, seat, reveal or over) for seat in seats),
+                self._story(session, seats) if over else (),
+                min(limits, default=None),
+            )
+
+    def watch_all(self) -> list[WatchedPlay]:
+        """All plays, the latest first."""
+        with self.store.transaction():
+            return [self.watch(row.id) for row in reversed(self.store.plays())]
+
+    def tick(self) -> None:
+        """Let robots move where time is up."""
+        if (limit := self.limit) is None:
+            return
+        now = self.clock()
+        with self.store.transaction():
+            due = [
+                row.id
+                for row in self.store.plays("running")
+                if any(now >= when + limit for when in row.asked.values())
+            ]
+        for id in due:
+            with self.store.transaction():
+                row = self._row(id)
+                if row.status == "running":
+                    self._save(row, self._load(row))
+
+    # Plays in memory and in the database
+
+    def _row(self, play: str) -> PlayRow:
+        if (row := self.store.play(play)) is None:
+            raise ArgumentError(f"there is no play {play!r}")
+        return row
+
+    def _running(self, play: str) -> tuple[PlayRow, RefereedPlay]:
+        row = self._row(play)
+        if row.status != "running":
+            raise MediatorError("the play is not running")
+        return row, self._load(row)
+
+    def _check_seat(self, play: str, player: int) -> None:
+        self._row(play)
+        if not 0 <= player < self.game.n_players:
+            raise ArgumentError(f"there is no player {player}")
+
+    def _load(self, row: PlayRow) -> RefereedPlay:
+        """The play at the version of ``row``."""
+        version, session = self._cache.get(row.id, (-1, None))
+        if session is None or version != row.version:
+            session = self.referee.resume(row.state)
+            self._cache[row.id] = row.version, session
+        self._cache.move_to_end(row.id)
+        while len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+        return session
+
+    def _changing(self, play: str, change: Callable[[], None]) -> None:
+        """Make a change to a play in memory; forget that play if it fails halfway."""
+        try:
+            change()
+        except BaseException:
+            self._cache.pop(play, None)
+            raise
+
+    def _save(self, row: PlayRow, session: RefereedPlay) -> None:
+        """Let robots move, ask whoever is next, and write everything down."""
+        self._cache.pop(row.id, None)  # until it is saved
+        row = self._settle(row, session)
+        self.store.save_play(replace(row, state=session.to_json()))
+        saved = self.store.version_of(row.id)
+        assert saved is not None
+        self._cache[row.id] = saved, session
+
+    def _settle(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
+        seats = self.store.seats(row.id)
+        now, moved = self.clock(), True
+        while moved:
+            moved = False
+            if row.base is None and not session.undecided:
+                row = replace(row, base=now)
+            row = replace(row, asked=self._asked(row, session, now))
+            for seat in seats:
+                own = session.seats[seat.player]
+                if seat.player not in row.asked:
+                    continue
+                late = self.limit is not None and now >= row.asked[seat.player] + self.limit
+                if not (seat.robot or late):
+                    continue
+                made, moved = len(own.moves), True
+                own.delegate() if own.undecided else own.follow()
+                row = _answered(row, seat.player)
+                what = "robot moved" if seat.robot else "robot moved: time was up"
+                self.store.add_event(row.id, now, what, seat.player, made)
+        for player in row.asked:
+            _ = session.seats[player].recommendation  # given now, and so logged once
+        if session.is_over:
+            row = replace(row, status="over", ended=self._end(row, session, now), asked={})
+            self.store.add_event(row.id, now, "over")
+            LOG.info("play %s: over", row.id)
+        return row
+
+    def _asked(self, row: PlayRow, session: RefereedPlay, now: float) -> dict[int, float]:
+        """When each player is asked who must decide now."""
+        due = session.undecided or session.waiting_for
+        players = [self.game.player_labels.index(label) for label in due]
+        when = now
+        if self.pace is not None and row.base is not None and session.round is not None:
+            when = row.base + session.round * self.pace
+        return {player: row.asked.get(player, when) for player in players}
+
+    def _end(self, row: PlayRow, session: RefereedPlay, now: float) -> float:
+        """When players may see the end: with a pace, after the last round."""
+        if self.pace is None or row.base is None:
+            return now
+        rounds = self.referee.timing.rounds
+        last = max(
+            (int(rounds[i][m.infoset]) for i, s in enumerate(session.seats) for m in s.moves),
+            default=-1,
+        )
+        return row.base + (last + 1) * self.pace
+
+    def _give_time(self, row: PlayRow) -> PlayRow:
+        """After a restart, give everybody their whole time again."""
+        late = max((self.clock() - when for when in row.asked.values()), default=0.0)
+        if late <= 0:
+            return row
+        asked = {player: when + late for player, when in row.asked.items()}
+        return replace(row, asked=asked, base=None if row.base is None else row.base + late)
+
+    # What is shown
+
+    def _is_asked(self, row: PlayRow, player: int) -> bool:
+        """Whether the player is asked now: not before their time, nor after it is up."""
+        if (when := row.asked.get(player)) is None:
+            return False
+        return when <= self.clock() < when + (math.inf if self.limit is None else self.limit)
+
+    def _view(
+        self, row: PlayRow, session: RefereedPlay, seats: list[SeatRow], player: int
+    ) -> SeatView:
+        seat, status = session.seats[player], row.status
+        if status == "running":
+            asks = self._is_asked(row, player)
+            status = "wait" if not asks else "choose" if seat.undecided else "act"
+        elif status == "over" and row.ended is not None and self.clock() < row.ended:
+            status = "wait"
+        acts, over = status == "act", status == "over"
+        until = None
+        if status in ("act", "choose") and self.limit:
+            until = row.asked[player] + self.limit
+        payoffs = session.payoffs if over else None
+        return SeatView(
+            play=row.id,
+            player=seat.player,
+            name=seats[player].name,
+            status=status,
+            delegated=seat.delegated,
+            infoset=seat.infoset if acts else None,
+            number=seat.place if acts else None,
+            actions=seat.actions if acts else (),
+            told=seat.recommendation if acts else None,
+            moves=self._own_moves(seat, player) if over or not seat.delegated else (),
+            story=self._story(session, seats) if over else (),
+            payoffs=()
+            if payoffs is None
+            else tuple((s.name, float(p)) for s, p in zip(seats, payoffs, strict=True)),
+            payoff=None if payoffs is None else float(payoffs[player]),
+            until=until,
+        )
+
+    def _own_moves(self, seat: RefereedSeat, player: int) -> tuple[OwnMove, ...]:
+        infosets, actions = self.game.infoset_labels[player], self.game.action_labels[player]
+        return tuple(
+            OwnMove(
+                infosets[move.infoset],
+                None if move.told is None else actions[move.infoset][move.told],
+                actions[move.infoset][move.action],
+            )
+            for move in seat.moves
+        )
+
+    def _story(self, session: RefereedPlay, seats: list[SeatRow]) -> tuple[tuple[str, str], ...]:
+        """Who played what, from the beginning."""
+        names = [seat.name for seat in seats]
+        return tuple(
+            ("chance" if player is None else names[player], action)
+            for player, action in session.story
+        )
+
+    def _watched(
+        self, row: PlayRow, session: RefereedPlay, stored: SeatRow, reveal: bool
+    ) -> WatchedSeat:
+        seat = session.seats[stored.player]
+        payoffs = session.payoffs if row.status == "over" else None
+        doing = {"open": "not started", "over": "finished", "stopped": "stopped"}.get(row.status)
+        if doing is None:
+            asked = stored.player in row.asked
+            doing = "must decide" if asked else "waits"
+        return WatchedSeat(
+            player=seat.player,
+            name=stored.name,
+            number=stored.player,
+            robot=stored.robot,
+            invited=stored.invited is not None,
+            opened=stored.opened is not None,
+            doing=doing,
+            decisions=len(seat.moves),
+            moves=self._own_moves(seat, stored.player) if reveal else (),
+            payoff=None if payoffs is None else float(payoffs[stored.player]),
+        )
+
+
+def check_times(referee: Referee, limit: float | None, pace: float | None) -> None:
+    """Raise an ArgumentError unless plays can run with this limit or pace."""
+    for what, seconds in (("limit", limit), ("pace", pace)):
+        if seconds is not None:
+            check_positive(what, seconds)
+    if pace is not None and limit is not None:
+        raise ArgumentError("give either a time limit or a pace; a pace is a limit, too")
+    if pace is not None and not referee.timing.exists:
+        raise ArgumentError("this game has no timing, so its rounds cannot have a fixed length")
+
+
+def seat_title(view: SeatView) -> str:
+    """How a player is addressed: by name and role."""
+    role = player_name(view.player)
+    return role if view.name == view.player else f"{view.name}, {role}"
+
+
+def _answered(row: PlayRow, player: int) -> PlayRow:
+    """The player has answered; if they are asked again, that is a new question."""
+    return replace(row, asked={i: when for i, when in row.asked.items() if i != player})
+
+
+def _made_at(seat: RefereedSeat, infoset: int) -> int:
+    """The number of the move at an infoset: an earlier one, or else the next."""
+    return next((n for n, m in enumerate(seat.moves) if m.infoset == infoset), len(seat.moves))

@@ -1,0 +1,42 @@
+"""The pages of the server as HTML, each one file that loads nothing else.
+
+The templates stand in ``templates/``; colours, escaping and number formats are those of reports.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+
+from accord.reports.page import environment as report_environment
+
+
+def render(template: str, **content: Any) -> str:
+    """A page from a template."""
+    return environment().get_template(template).render(**content)
+
+
+@cache
+def environment() -> Environment:
+    """The environment of reports, with the templates of the server."""
+    loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.reports")])
+    jinja = report_environment().overlay(loader=loader)
+    jinja.filters["clock"] = _clock
+    jinja.filters["initial"] = lambda text: text[:1].upper() + text[1:]
+    jinja.globals["verbatim_serve"] = _verbatim
+    return jinja
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+
+
+def _verbatim(name: str) -> Markup:
+    """A file beside the templates as it is."""
+    jinja = environment()
+    assert jinja.loader is not None
+    return Markup(jinja.loader.get_source(jinja, name)[0])

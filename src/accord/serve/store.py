@@ -1,0 +1,308 @@
+"""The database of a server: plays, seats, links and events, in one SQLite file.
+
+Every change is one transaction, and a transaction that was committed survives the death of the
+process (write-ahead log, synced at each commit). Links are 32 random bytes; the file has only their
+SHA-256, so nobody who reads it can open a seat. The states of plays are in there too, and they are
+secret (``mediator/mediator.py``): the file is readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accord.errors import ArgumentError, MismatchError
+
+VERSION = "1"
+LINK_BYTES = 32
+WAIT = 10.0
+"""Seconds that a transaction waits for that of another process."""
+
+SCHEMA = """
+CREATE TABLE about (what TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE plays (
+    id TEXT PRIMARY KEY,
+    status TEXT NOT NULL,     -- open, running, over or stopped
+    state TEXT NOT NULL,      -- secret
+    asked TEXT NOT NULL,      -- when each player is asked who is asked now, by number
+    created REAL NOT NULL,
+    base REAL,                -- when round 0 begins
+    ended REAL,               -- when the players may see the end
+    version INTEGER NOT NULL  -- grows with every change
+);
+CREATE TABLE seats (
+    play TEXT NOT NULL REFERENCES plays(id),
+    player INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    robot INTEGER NOT NULL,
+    PRIMARY KEY (play, player)
+);
+CREATE TABLE links (
+    hash TEXT PRIMARY KEY,
+    play TEXT REFERENCES plays(id),  -- NULL for the operator
+    player INTEGER,
+    made REAL NOT NULL,
+    opened REAL,
+    revoked REAL
+);
+CREATE INDEX links_of_seats ON links (play, player);
+CREATE TABLE events (
+    play TEXT NOT NULL REFERENCES plays(id),
+    time REAL NOT NULL,
+    player INTEGER,
+    what TEXT NOT NULL,
+    decision INTEGER
+);
+CREATE INDEX events_of_plays ON events (play);
+CREATE TABLE forms (once TEXT PRIMARY KEY);
+"""
+
+
+@dataclass(frozen=True)
+class PlayRow:
+    """One play as it is stored."""
+
+    id: str
+    status: str
+    state: dict[str, Any]
+    asked: dict[int, float]
+    created: float
+    base: float | None
+    ended: float | None
+    version: int
+
+
+@dataclass(frozen=True)
+class SeatRow:
+    """One seat as it is stored, with its present link."""
+
+    player: int
+    name: str
+    robot: bool
+    invited: float | None  # when the present link was made, if there is one
+    opened: float | None  # when it was first opened
+
+
+class Store:
+    """The database. All methods but :meth:`transaction` must be called inside a transaction."""
+
+    def __init__(self, path: str | os.PathLike[str], about: Mapping[str, str]) -> None:
+        """Open the file, or create it.
+
+        Args:
+            path: The file.
+            about: What the plays must have in common; see :class:`MismatchError`.
+
+        Raises:
+            ArgumentError: If the file is not such a database.
+            MismatchError: If it has plays of another game, policy or K.
+        """
+        self.path = Path(path)
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._lock = threading.RLock()
+        self._db = sqlite3.connect(
+            self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            with self.transaction():
+                self._check(dict(about) | {"version": VERSION})
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise ArgumentError(
+                f"{self.path} is not a database of accord serve, or damaged ({error}); give another"
+            ) from None
+        except MismatchError:
+            self._db.close()
+            raise
+
+    def _check(self, about: dict[str, str]) -> None:
+        if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            for statement in SCHEMA.split(";"):
+                self._db.execute(statement)
+            self._db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+        found = dict(self._db.execute("SELECT what, value FROM about"))
+        for what, value in about.items():
+            if found.get(what) != value:
+                raise MismatchError(
+                    f"{self.path} has plays with another {what}; give another file, or the game, "
+                    "policy and K with which it was made"
+                )
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_db"):
+            self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; one at a time, also among processes."""
+        with self._lock:
+            if self._db.in_transaction:  # part of the one around it
+                yield
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    # Plays
+
+    def add_play(self, id: str, state: Mapping[str, Any], names: list[str], now: float) -> None:
+        """Add an open play."""
+        self._db.execute(
+            "INSERT INTO plays VALUES (?, 'open', ?, '{}', ?, NULL, NULL, 0)",
+            (id, json.dumps(state), now),
+        )
+        self._db.executemany(
+            "INSERT INTO seats VALUES (?, ?, ?, 0)",
+            [(id, player, name) for player, name in enumerate(names)],
+        )
+
+    def play(self, id: str) -> PlayRow | None:
+        """A play, or None."""
+        row = self._db.execute("SELECT * FROM plays WHERE id = ?", (id,)).fetchone()
+        return None if row is None else _play_row(row)
+
+    def plays(self, status: str | None = None) -> list[PlayRow]:
+        """All plays, the oldest first, or those with one status."""
+        where, values = ("WHERE status = ?", (status,)) if status else ("", ())
+        rows = self._db.execute(f"SELECT * FROM plays {where} ORDER BY created, rowid", values)
+        return [_play_row(row) for row in rows]
+
+    def version_of(self, id: str) -> int | None:
+        """A number that grows with every change of a play."""
+        row = self._db.execute("SELECT version FROM plays WHERE id = ?", (id,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def save_play(self, row: PlayRow) -> None:
+        """Replace a play; its version grows."""
+        self._db.execute(
+            "UPDATE plays SET status = ?, state = ?, asked = ?, base = ?, ended = ?, "
+            "version = version + 1 WHERE id = ?",
+            (row.status, json.dumps(row.state), json.dumps(row.asked), row.base, row.ended, row.id),
+        )
+
+    # Seats
+
+    def seats(self, play: str) -> list[SeatRow]:
+        """The seats of a play, in the order of the players."""
+        rows = self._db.execute(
+            "SELECT player, name, robot, "
+            "(SELECT made FROM links l WHERE l.play = s.play AND l.player = s.player "
+            " AND revoked IS NULL), "
+            "(SELECT opened FROM links l WHERE l.play = s.play AND l.player = s.player "
+            " AND revoked IS NULL) "
+            "FROM seats s WHERE play = ? ORDER BY player",
+            (play,),
+        )
+        return [
+            SeatRow(player, name, bool(robot), invited, opened)
+            for player, name, robot, invited, opened in rows
+        ]
+
+    def change_seat(
+        self, play: str, player: int, *, name: str | None = None, robot: bool | None = None
+    ) -> None:
+        """Change the name of a seat, or whether a robot sits there."""
+        self._db.execute(
+            "UPDATE seats SET name = coalesce(?, name), robot = coalesce(?, robot) "
+            "WHERE play = ? AND player = ?",
+            (name, robot, play, player),
+        )
+        self._db.execute("UPDATE plays SET version = version + 1 WHERE id = ?", (play,))
+
+    # Links
+
+    def make_link(self, play: str | None, player: int | None, now: float) -> str:
+        """A new secret for a seat, or for the operator; earlier ones of a seat are revoked."""
+        if play is not None:
+            self.revoke_links(play, player, now)
+        token = secrets.token_urlsafe(LINK_BYTES)
+        self._db.execute(
+            "INSERT INTO links VALUES (?, ?, ?, ?, NULL, NULL)",
+            (hash_link(token), play, player, now),
+        )
+        return token
+
+    def revoke_links(
+        self, play: str | None, player: int | None, now: float, but: str | None = None
+    ) -> None:
+        """Revoke the links of a seat or, with None, of the operator, except the secret ``but``."""
+        self._db.execute(
+            "UPDATE links SET revoked = ? WHERE play IS ? AND player IS ? AND revoked IS NULL "
+            "AND hash IS NOT ?",
+            (now, play, player, None if but is None else hash_link(but)),
+        )
+
+    def find_link(self, token: str) -> tuple[str | None, int | None] | None:
+        """The (play, player) of a link that is not revoked, (None, None) for the operator's."""
+        row = self._db.execute(
+            "SELECT play, player FROM links WHERE hash = ? AND revoked IS NULL",
+            (hash_link(token),),
+        ).fetchone()
+        return None if row is None else (row[0], row[1])
+
+    def note_opened(self, token: str, now: float) -> None:
+        """Remember when a link was first opened."""
+        self._db.execute(
+            "UPDATE links SET opened = ? WHERE hash = ? AND opened IS NULL",
+            (now, hash_link(token)),
+        )
+
+    # Events and forms
+
+    def add_event(
+        self,
+        play: str,
+        now: float,
+        what: str,
+        player: int | None = None,
+        decision: int | None = None,
+    ) -> None:
+        """Write down that something happened; what was recommended or played is not in it."""
+        self._db.execute(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (play, now, player, what, decision)
+        )
+
+    def events(self, play: str) -> list[tuple[float, int | None, str, int | None]]:
+        """``(time, player, what, decision)``, first to last."""
+        return self._db.execute(
+            "SELECT time, player, what, decision FROM events WHERE play = ? ORDER BY rowid", (play,)
+        ).fetchall()
+
+    def use_form(self, once: str) -> bool:
+        """Whether a form with this number was not sent before."""
+        before = self._db.total_changes
+        self._db.execute("INSERT OR IGNORE INTO forms VALUES (?)", (once,))
+        return self._db.total_changes > before
+
+
+def hash_link(token: str) -> str:
+    """What is stored of a link."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _play_row(row: tuple[Any, ...]) -> PlayRow:
+    id, status, state, asked, created, base, ended, version = row
+    when = {int(player): float(time) for player, time in json.loads(asked).items()}
+    return PlayRow(id, status, json.loads(state), when, created, base, ended, version)

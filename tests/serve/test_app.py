@@ -1,0 +1,416 @@
+"""The server over a socket: what pages, answers, headers, errors and logs give away."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from accord.serve.app import LATE
+from accord.serve.hall import Hall
+from tests.support.labels import NASTY, nasty_game
+from tests.support.policies import random_policy
+from tests.support.server import (
+    Answer,
+    Client,
+    Clock,
+    device_policy,
+    open_hall,
+    operator_link,
+    plain,
+    running,
+)
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Hall:
+    return open_hall(tmp_path / "plays.db", device_policy("chicken"), clock=Clock())
+
+
+@pytest.fixture
+def server(hall: Hall) -> Iterator[str]:
+    with running(hall) as url:
+        yield url
+
+
+@pytest.fixture
+def operator(hall: Hall, server: str) -> Client:
+    return Client(server + operator_link(hall))
+
+
+def links_of(page: str) -> list[str]:
+    return re.findall(r"http://[^<\s]+/seat/[\w-]+", page)
+
+
+def two_seats(operator: Client, start: bool = True) -> list[Client]:
+    operator.post("/create", once=str(len(operator.get().text)), count=1, id="")
+    seats = [Client(link) for link in links_of(operator.post("/play/1/invite-all").text)]
+    assert len(seats) == 2
+    if start:
+        assert operator.post("/play/1/start").status == 303
+    return seats
+
+
+def told(page: str) -> str | None:
+    found = re.search(r"The mediator recommends <strong>(.*?)</strong>", page)
+    return found and found[1]
+
+
+def test_a_play_over_the_web(operator: Client) -> None:
+    row, col = two_seats(operator, start=False)
+    assert "Not started yet" in row.get().text
+    assert "The page has been opened." in operator.get("/play/1").text
+    operator.post("/play/1/start")
+    for seat, other in ((row, col), (col, row)):
+        page = seat.get().text
+        assert "Your turn" in page
+        mine = told(page)
+        before = other.get().text
+        assert seat.post("/act", infoset=0, action=["dare", "yield"].index(mine)).status == 303
+        if seat is row:
+            assert "Please wait" in row.get().text
+            assert clean(other.get().text) == clean(before)
+    for seat in (row, col):
+        text = plain(seat.get().text)
+        assert "The play is over You earned" in text
+        assert "What happened row: " in text
+    finished = plain(operator.get("/play/1").text)
+    assert "Play 1 over" in finished
+
+
+def clean(page: str) -> str:
+    """A page without what differs each time."""
+    return re.sub(r'nonce="[\w-]+"', "", page)
+
+
+def test_pages_are_sealed(operator: Client) -> None:
+    row, _ = two_seats(operator)
+    answers = [
+        operator.get(), operator.get("/play/1"), operator.get("/export.csv"), row.get(),
+        row.get("/state"), row.post("/act", infoset=0, action=0), row.get("/nothing"),
+        operator.get("/private.csv"),
+    ]  # fmt: skip
+    for answer in answers:
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-robots-tag"] == "noindex"
+        assert "server" not in answer.headers
+        assert "set-cookie" not in answer.headers
+        if answer.headers.get("content-type", "").startswith("text/html"):
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'; style-src 'nonce-")
+            assert "unsafe" not in policy
+            assert not re.search(r'(?:src|href)="(?:https?:)?//', answer.text)
+
+
+def test_polling_tells_only_what_the_page_shows(operator: Client) -> None:
+    row, col = two_seats(operator)
+    before = col.get("/state")
+    assert json.loads(before.text).keys() == {"view"}
+    assert json.loads(before.text)["view"] in col.get().text
+    row.post("/act", infoset=0, action=0)
+    assert col.get("/state").text == before.text
+    col.post("/act", infoset=0, action=0)
+    assert col.get("/state").text != before.text
+
+
+def test_double_clicks_reloads_and_late_answers(operator: Client) -> None:
+    row, col = two_seats(operator)
+    first = row.post("/act", infoset=0, action=0)
+    assert first.status == 303
+    assert row.post("/act", infoset=0, action=0).headers["location"] == first.headers["location"]
+    late = row.post("/act", infoset=0, action=1)
+    assert late.headers["location"] == first.headers["location"] + "?late"
+    assert LATE in row.get("?late").text
+    assert LATE not in row.get().text
+    assert plain(row.get().text).count("played dare") == 1
+    col.post("/act", infoset=0, action=1)
+    assert "You earned 7" in plain(row.get().text)
+    assert "You earned 2" in plain(col.get().text)
+
+
+def test_at_the_same_moment(operator: Client) -> None:
+    """Twenty requests at once, half of them another move: one of the two moves counts."""
+    seats = two_seats(operator)
+    answers: list[Answer] = []
+
+    def click(action: int) -> None:
+        answers.append(seats[0].post("/act", infoset=0, action=action))
+
+    threads = [threading.Thread(target=click, args=(n % 2,)) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    locations = [answer.headers["location"].endswith("?late") for answer in answers]
+    assert len(locations) == 20
+    assert locations.count(True) == 10
+    assert plain(seats[0].get().text).count("played") == 1
+
+
+def test_wrong_links_all_get_the_same_answer(operator: Client, hall: Hall, server: str) -> None:
+    row, col = two_seats(operator)
+    revoked = col.path
+    hall.revoke("1", 1)
+    guess = Client(server)
+    answers = {
+        clean(guess.get(path).text)
+        for path in (
+            revoked, revoked + "/state", "/seat/nonsense", "/seat/" + "x" * 43, "/", "/seat",
+            "/operator/nonsense", "/operator/" + row.path.split("/")[-1], "/nowhere",
+            "/seat/" + operator.path.split("/")[-1], row.path + "/act", "/seat/%00", "/seat/%C3%A9",
+        )
+    }  # fmt: skip
+    assert len(answers) == 1
+    assert "This link does not work, or no longer." in answers.pop()
+    for path in (row.path + "/act", row.path + "/choose"):
+        assert guess.post(path).status == 400
+    assert guess.post(revoked + "/act", infoset=0, action=0).status == 404
+
+
+@pytest.mark.parametrize("fields", [{}, {"infoset": 0}, {"infoset": "x", "action": 0},
+    {"infoset": -1, "action": 0}, {"infoset": "9" * 50, "action": 0},
+    {"infoset": "٣", "action": 0}])  # fmt: skip
+def test_nonsense_is_refused(operator: Client, fields: dict[str, Any]) -> None:
+    row, _ = two_seats(operator)
+    before = clean(row.get().text)
+    answer = row.post("/act", **fields)
+    assert answer.status == 400
+    assert "This did not work" in answer.text
+    assert clean(row.get().text) == before
+
+
+def test_large_forms_are_refused(operator: Client) -> None:
+    row, _ = two_seats(operator)
+    assert row.post("/act", infoset="0" * 20_000, action=0).status == 413
+
+
+def test_failures_say_nothing(
+    operator: Client, hall: Hall, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    row, _ = two_seats(operator)
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("the secret plan is yield")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hall, "look", fail)
+        answer = row.get()
+    assert answer.status == 500
+    assert "Nothing was lost" in answer.text
+    assert "plan" not in answer.text
+    ours = [record.getMessage() for record in caplog.records if record.name == "accord.serve"]
+    assert "a request failed: RuntimeError" in ours
+    assert row.get().status == 200
+
+
+def test_logs_have_neither_links_nor_recommendations(
+    operator: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "accord"):
+        seats = two_seats(operator)
+        for seat in seats:
+            seat.get()
+            seat.get()
+            seat.post("/act", infoset=0, action=0)
+    text = "\n".join(record.getMessage() for record in caplog.records)
+    assert text.splitlines() == [
+        "play 1: player row was given a recommendation, decision 1",
+        "play 1: player col was given a recommendation, decision 1",
+        "play 1: started",
+        "play 1: player row moved, decision 1",
+        "play 1: player col moved, decision 1",
+        "play 1: is over",
+        "play 1: over",
+    ]
+
+
+def test_the_operators_forms(operator: Client, hall: Hall) -> None:
+    assert operator.post("/create", once="a", count=3, id="").status == 303
+    operator.post("/create", once="a", count=3, id="")  # sent twice
+    assert len(hall.watch_all()) == 3
+    assert (
+        operator.post("/create", once="b", count=1, id="room 4")
+        .headers["location"]
+        .endswith("/play/room%204")
+    )
+    assert "already a play" in operator.post("/create", once="c", count=1, id="room 4").text
+    assert "Play room 4 open" in plain(operator.get("/play/room%204").text)
+    operator.post("/play/1/seat/0/rename", name="Ann <b>")
+    assert "Ann &lt;b&gt;" in operator.get("/play/1").text
+    operator.post("/play/1/seat/1/robot", robot="yes")
+    (link,) = links_of(operator.post("/play/1/invite-all").text)  # not for robots
+    ann = Client(link)
+    assert "You are Ann <b>, player row" in plain(ann.get().text)
+    (again,) = links_of(operator.post("/play/1/seat/0/invite").text)
+    assert ann.get().status == 404
+    ann = Client(again)
+    operator.post("/play/1/start")
+    ann.post("/act", infoset=0, action=0)
+    assert "The play is over" in ann.get().text
+    operator.post("/play/1/seat/0/revoke")
+    assert ann.get().status == 404
+    operator.post("/play/2/stop")
+    assert "Play 2 stopped" in plain(operator.get("/play/2").text)
+    for path in ("/play/9", "/play/9/state"):
+        assert operator.get(path).status == 404
+    for path in ("/play/1/fly", "/play/1/seat/0/fly", "/play/1/seat/7/revoke", "/play/9/start"):
+        assert operator.post(path).status == 404
+    assert operator.post("/play/1/seat/0/robot", robot="maybe").status == 400
+
+
+def test_watching(operator: Client) -> None:
+    row, _ = two_seats(operator)
+    mine = told(row.get().text)
+    row.post("/act", infoset=0, action=0)
+    page = plain(operator.get("/play/1").text)
+    assert "Waits, 1 decision made." in page
+    assert "dare" not in page
+    assert "yield" not in page
+    asked = plain(operator.get("/play/1?reveal=yes").text)
+    assert f"told {mine} , played dare" in asked
+    states = [operator.get(path).text for path in ("/play/1/state", "/play/1/state?reveal=yes")]
+    assert states[0] != states[1]
+    assert states[0] == operator.get("/play/1/state").text == operator.get("/state").text
+
+
+def test_exports_over_the_web(operator: Client) -> None:
+    for seat in two_seats(operator):
+        seat.post("/act", infoset=0, action=1)
+    public, private = operator.get("/export.csv"), operator.get("/private.csv")
+    assert public.headers["content-type"].startswith("text/csv")
+    assert 'filename="plays.csv"' in public.headers["content-disposition"]
+    assert len(public.text.splitlines()) == len(private.text.splitlines()) == 3
+    assert "recommended" in private.text
+    assert "recommended" not in public.text
+
+
+def test_operator_links_can_be_revoked(operator: Client, hall: Hall, server: str) -> None:
+    other = Client(server + operator_link(hall))
+    assert other.get().status == 200
+    operator.post("/revoke-others")
+    assert other.get().status == 404
+    assert operator.get().status == 200
+
+
+def test_behind_a_proxy(hall: Hall) -> None:
+    """Under a path, with TLS at the proxy: links lead back through it."""
+    with running(hall, root_path="/lab", forwarded_allow_ips="127.0.0.1") as server:
+        operator = Client(server + operator_link(hall))
+        forwarded = {"X-Forwarded-Proto": "https", "Host": "games.example.org"}
+        operator.post("/create", once="a", count=1, id="")
+        answer = operator.request("POST", "/play/1/invite-all", {}, **forwarded)
+        links = re.findall(r"https://games\.example\.org/lab/seat/([\w-]+)", answer.text)
+        assert len(links) == 2
+        actions = re.findall(r'action="([^"]+)"', answer.text)
+        assert actions
+        assert all(path.startswith("/lab/operator/") for path in actions)
+        seat = Client(f"{server}/seat/{links[0]}")
+        operator.post("/play/1/start")
+        assert f'action="/lab/seat/{links[0]}/act"' in seat.get().text
+        location = seat.post("/act", infoset=0, action=0).headers["location"]
+        assert location == f"/lab/seat/{links[0]}"
+
+
+def test_forwarded_headers_of_strangers_are_ignored(hall: Hall) -> None:
+    with running(hall, forwarded_allow_ips="10.9.8.7") as server:
+        operator = Client(server + operator_link(hall))
+        operator.post("/create", once="a", count=1, id="")
+        headers = {"X-Forwarded-Proto": "https"}
+        assert "https://" not in operator.request("POST", "/play/1/invite-all", {}, **headers).text
+
+
+def test_k_0_over_the_web(tmp_path: Path) -> None:
+    hall = open_hall(tmp_path / "plays.db", device_policy("chicken"), k=0)
+    with running(hall) as server:
+        operator = Client(server + operator_link(hall))
+        row, col = two_seats(operator)
+        assert "Your choice" in row.get().text
+        assert row.post("/choose", delegate="perhaps").status == 400
+        row.post("/choose", delegate="yes")
+        row.post("/choose", delegate="yes")
+        assert "The mediator moves for you." in row.get().text
+        assert row.post("/choose", delegate="no").headers["location"].endswith("?late")
+        col.post("/choose", delegate="no")
+        assert "The mediator is silent." in col.get().text
+        col.post("/act", infoset=0, action=0)
+        assert "The play is over" in row.get().text
+
+
+def test_labels_are_only_text(tmp_path: Path) -> None:
+    game = nasty_game()
+    hall = open_hall(tmp_path / "plays.db", random_policy(game, 1, components=2))
+    with running(hall) as server:
+        operator = Client(server + operator_link(hall))
+        operator.post("/create", once="a", count=1, id="")
+        seats = [Client(link) for link in links_of(operator.post("/play/1/invite-all").text)]
+        operator.post("/play/1/start")
+        pages = [operator.get().text]
+        while hall.watch("1").status == "running":
+            for n, seat in enumerate(seats):
+                view = hall.look("1", n)
+                pages.append(seat.get().text)
+                if view.number is not None:
+                    seat.post("/act", infoset=view.number, action=0)
+        pages += [seat.get().text for seat in seats] + [operator.get("/play/1").text]
+    assert NASTY not in "".join(pages)
+    assert not any("<img" in page or "\x1b" in page for page in pages)
+
+
+@pytest.mark.slow
+def test_200_plays_at_once(tmp_path: Path) -> None:
+    """400 seats, each with a page, polls and moves, from 16 threads: nothing is lost."""
+    policy = random_policy(accord.load_game("kuhn"), 1, components=3, pure=0.0)
+    hall = open_hall(tmp_path / "plays.db", policy)
+    plays = hall.create(200)
+    seats = [(play, i, hall.invite(play, i)) for play in plays for i in (0, 1)]
+    for play in plays:
+        hall.start(play)
+    made: dict[tuple[str, int, int], int] = {}
+    broken: list[object] = []
+
+    def person(share: list[tuple[str, int, str]], server: str) -> None:
+        client = Client(server)
+        left = list(share)
+        while left and not broken:
+            for seat in list(left):
+                play, i, token = seat
+                page = client.get(f"/seat/{token}")
+                if page.status != 200:
+                    broken.append(page)
+                    return
+                if "The play is over" in page.text:
+                    left.remove(seat)
+                elif field := re.search(r'name="infoset" value="(\d+)"', page.text):
+                    x, a = int(field[1]), (int(play) + i) % 2
+                    answer = client.post(f"/seat/{token}/act", infoset=x, action=a)
+                    if answer.status != 303 or "late" in answer.headers["location"]:
+                        broken.append(answer)
+                    made[play, i, x] = a
+                else:
+                    client.get(f"/seat/{token}/state")
+
+    with running(hall) as server:
+        shares = [seats[n::16] for n in range(16)]
+        threads = [threading.Thread(target=person, args=(one, server)) for one in shares]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=120)
+    assert broken == []
+    assert {hall.watch(play).status for play in plays} == {"over"}
+    kept = {
+        (play, i, move.infoset): move.action
+        for play in plays
+        for i, seat in enumerate(hall.referee.resume(hall.store.play(play).state).seats)
+        for move in seat.moves
+    }
+    assert kept == made
