@@ -53,6 +53,10 @@ from accord.interop.openspiel_policies import to_openspiel as to_openspiel
 from accord.interop.pettingzoo import PettingZooEnvironment as PettingZooEnvironment
 from accord.interop.python_code import format_python as format_python
 from accord.interop.python_code import write_python as write_python
+from accord.interop.trackers import MLflowTracker as MLflowTracker
+from accord.interop.trackers import TensorBoardTracker as TensorBoardTracker
+from accord.interop.trackers import Tracker as Tracker
+from accord.interop.trackers import WandbTracker as WandbTracker
 from accord.learning.balanced_kefr import BalancedKEFR as BalancedKEFR
 from accord.learning.kefr import KEFR as KEFR
 from accord.learning.plan import Plan as Plan

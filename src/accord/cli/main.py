@@ -32,6 +32,7 @@ from accord.cli.serve import serve
 from accord.cli.solve import solve
 from accord.cli.sweep import sweep
 from accord.cli.terminal import INTERRUPTED, say
+from accord.cli.watch import watch
 from accord.errors import AccordError
 
 BAD_INPUT = 2
@@ -161,6 +162,7 @@ app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="List what a policy recommends to all players together.")(device)
+app.command(short_help="Follow a run in the browser while it goes.")(watch)
 app.command(short_help="Write a table or picture of a run, a policy or a game.")(export)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
 app.command(short_help="Run plays with real people, on web pages.")(serve)

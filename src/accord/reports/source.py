@@ -14,6 +14,7 @@ from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.activity import doing
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun, versions
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
@@ -73,7 +74,7 @@ def read_run(
     """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
     name = game or files.request.game
-    loaded = _load(folder, name, {} if known is None else known)
+    loaded = load_game_of(folder, name, known)
     with doing("reading the run"):
         return read_snapshot(files, loaded)
 
@@ -81,16 +82,6 @@ def read_run(
 def source_of(run: SavedRun) -> Source:
     """What a report needs of ``run``."""
     result, players = run.result, run.result.get("players")
-    history = tuple(
-        Moment(
-            iteration=point.iteration,
-            episodes=point.episodes,
-            seconds=point.seconds,
-            player_gaps=point.player_gaps,
-            relative=_relative(run.game, point.player_gaps),
-        )
-        for point in run.history
-    )
     facts = RunFacts(
         folder=str(run.folder),
         game=run.game.name,
@@ -110,11 +101,25 @@ def source_of(run: SavedRun) -> Source:
         gap=result.get("gap"),
         relative=_relative(run.game, players) if players else None,
         saved_gap=result.get("saved_gap", result.get("gap")),
-        history=history,
+        history=moments(run.game, run.history),
         finished=run.finished,
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
+    """The checkpoints of a run as its plot shows them."""
+    return tuple(
+        Moment(
+            iteration=point.iteration,
+            episodes=point.episodes,
+            seconds=point.seconds,
+            player_gaps=point.player_gaps,
+            relative=_relative(game, point.player_gaps),
+        )
+        for point in history
+    )
 
 
 def source_of_result(result: Result, *, certified: bool = True) -> Source:
@@ -157,7 +162,9 @@ def _best(run: SavedRun) -> BestFacts | None:
         raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
 
 
-def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:
+def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:
+    """The game of the run in ``folder``, by its name; ``known`` has those loaded before."""
+    known = {} if known is None else known
     if name not in known:
         try:
             known[name] = load_game(name)

@@ -254,7 +254,7 @@ class RunFolder:
         policy, note = load_policy_with_note(file, game)
         lines: Any
         if note is None and self.version < 3:
-            result, lines = self.content["result"], self._read_lines()
+            result, lines = self.content["result"], self.read_lines()
         else:
             content = _parse_object(file, note or "{}", 1)
             self._check_identity(file, content.get("run"))
@@ -276,8 +276,8 @@ class RunFolder:
             self.path, game, self.request, result, self.versions, policy, history, finished
         )
 
-    def _read_lines(self) -> list[Any]:
-        """The history of a run of version 1 or 2."""
+    def read_lines(self) -> list[Any]:
+        """The lines of ``progress.jsonl``, which a run that is going writes now and then."""
         file = self.path / PROGRESS
         text = _read_text(file, "cannot be read") if file.exists() else ""
         return [
