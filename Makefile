@@ -33,6 +33,7 @@ lint: $(READY)
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The documentation is in build/site/index.html: open it in a browser."
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -59,7 +59,7 @@ class Plot(Figure):
     """A figure that notebooks show, with or without pyplot."""
 
     def _repr_png_(self) -> bytes:
-        return to_png(self)
+        return to_png(self, dpi=100)
 
 
 @contextmanager
@@ -127,12 +127,12 @@ def plain(text: str) -> str:
     return visible(text).replace("\n", " ").replace("$", r"\$")
 
 
-def to_png(figure: Figure) -> bytes:
+def to_png(figure: Figure, dpi: int = 160) -> bytes:
     """A figure as a PNG file."""
     with drawing():
         file = io.BytesIO()
         FigureCanvasAgg(figure)
-        figure.savefig(file, format="png", dpi=160)
+        figure.savefig(file, format="png", dpi=dpi)
         return file.getvalue()
 
 
