@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import denoised, number
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -15,7 +15,6 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_notion,
 )
-from accord.cli.outcome import without_noise
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
 
@@ -66,12 +65,10 @@ def certify(
 
 def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     from accord.game.labels import player_name
-    from accord.treeplex.form import sequence_form
 
-    spans = sequence_form(game).leaves.payoff_range.tolist()
-    gaps = [without_noise(gap, spans) for gap in certificate.gaps]
+    gaps = list(certificate.gaps)
     if show_nfce and certificate.nfce is not None:
-        gaps.append(without_noise(certificate.nfce, spans))
+        gaps.append(certificate.nfce)
     players = [player_name(label) for label in game.player_labels]
     print_table(
         ("notion", "K", "gap", "relative", "sum", *players),
@@ -90,7 +87,8 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     )
     for chain in chains(gap.notion for gap in gaps):
         print_text(f"in every game {' <= '.join(map(str, chain))}")
-    values = zip(players, map(denoised, certificate.values, spans), strict=True)
+    print_text(f"exact to within {max((gap.error for gap in gaps), default=0.0):.2g}")
+    values = zip(players, certificate.values, strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
     said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
     for gap in gaps:
@@ -99,10 +97,10 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
             said.setdefault(str(best), []).append(gap.notion.name)
     for words, names in said.items():
         print_text(f"{', '.join(names)}: {words}")
-    trigger_gap = denoised(certificate.trigger.gap, max(spans))
+    trigger_gap = certificate.trigger.gap
     words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
     print_text(f"trigger gap {number(trigger_gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     elif not show_nfce:
-        print_text(f"NFCE gap {number(denoised(certificate.nfce_gap, max(spans)))}")
+        print_text(f"NFCE gap {number(certificate.nfce_gap)}")

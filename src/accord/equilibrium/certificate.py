@@ -150,6 +150,8 @@ class Certificate:
     game: str
     values: tuple[float, ...]  # expected payoffs when everybody obeys
     value_errors: tuple[float, ...]  # the exact values differ from these by at most this much
+    stakes: tuple[float, ...]  # expected gain of each player if they saw the component drawn and
+    # played for what is above their value; no gap is much larger, whatever payoffs are never paid
     gaps: tuple[Gap, ...]  # one per notion asked for, without the NFCE
     trigger: TriggerGap
     nfce: Gap | None  # None if it was refused
@@ -252,6 +254,7 @@ def certify(
         game=game.name,
         values=tuple(value for value, _ in values),
         value_errors=tuple(error for _, error in values),
+        stakes=tuple(obedience[i].stake for i in range(form.n_players)),
         gaps=tuple(
             _gap(form, notion, own, obedience)
             for notion, own in zip(notions, deviators, strict=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import GameError
+from accord.game.validate import check_payoff_range
 
 LONGEST_QUOTE = 200
 """Characters of a label or a value that an error message shows."""
@@ -122,7 +123,7 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
     """``[n_players]`` the worst and the best payoffs that ``env`` states.
 
     Raises:
-        GameError: If they are not finite, or the wrong way round.
+        GameError: If they are not finite, or the wrong way round, too large or too close.
     """
     try:
         bounds = np.array(env.payoff_bounds, dtype=np.float64)
@@ -138,6 +139,8 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
         raise GameError(
             f"{env.name}: the worst payoff must not exceed the best; got {env.payoff_bounds!r}"
         )
+    for label, low, high in zip(env.players, worst, best, strict=True):
+        check_payoff_range(str(label), float(low), float(high))
     return worst, best
 
 

@@ -99,9 +99,16 @@ def estimated_values(
         payoffs = table.play(rng, act)
         table.losses(payoffs)  # refuses payoffs out of bounds
         paid[n] = payoffs
-    spread = paid.std(axis=0, ddof=1) if plays > 1 else np.full(len(first), math.nan)
-    margins = QUANTILE * spread / math.sqrt(plays)
-    return tuple(map(float, paid.mean(axis=0))), tuple(map(float, margins))
+    mean, margins = paid.mean(axis=0), np.full(len(first), math.nan)
+    if plays > 1:
+        unit = _unit(paid - mean)
+        margins = QUANTILE * ((paid - mean) / unit).std(axis=0, ddof=1) / math.sqrt(plays) * unit
+    return tuple(map(float, mean)), tuple(map(float, margins))
+
+
+def _unit(far: Floats) -> Floats:
+    """The largest magnitude in each column: the square of a large payoff would overflow."""
+    return np.asarray(np.abs(far).max(axis=0) + np.finfo(float).tiny)
 
 
 def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -114,7 +121,7 @@ def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Flo
     if plays == 1:
         return mean, np.full(len(mean), np.nan)
     far = payoffs - mean
-    unit = np.abs(far).max(axis=0) + np.finfo(float).tiny  # the square of a large payoff overflows
+    unit = _unit(far)
     variance = share @ (far / unit) ** 2 * plays / (plays - 1)
     quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
     return mean, quantile * np.sqrt(variance / plays) * unit

@@ -97,6 +97,7 @@ def summarise(source: Source) -> RunView:
             if gap is not None and gap.k is None
         ),
         trigger_gap=certificate.trigger.gap,
+        error=max(gap.error for gap in (*certificate.gaps, certificate.nfce) if gap is not None),
         bound=bound_of(source.request, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),

@@ -16,7 +16,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from accord._format import denoised
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
@@ -215,11 +214,6 @@ class DeviationView:
         return self.notion.k
 
     @property
-    def shown_gain(self) -> float:
-        """The gain, or 0 where it is only rounding."""
-        return denoised(self.gain, self.player.span)
-
-    @property
     def n_places(self) -> int:
         """How many first deviations there are, listed or not."""
         return len(self.places) + self.more_places
@@ -248,6 +242,7 @@ class RunView(Course):
     gaps: tuple[GapRow, ...]  # by K
     notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
+    error: float  # exact gaps differ from these by at most this much
     deviations: tuple[DeviationView, ...]
     region: Region | None  # of the first two players, in a report about a small game's optimum
     device: Device | None  # None if it has too many plans to list

@@ -21,6 +21,7 @@ from accord._check import checked_whole
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
@@ -31,6 +32,7 @@ from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.activity import doing
+from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.iterates import Iterates
 from accord.runs.loop import Loop, Progress
@@ -310,7 +312,7 @@ class _Learning:
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
         self.loop = Loop(play, self.iterates, self._measure, each)
 
-    def _measure(self) -> tuple[Floats, Floats] | None:
+    def _measure(self) -> Measured | None:
         """Gaps and values of all players, if they are known."""
         return None
 
@@ -369,7 +371,7 @@ class _Certified(_Learning):
         self.game = game
         self.meter = _KeptMeter(sequence_form(game), request.k, self.iterates)
 
-    def _measure(self) -> tuple[Floats, Floats] | None:
+    def _measure(self) -> Measured | None:
         return self.meter.measure()
 
     def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
@@ -378,12 +380,7 @@ class _Certified(_Learning):
         facts, history = self.facts(), tuple(self.loop.history)
         del self.loop  # its memory is needed for the certificate
         with doing("measuring the gap of the mixture"):
-            gaps, values = self.meter.measure_selected()
-        last: dict[str, Any] = {
-            "gap": float(gaps.max()),
-            "player_gaps": tuple(gaps.tolist()),
-            "values": tuple(values.tolist()),
-        }
+            last = numbers(self.meter.measure_selected())
         if history:  # fewer iterates may be saved than were kept
             history = (*history[:-1], replace(history[-1], **last))
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
@@ -404,8 +401,8 @@ class _KeptMeter:
         self.meter = MixtureMeter(form, k)
         self.measured, self.stride = 0, iterates.stride
 
-    def measure(self) -> tuple[Floats, Floats] | None:
-        """``(gaps, values)`` of all players, or ``None`` if nothing has been kept."""
+    def measure(self) -> Measured | None:
+        """Gaps and values of all players, or ``None`` if nothing has been kept."""
         iterates = self.iterates
         if iterates.stride != self.stride:
             self.meter = MixtureMeter(self.form, self.k)
@@ -413,9 +410,9 @@ class _KeptMeter:
         for joint in iterates.kept[self.measured : iterates.count]:
             self.meter.observe(self.form.split(joint))
         self.measured = iterates.count
-        return (self.meter.gaps(), self.meter.values()) if self.measured else None
+        return self.meter.measured() if self.measured else None
 
-    def measure_selected(self) -> tuple[Floats, Floats]:
+    def measure_selected(self) -> Measured:
         """The same for the iterates that are saved."""
         _, behaviors = self.iterates.selected()
         if len(behaviors) < self.iterates.count:
@@ -424,4 +421,4 @@ class _KeptMeter:
                 self.meter.observe(self.form.split(joint))
         else:
             self.measure()
-        return self.meter.gaps(), self.meter.values()
+        return self.meter.measured()

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import Floats
+from accord.equilibrium.rounding import Measured
 from accord.runs.activity import answer
-from accord.runs.checkpoint import Checkpoint
+from accord.runs.checkpoint import Checkpoint, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
@@ -76,7 +77,7 @@ class Loop:
     Attributes:
         play: The learners.
         iterates: The iterates to save.
-        measure: Returns ``(gaps, values)`` of all players now, or ``None`` if they are not known.
+        measure: Returns gaps and values of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
         history: The checkpoints at which the gap was known.
         elapsed: Seconds that the run has taken in total.
@@ -87,7 +88,7 @@ class Loop:
         self,
         play: Play,
         iterates: Iterates,
-        measure: Callable[[], tuple[Floats, Floats] | None],
+        measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
     ) -> None:
         self.play, self.iterates, self.measure = play, iterates, measure
@@ -111,7 +112,8 @@ class Loop:
 
         Args:
             limit: The largest number of iterations.
-            target_gap: Stop at a checkpoint whose gap is at most this.
+            target_gap: Stop at a checkpoint whose gap is at most this, its error included, or too
+                small to be measured.
             seconds: Stop after this much wall-clock time.
             since: When that time began, by ``time.perf_counter``; by default now.
             ending: Estimates how long the run takes after its last iteration. It is called once,
@@ -175,22 +177,19 @@ class Loop:
             answer("saved; certifying what there is (Ctrl-C skips this)")
 
     def _reached(self, target_gap: float | None) -> bool:
-        """Whether the last known gap is at most ``target_gap``."""
-        return bool(target_gap is not None and self.history and self.history[-1].gap <= target_gap)
+        """Whether the last known gap is at most ``target_gap``, or cannot be told from 0."""
+        if target_gap is None or not self.history:
+            return False
+        return self.history[-1].reaches(target_gap) or self.history[-1].gap == 0.0
 
     def _look(self, seconds: float) -> Checkpoint:
         """The checkpoint for this moment."""
         measured = self.measure()
-        gaps, values = ((), ()) if measured is None else (part.tolist() for part in measured)
         iteration, each = self.play.iteration, self.episodes_per_iteration
-        return Checkpoint(
-            iteration,
-            max(gaps, default=math.nan),
-            tuple(gaps),
-            tuple(values),
-            seconds,
-            None if each is None else each * iteration,
-        )
+        episodes = None if each is None else each * iteration
+        if measured is None:
+            return Checkpoint(iteration, math.nan, (), (), seconds, episodes)
+        return Checkpoint(iteration, seconds=seconds, episodes=episodes, **numbers(measured))
 
     def _saving_seconds(self, files: RunFolder | None) -> float:
         """How long the last checkpoint and the mixture will take to write."""

@@ -20,14 +20,14 @@ import numpy as np
 
 from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
-from accord.optimal.polish import polished, unpolished
+from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint, Progressed
@@ -279,18 +279,19 @@ class _Search:
             certificate = certify(self.game, policy, request.notion)
         own = certificate[request.notion]
         value = self._value(certificate.values)
-        scale = self.objective.scale(self.form.leaves)
-        allowed = request.gap * self.form.leaves.loss_scale
-        exact = all(
-            g * s <= a + 1e-9
-            for g, s, a in zip(own.player_gaps, self.form.leaves.loss_scale, allowed, strict=True)
-        )
+        exact = is_exact(self.form, certificate, request.notion, request.gap)
         if exact:  # rounding may put the value above the bound
             bound = max(bound, sign * value)
         assert last.best is not None
         best = replace(last.best, value=value if exact else None, bound=sign * bound)
         last = replace(
-            last, gap=own.gap, player_gaps=own.player_gaps, values=certificate.values, best=best
+            last,
+            gap=own.gap,
+            player_gaps=own.player_gaps,
+            error=own.error,
+            values=certificate.values,
+            value_error=max(certificate.value_errors),
+            best=best,
         )
         self.history.append(last)
         if progress is not None:
@@ -302,7 +303,7 @@ class _Search:
             objective=_written(self.objective),
             value=value,
             bound=sign * bound,
-            optimal=bool(exact and bound - sign * value <= OPTIMAL * scale),
+            optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
             proof=proof,
             policy=policy,
             certificate=certificate,
@@ -312,6 +313,16 @@ class _Search:
             seconds=last.seconds,
             interrupted=interrupted,
         )
+
+    def _scale(self, certificate: Certificate) -> float:
+        """The spread of the objective; plays that nobody gets to do not count."""
+        spread = self.objective.scale(self.form.leaves)
+        if self.objective.target is not None:
+            return spread  # in units of the payoff ranges
+        at_stake = np.abs(certificate.values) + np.array(certificate.stakes)
+        weights = self.objective.weights
+        size = at_stake.max() if weights is None else np.abs(weights) @ at_stake
+        return min(spread, STAKES * float(size)) or spread
 
     def _value(self, payoffs: tuple[float, ...]) -> float:
         return self.objective.value(payoffs, self.form.leaves.payoff_range)

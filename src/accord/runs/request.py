@@ -49,6 +49,11 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not 0.0 <= value < math.inf:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
+        if self.target_gap == 0.0:
+            raise ArgumentError(
+                "target_gap must be positive; got 0: iterates only approach an equilibrium, and "
+                "every gap has a rounding error; try 1e-6, or optimize for an exact equilibrium"
+            )
 
     @property
     def given(self) -> bool:

@@ -54,7 +54,9 @@ class Solution(Displayed):
     iterations: int
     gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
     player_gaps: tuple[float, ...]  # the same per player
+    error: float  # exact gaps differ from these by at most this much
     values: tuple[float, ...]  # expected payoffs of that average
+    value_error: float  # exact values differ from these by at most this much
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
     history: tuple[Checkpoint, ...]  # gaps of the average so far
     seconds: float
@@ -81,9 +83,11 @@ class Solution(Displayed):
             "iterations": self.iterations,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "saved_gap": self.saved_gap,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "seconds": self.seconds,
         }
 
@@ -107,7 +111,9 @@ class Learned(Displayed):
     episodes_per_iteration: int
     gap: float  # K-EFCE gap of the saved mixture, payoff units
     player_gaps: tuple[float, ...]  # the same per player
+    error: float  # exact gaps differ from these by at most this much
     values: tuple[float, ...]  # expected payoffs of the saved mixture
+    value_error: float  # exact values differ from these by at most this much
     policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
     history: tuple[Checkpoint, ...]  # gaps of what was kept so far; last, of the saved mixture
     seconds: float
@@ -130,8 +136,10 @@ class Learned(Displayed):
             "episodes_per_iteration": self.episodes_per_iteration,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "seconds": self.seconds,
         }
 
@@ -224,9 +232,19 @@ class Optimum(Displayed):
         return self.certificate[self.notion].player_gaps
 
     @property
+    def error(self) -> float:
+        """Exact gaps differ from these by at most this much."""
+        return self.certificate[self.notion].error
+
+    @property
     def values(self) -> tuple[float, ...]:
         """Expected payoffs when everybody obeys."""
         return self.certificate.values
+
+    @property
+    def value_error(self) -> float:
+        """Exact values differ from these by at most this much."""
+        return max(self.certificate.value_errors)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number, ``"inf"`` or null."""
@@ -240,8 +258,10 @@ class Optimum(Displayed):
             "optimal": self.optimal,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "iterations": self.iterations,
             "columns": self.columns,
             "seconds": self.seconds,

@@ -59,7 +59,8 @@ def solve(
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
-        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this.
+        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this even if its
+            error is added. Must be positive: iterates only approach an equilibrium.
         seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
             and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
@@ -164,14 +165,11 @@ class _Solving:
         )  # fmt: skip
         self.iterates = Iterates(form.n_sequences, request.components)
 
-    def _measure(self) -> tuple[Floats, Floats]:
-        return self.play.gaps(), self.play.values()
-
     def run(
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
     ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
-        loop = Loop(self.play, self.iterates, self._measure)
+        loop = Loop(self.play, self.iterates, self.play.measured)
         loop.run(
             limits.last_iteration,
             target_gap=limits.target_gap,
@@ -194,11 +192,13 @@ class _Solving:
             iterations=last.iteration,
             gap=last.gap,
             player_gaps=last.player_gaps,
+            error=last.error,
             values=last.values,
+            value_error=last.value_error,
             policy=policy,
             history=history,
             seconds=elapsed,
-            target_reached=None if target is None else last.gap <= target,
+            target_reached=None if target is None else last.reaches(target),
             interrupted=interrupted,
         )
         if files is not None:

@@ -264,7 +264,7 @@ class _Pages:
             links = [
                 (seat.name, self._link(request, play, seat.number))
                 for seat in seats
-                if not seat.robot
+                if not (seat.robot or seat.invited)
             ]
             return self._play_page(request, base, links)
         if what not in ("start", "stop"):

@@ -171,10 +171,11 @@ class Hall:
             AccordError: If it cannot be made, or not any more.
         """
         with self.store.transaction():
-            row, session = self._running(play)
-            seat = session.seats[player]
-            made = len(seat.moves)
-            if not self._is_asked(row, player) and made == _made_at(seat, infoset):
+            row = self._row(play)
+            session = self._load(row)
+            seat, made = session.seats[player], len(session.seats[player].moves)
+            known = any(move.infoset == infoset for move in seat.moves)
+            if not known and not (row.status == "running" and self._is_asked(row, player)):
                 raise MediatorError("it is not your turn")
             self._changing(play, lambda: seat.act(infoset, action))
             if len(seat.moves) == made:
@@ -307,10 +308,13 @@ class Hall:
                 if any(now >= when + limit for when in row.asked.values())
             ]
         for id in due:
-            with self.store.transaction():
-                row = self._row(id)
-                if row.status == "running":
-                    self._save(row, self._load(row))
+            try:
+                with self.store.transaction():
+                    row = self._row(id)
+                    if row.status == "running":
+                        self._save(row, self._load(row))
+            except Exception as error:  # the other plays go on
+                LOG.error("play %s: robots could not move: %s", id, type(error).__name__)
 
     # Plays in memory and in the database
 
@@ -517,8 +521,3 @@ def seat_title(view: SeatView) -> str:
 def _answered(row: PlayRow, player: int) -> PlayRow:
     """The player has answered; if they are asked again, that is a new question."""
     return replace(row, asked={i: when for i, when in row.asked.items() if i != player})
-
-
-def _made_at(seat: RefereedSeat, infoset: int) -> int:
-    """The number of the move at an infoset: an earlier one, or else the next."""
-    return next((n for n, m in enumerate(seat.moves) if m.infoset == infoset), len(seat.moves))
