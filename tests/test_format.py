@@ -43,12 +43,6 @@ def test_other_words() -> None:
     assert _format.signed(1.0) == "+1"
 
 
-def test_rounding_is_shown_as_0() -> None:
-    assert _format.denoised(3e-12, 4.0) == 0.0
-    assert _format.denoised(-3e-12, 4.0) == 0.0
-    assert _format.denoised(5e-12, 4.0) == 5e-12
-
-
 def test_labels_cannot_command_the_terminal() -> None:
     assert _format.safe("a\x1b[31mb\x9b2J\u202ec\nd\te") == "a\\x1b[31mb\\x9b2J\\u202ec\nd\te"
     assert _format.safe("one\ntwo", keep="") == "one\\ntwo"

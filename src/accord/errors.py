@@ -6,6 +6,8 @@ from the built-in exception that a caller would catch without knowing Accord.
 
 from __future__ import annotations
 
+from typing import Any
+
 from accord._format import LONGEST, safe
 
 
@@ -14,7 +16,12 @@ class AccordError(Exception):
 
     Labels from files and environments get into messages: ``str`` shows control characters as
     escapes, and leaves out the middle of a message that is very long.
+
+    Attributes:
+        learned: What had been learned before, if :func:`accord.learn` was playing an environment.
     """
+
+    learned: Any = None
 
     def __str__(self) -> str:
         return safe(super().__str__(), LONGEST)
@@ -90,13 +97,7 @@ class NumericalError(AccordError, ArithmeticError):
 
 
 class SimulatorError(AccordError, RuntimeError):
-    """An environment raised an exception, its ``__cause__``, while it was played.
-
-    Attributes:
-        learned: What had been learned before, if :func:`accord.learn` was playing.
-    """
-
-    learned: object | None = None
+    """An environment raised an exception, its ``__cause__``, while it was played."""
 
 
 class SweepError(AccordError, RuntimeError):

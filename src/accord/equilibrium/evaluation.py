@@ -38,7 +38,7 @@ from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import Deviator, best_continuation, continuation
-from accord.equilibrium.rounding import UNIT, Rounding, settled
+from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import (
@@ -155,16 +155,11 @@ class Sums:
 
     def obedience(self, policy: CorrelatedPolicy, roundings: int = 0) -> Obedience:
         """The result, if these were all components; ``roundings`` are those of further sums."""
-        leaves = self.form.leaves
-        ends = (float(leaves.best[self.player]), float(leaves.worst[self.player]))
-        rounding = Rounding.of(
-            self.form,
-            self.player,
-            policy.n_components,
-            max(abs(self.centre - end) for end in ends),
-            policy.excess,
-            roundings,
-        )
+        count = count_roundings(self.form, self.player, policy.n_components, policy.excess)
+        best, worst = self.form.leaves.best[self.player], self.form.leaves.worst[self.player]
+        largest = max(abs(self.centre - float(best)), abs(self.centre - float(worst)))
+        terms = float(policy.n_components) * len(self.form.leaves)
+        rounding = Rounding.of(count + roundings, terms, largest)
         return Obedience(
             self.plex, self.prob, self.loss, self.external,
             self.centre, self.gain, self.stake, rounding,

@@ -17,10 +17,13 @@ from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import once
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
-from accord.game.labels import NumberedActions, NumberedLabels
+from accord.game.labels import NumberedActions, NumberedLabels, player_name
 from accord.game.prefix_order import prefix_numbers
 
 MAX_NODES = 2**31 - 2
+
+LARGEST_PAYOFF, LEAST_RANGE = 1e300, 1e-300
+"""Payoffs of plays that can be computed with: their range and its inverse are finite."""
 
 
 class _Tree(NamedTuple):
@@ -208,6 +211,28 @@ def own_moves(player: NDArray[np.int8], parent: Ints, n_players: int) -> Ints:
     last = np.full((len(player), n_players), NO_NODE, np.int32)
     _find_own_moves(player, parent, last)
     return last
+
+
+def check_payoff_range(player: str, worst: float, best: float) -> None:
+    """Check that gaps and losses of a player with payoffs in this range are finite.
+
+    Any game may be read and written, but a game is analysed only if it passes.
+
+    Raises:
+        GameError: If the payoffs are too large, or too close to each other.
+    """
+    if not (-LARGEST_PAYOFF <= worst <= best <= LARGEST_PAYOFF):
+        raise GameError(
+            f"the payoff of a play must be between -{LARGEST_PAYOFF:g} and {LARGEST_PAYOFF:g}; "
+            f"those of {player_name(player)} are between {worst:g} and {best:g}; divide all their "
+            "payoffs by one number, which changes no equilibrium"
+        )
+    if 0.0 < best - worst < LEAST_RANGE:
+        raise GameError(
+            f"different payoffs must differ by {LEAST_RANGE:g} or more; those of "
+            f"{player_name(player)} are between {worst:g} and {best:g}; multiply all their payoffs "
+            "by one number, which changes no equilibrium"
+        )
 
 
 def _as_ints(name: str, values: ArrayLike, size: int) -> Ints:

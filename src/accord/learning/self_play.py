@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryArrays
+from accord.equilibrium.rounding import Measured, Measuring
 from accord.learning.joint import join_learners
 from accord.learning.kefr import KEFR
 from accord.regret.methods import DEFAULT
@@ -51,6 +52,7 @@ class SelfPlay:
         budget: int | None = None,
     ) -> None:
         self.form, self.averaging = form, averaging
+        self._measuring = Measuring(form)
         self.behavior = np.ones(form.n_sequences)  # joint: every player's pi^t
         self.reach = np.ones(form.n_sequences)
         self.learners = tuple(
@@ -139,14 +141,20 @@ class SelfPlay:
             for name in SAVED:
                 getattr(learner.state, name)[:] = state[f"{name}_{i}"]
 
+    def measured(self) -> Measured:
+        """Gaps and values of the weighted average of all iterates, with their errors."""
+        regrets = np.array([learner.regret() for learner in self.learners])
+        return self._measuring.measured(
+            self.total_loss, regrets, self.learners[0].total_weight, self.iteration
+        )
+
     def gaps(self) -> Floats:
         """``[n_players]`` exact K-EFCE gaps of the weighted average of all iterates, in payoffs."""
-        regrets = np.array([learner.regret() for learner in self.learners])
-        return regrets / self.learners[0].total_weight * self.form.leaves.payoff_range
+        return self.measured().gaps
 
     def values(self) -> Floats:
         """``[n_players]`` expected payoffs of the same average."""
-        return self.form.payoffs(self.total_loss / self.learners[0].total_weight)
+        return self.measured().values
 
 
 @jit

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import once
 from accord.game.tree import Game, summed_rewards
-from accord.game.validate import own_moves
+from accord.game.validate import check_payoff_range, own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 
@@ -111,11 +111,10 @@ class LeafTable:
 
     def normalised_loss(self, i: int) -> Floats:
         """``[n_rows]`` normalised loss of player ``i`` times chance probability."""
-        loss = (self.best[i] - self.likeliest[:, i]) * self.prob
+        loss = (self.best[i] - self.likeliest[:, i]) * self.loss_scale[i] * self.prob
         if self.rest is not None:
-            loss -= self.rest[:, i]
-            np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
-        return np.asarray(loss * self.loss_scale[i])
+            loss -= self.rest[:, i] * self.loss_scale[i]  # may leave less than 0, by rounding
+        return np.asarray(loss)
 
     def centred(self, i: int, centre: float) -> CentredLeaves:
         """The rows of player ``i`` with losses in payoff units, measured from ``centre``."""
@@ -149,10 +148,16 @@ class LeafTable:
 
 
 def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
-    """The table of ``game``, whose treeplexes are ``plexes``."""
+    """The table of ``game``, whose treeplexes are ``plexes``.
+
+    Raises:
+        GameError: If payoffs are so large, or differ by so little, that losses are not finite.
+    """
     ends = np.flatnonzero(game.player == TERMINAL)
     payoff, lost, lost_size = summed_rewards(game, ends)
     best, worst = payoff.max(axis=0), payoff.min(axis=0)
+    for label, low, high in zip(game.player_labels, worst, best, strict=True):
+        check_payoff_range(label, float(low), float(high))
     prob, roundings = np.ones(len(ends)), 1
     if (game.player == CHANCE).any():
         chance = game.chance_prob.copy()
