@@ -678,7 +678,7 @@ def test_progress_on_a_terminal() -> None:
     run("solve", "kuhn", "--iterations", 3)  # compiles what would else be compiled below
     mine, theirs = pty.openpty()
     started = subprocess.Popen(
-        [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--seconds", "1"],
+        [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--iterations", "40000"],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},

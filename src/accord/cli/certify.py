@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,13 +10,19 @@ from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     GameName,
+    Payoffs,
+    Play,
     PolicyName,
     complete_notion,
+    environment_source,
     load_policy_of,
     parse_notion,
+    parse_number,
+    parse_whole,
 )
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
+from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate
@@ -39,28 +45,92 @@ def certify(
             "large one.",
         ),
     ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="For an environment: bound the gap from N fresh plays; by default 20000.",
+            show_default=False,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="P",
+            help="For an environment: the probability with which the bounds hold; by default 0.95.",
+            show_default=False,
+        ),
+    ] = None,
+    play: Play = False,
+    payoffs: Payoffs = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the exact gaps of a correlated policy and the deviations that attain them.
 
+    For an environment, FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game, print bounds
+    on the gap that hold with the stated probability.
+
     \b
     Examples:
+        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 100000
         accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
     """
+    source = environment_source(game, play=play, payoffs=payoffs)
+    if source is not None:
+        _by_play(source, policy, k, episodes or 20_000, confidence or 0.95, as_json=as_json)
+        return
+    if episodes is not None or confidence is not None:
+        raise ArgumentError(
+            "--episodes and --confidence are for environments; the gap of a loaded game is exact"
+        )
+
     from accord.equilibrium.certificate import certify as certify_policy
     from accord.interop.load import load_game
+    from accord.runs.activity import doing
 
     with announced_compilation():
         loaded = load_game(game)
         mixture = load_policy_of(game, loaded, policy)
-        certificate = certify_policy(loaded, mixture, k or None)
+        with doing("certifying"):
+            certificate = certify_policy(loaded, mixture, k or None)
     if as_json:
         print_json(certificate.to_json())
         return
     print_text(f"{loaded.name}: {policy}, {mixture.n_components:,} components\n")
     _print(loaded, certificate, show_nfce=not k or NFCE in k)
+
+
+def _by_play(
+    source: dict[str, Any],
+    policy: str,
+    notions: list[Notion] | None,
+    episodes: int,
+    confidence: float,
+    *,
+    as_json: bool,
+) -> None:
+    from accord.equilibrium.files import load_policy
+    from accord.interop.load_env import load_environment
+    from accord.runs.certify_by_play import certify_by_play
+
+    ks = [notion.k for notion in notions or [Notion(1)]]
+    if None in ks:
+        raise ArgumentError("in an environment the notion must be a K: 0, 1, ..., inf")
+    with announced_compilation():
+        env, mixture = load_environment(**source), load_policy(policy)
+        certificates = [
+            certify_by_play(env, mixture, k, episodes=episodes, confidence=confidence)
+            for k in ks
+            if k is not None
+        ]
+    if as_json:
+        print_json({"certificates": [certificate.to_json() for certificate in certificates]})
+        return
+    print_text("\n".join(map(str, certificates)))
 
 
 def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:

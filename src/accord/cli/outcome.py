@@ -15,9 +15,10 @@ import typer
 
 from accord._format import number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
+from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
-    from accord.runs.result import Learned, Optimum, Solution
+    from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
 
 
 def print_outcome(
@@ -43,9 +44,43 @@ def print_outcome(
         print_text(f"values are exact to within {outcome.value_error:.2g}")
     best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
     print_text(f"best deviation from it: {best}")
+    _print_files(folder)
+
+
+def _print_files(folder: Path | None) -> None:
     if folder is not None:
         names = ", ".join(sorted(path.name for path in folder.iterdir()))
         print_text(f"\nWritten to {folder}: {names}.")
+    else:
+        say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
+
+
+def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
+    """Print what was learned in an environment: values, and bounds on the gap from fresh plays."""
+    policy = learned.policy
+    infosets = sum(plex.n_infosets for plex in policy.plexes)
+    print_text(
+        f"{learned.name}: {written_k(learned.k)}-EFCE learned by {learned.method} from "
+        f"{learned.episodes:,} episodes, {learned.iterations:,} iterations in "
+        f"{learned.seconds:.3g} s; {infosets:,} infosets seen, {policy.n_components:,} policies "
+        "saved\n"
+    )
+    certificate = learned.certificate
+    bounds = [("", "")] * len(learned.values)
+    if certificate is not None:
+        bounds = [(number(part.lower), number(part.upper)) for part in certificate.players]
+    print_table(
+        ("player", "value", "+-", "gap at least", "at most"),
+        [
+            (label, number(value), number(margin), *pair)
+            for label, value, margin, pair in zip(
+                policy.player_labels, learned.values, learned.margins, bounds, strict=True
+            )
+        ],
+    )
+    if certificate is not None:
+        print_text(f"\n{certificate}")
+    _print_files(folder)
 
 
 def within(gap: float, error: float) -> str:
@@ -56,7 +91,7 @@ def within(gap: float, error: float) -> str:
 
 
 def exit_if_interrupted(
-    outcome: Solution | Learned | Optimum, command: str, folder: Path | None
+    outcome: Solution | Learned | LearnedByPlay | Optimum, command: str, folder: Path | None
 ) -> None:
     """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.errors import GameError
+from accord.errors import ArgumentError, GameError
 from accord.game.validate import check_payoff_range
 
 LONGEST_QUOTE = 200
@@ -154,3 +154,22 @@ def missing_attributes(thing: object) -> tuple[str, ...]:
     methods = (name for name in vars(Environment) if not name.startswith("_"))
     needed = (*Environment.__annotations__, *methods)
     return tuple(name for name in needed if getattr(thing, name, None) is None)
+
+
+def check_environment(env: Any) -> None:
+    """Refuse what is not an environment, and say what to do about it."""
+    if is_environment(env):
+        return
+    kinds = {kind.__module__.partition(".")[0] for kind in type(env).__mro__}
+    if "pettingzoo" in kinds:
+        raise ArgumentError(
+            f"{env!r} is a PettingZoo environment, which does not say what it can pay; give "
+            "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
+        )
+    if "pyspiel" in kinds:
+        raise ArgumentError(f"{env!r} is an OpenSpiel game; give accord.OpenSpielEnvironment(it)")
+    missing = missing_attributes(env)
+    flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
+    raise ArgumentError(
+        f"env must be an environment; got {env!r}, which {flaw}; for a loaded game call learn()"
+    )
