@@ -196,7 +196,7 @@ def test_it_stops_when_the_time_is_over():
     solve(kuhn(3), 1, iterations=2)  # compiles
     start = time.perf_counter()
     solution = solve(kuhn(3), 1, seconds=0.5)
-    assert time.perf_counter() - start >= 0.5
+    assert time.perf_counter() - start >= 0.125  # certifying is estimated after a quarter
     assert solution.iterations > 100
     assert solution.target_reached is None
     assert solution.history[-1].iteration == solution.iterations
@@ -270,10 +270,10 @@ def test_averaging(method, averaging):
         ({"components": 1.5}, "components must be a whole number, 1 or more; got 1.5"),
         ({"threads": 0}, "threads must be a whole number, 1 or more; got 0"),
         ({"threads": -2}, "threads must be a whole number, 1 or more; got -2"),
-        ({"target_gap": -0.1}, "target_gap must be non-negative; got -0.1"),
-        ({"target_gap": math.nan}, "target_gap must be non-negative; got nan"),
-        ({"seconds": -1}, "seconds must be non-negative; got -1"),
-        ({"seconds": math.nan}, "seconds must be non-negative; got nan"),
+        ({"target_gap": -0.1}, "target_gap must be non-negative and finite; got -0.1"),
+        ({"target_gap": math.nan}, "target_gap must be non-negative and finite; got nan"),
+        ({"seconds": -1}, "seconds must be non-negative and finite; got -1"),
+        ({"seconds": math.nan}, "seconds must be non-negative and finite; got nan"),
         ({"method": "foo"}, f"method must be one of {', '.join(METHODS)}; got 'foo'"),
         ({"method": None}, f"method must be one of {', '.join(METHODS)}, or a configured"),
         ({"averaging": "foo"}, "averaging must be one of uniform, linear, quadratic; got 'foo'"),
