@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # pytest keeps the tests, with their asserts rewritten, as bytecode
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick lint docs fuzz bench paper paper-full clean
+.PHONY: demo test quick lint docs fuzz bench paper paper-full otree clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -27,12 +27,13 @@ quick: $(READY) lint
 	$(PYTEST) -q -m "not slow" --hypothesis-profile quick
 
 lint: $(READY)
-	$(BIN)/ruff check src tests tools benchmarks paper
-	$(BIN)/ruff format --check src tests tools benchmarks paper
+	$(BIN)/ruff check src tests tools benchmarks paper examples
+	$(BIN)/ruff format --check src tests tools benchmarks paper examples
 	$(BIN)/mypy
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The documentation is in build/site/index.html: open it in a browser."
 
 # damaged files of every kind, with new seeds, for so many seconds each
 SECONDS ?= 60
@@ -47,6 +48,14 @@ paper: $(READY)
 
 paper-full: $(READY)
 	$(BIN)/python -m paper --full
+
+# oTree pins old versions, so its example has an environment of its own.
+otree:
+	test -x build/otree/bin/python || $(PYTHON) -m venv build/otree
+	build/otree/bin/python -m pip install --quiet --disable-pip-version-check -r examples/otree/requirements.txt
+	build/otree/bin/python -m pip install --quiet --disable-pip-version-check --no-deps .
+	rm -rf build/otree-project && cp -r examples/otree build/otree-project
+	cd build/otree-project && ../otree/bin/otree test chicken_once 4 && ../otree/bin/otree test chicken_twice 4
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -27,7 +27,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.regret.methods import SAMPLED_DEFAULT
-from accord.runs.learn import _Learning
+from accord.runs.known_game import Learning
 from accord.runs.request import LearnRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks.bandit import averaged_gap, learned_gap
@@ -112,7 +112,7 @@ def _learned(form: SequenceForm, episodes: int, seed: int) -> tuple[float, float
     request = LearnRequest(form.game.name, 1, episodes=episodes, seed=seed)
     start = process_time()
     play = SampledSelfPlay.of(form, 1, episodes, np.random.default_rng(seed))
-    _, behaviors = _Learning(play, request).play(episodes, None, None)
+    _, behaviors = Learning(play, request).play(episodes, None, None)
     seconds = process_time() - start
     weights = np.full(len(behaviors), 1.0 / len(behaviors))
     gaps = efce_gaps(CorrelatedPolicy(form.game, weights, behaviors), 1)

@@ -38,9 +38,3 @@ def test_other_words() -> None:
     assert _format.shortened("abc", 6) == "abc"
     assert _format.visible("a\x00\ud800\n") == "a␀�\n"
     assert _format.signed(1.0) == "+1"
-
-
-def test_rounding_is_shown_as_0() -> None:
-    assert _format.denoised(3e-12, 4.0) == 0.0
-    assert _format.denoised(-3e-12, 4.0) == 0.0
-    assert _format.denoised(5e-12, 4.0) == 5e-12

@@ -11,9 +11,6 @@ from decimal import Decimal
 MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-NOISE = 1e-12
-"""Share of the payoff range below which a gap is rounding and shown as 0."""
-
 
 def number(value: float) -> str:
     """Four significant digits in ASCII, for terminals."""
@@ -45,11 +42,6 @@ def percent(share: float) -> str:
     if share and abs(share) < 1e-6:
         return pretty(share, 3)
     return f"{pretty(100 * share, 3)}\N{NO-BREAK SPACE}%"
-
-
-def denoised(value: float, span: float) -> float:
-    """``value``, or 0 where it is only rounding next to payoffs in a range of ``span``."""
-    return 0.0 if abs(value) < NOISE * span else value
 
 
 def count(value: float) -> str:

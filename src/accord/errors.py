@@ -6,9 +6,17 @@ from the built-in exception that a caller would catch without knowing Accord.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AccordError(Exception):
-    """Base of every error that Accord raises on purpose."""
+    """Base of every error that Accord raises on purpose.
+
+    Attributes:
+        learned: What had been learned before, if :func:`accord.learn` was playing an environment.
+    """
+
+    learned: Any = None
 
 
 class ArgumentError(AccordError, ValueError):
@@ -81,13 +89,7 @@ class NumericalError(AccordError, ArithmeticError):
 
 
 class SimulatorError(AccordError, RuntimeError):
-    """An environment raised an exception, its ``__cause__``, while it was played.
-
-    Attributes:
-        learned: What had been learned before, if :func:`accord.learn` was playing.
-    """
-
-    learned: object | None = None
+    """An environment raised an exception, its ``__cause__``, while it was played."""
 
 
 class SweepError(AccordError, RuntimeError):

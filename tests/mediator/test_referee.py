@@ -330,6 +330,10 @@ def test_impossible_states_are_refused() -> None:
     state["play"]["seats"][0]["moves"] = [[wrong, 0]]
     with pytest.raises(ArgumentError, match="the state of the play is damaged"):
         referee.resume(state)
+    state = play.to_json()
+    state["play"]["seats"][1]["moves"] = [[0, 0]]  # before the student has moved
+    with pytest.raises(ArgumentError, match="the state of the play is damaged"):
+        referee.resume(state)
     with pytest.raises(ArgumentError, match="must come from RefereedPlay"):
         referee.resume(play._play.to_json())
     with pytest.raises(ArgumentError, match=r"must be an accord\.Mediator; got 3"):

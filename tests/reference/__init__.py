@@ -28,6 +28,7 @@ the opponents' reach of a state, eq. (eqn:pi-i(x)), contains only their actions 
 # ruff: noqa: F403
 
 from tests.reference.bandit import *
+from tests.reference.exact import *
 from tests.reference.fixed_point import *
 from tests.reference.game import *
 from tests.reference.gaps import *

@@ -6,67 +6,31 @@ Without Chromium and its driver these tests are skipped; where ``CI`` is set tha
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
 
 import accord
 from accord._format import percent, pretty
 from accord.treeplex.form import sequence_form
+from tests.support.browser import chromium, find, find_all
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
 
 pytestmark = pytest.mark.slow
 
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-sync",
-    "--force-prefers-reduced-motion",  # a click does not wait for smooth scrolling
-    "--window-size=1200,900",
-)
-
 A4_WITHOUT_MARGINS = 687
 """Pixels: 210 mm less twice 14 mm, at 96 to the inch."""
 
 
-def program(*names: str) -> str | None:
-    return next(filter(None, map(shutil.which, names)), None)
-
-
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chromium = program("chromium", "chromium-browser", "google-chrome")
-    driver = program("chromedriver")
-    if chromium is None or driver is None:
-        message = "needs chromium and chromedriver, which are not installed"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    yield started
-    started.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +74,6 @@ def opened(browser: Any) -> Iterator[Callable[[Path], Any]]:
     ]
     assert asked, "the log of requests must see at least the page"
     assert [url for url in asked if url not in pages and not url.startswith("data:")] == []
-
-
-def find(browser: Any, selector: str) -> Any:
-    return browser.find_element("css selector", selector)
-
-
-def find_all(browser: Any, selector: str) -> list[Any]:
-    return list(browser.find_elements("css selector", selector))
 
 
 def choose(browser: Any, name: str, value: object) -> None:

@@ -122,6 +122,29 @@ def test_polling_tells_only_what_the_page_shows(operator: Client) -> None:
     assert col.get("/state").text != before.text
 
 
+@pytest.mark.slow
+def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
+    """The same own recommendation, another one for the other player: the same page and answers."""
+    seen: dict[str, set[str]] = {}
+    plans = set()
+    for seed in range(12):
+        hall = open_hall(tmp_path / f"{seed}.db", device_policy("chicken"), seed=seed)
+        with running(hall) as server:
+            hall.create()
+            row, col = (Client(f"{server}/seat/{hall.invite('1', i)}") for i in (0, 1))
+            hall.start("1")
+            page, other = row.get().text, col.get().text
+            col.post("/act", infoset=0, action=["dare", "yield"].index(told(other)))
+            assert clean(row.get().text) == clean(page)
+            answers = [page, row.get("/state").text, row.get("/nothing").text]
+            secret = row.path.split("/")[-1]
+            text = "\n".join(answers).replace(secret, "SECRET")
+            seen.setdefault(told(page), set()).add(clean(text))
+            plans.add((told(page), told(other)))
+    assert plans == {("yield", "yield"), ("yield", "dare"), ("dare", "yield")}
+    assert [len(pages) for pages in seen.values()] == [1, 1]
+
+
 def test_double_clicks_reloads_and_late_answers(operator: Client) -> None:
     row, col = two_seats(operator)
     first = row.post("/act", infoset=0, action=0)
@@ -250,6 +273,7 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     (link,) = links_of(operator.post("/play/1/invite-all").text)  # not for robots
     ann = Client(link)
     assert "You are Ann <b>, player row" in plain(ann.get().text)
+    assert links_of(operator.post("/play/1/invite-all").text) == []  # nobody loses a link
     (again,) = links_of(operator.post("/play/1/seat/0/invite").text)
     assert ann.get().status == 404
     ann = Client(again)
@@ -343,6 +367,7 @@ def test_k_0_over_the_web(tmp_path: Path) -> None:
         assert "The mediator is silent." in col.get().text
         col.post("/act", infoset=0, action=0)
         assert "The play is over" in row.get().text
+        assert "the mediator played" in plain(row.get().text)
 
 
 def test_labels_are_only_text(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import itertools
 import json
@@ -18,8 +19,9 @@ import pytest
 import accord
 from accord.errors import AccordError, ArgumentError, MediatorError, MismatchError
 from accord.serve.export import PRIVATE, PUBLIC, export
-from accord.serve.hall import Hall, SeatView
+from accord.serve.hall import Hall
 from accord.serve.store import hash_link
+from accord.serve.views import SeatView, digest
 from tests.support.mediation import crossed, delayed
 from tests.support.policies import random_policy
 from tests.support.server import Clock, device_policy, open_hall
@@ -55,7 +57,7 @@ def test_a_play_from_beginning_to_end(tmp_path: Path) -> None:
     (play,) = hall.create()
     assert [view.status for view in views(hall, play)] == ["open", "open"]
     assert [view.infoset for view in views(hall, play)] == [None, None]
-    with pytest.raises(MediatorError, match="not running"):
+    with pytest.raises(MediatorError, match="not your turn"):
         hall.act(play, 0, 0, 0)
     hall.start(play)
     hall.start(play)
@@ -83,16 +85,16 @@ def test_what_the_others_do_changes_nothing_before_the_round_is_over(tmp_path: P
     before = hall.look(play, 1)
     follow(hall, play, 0)
     assert hall.look(play, 1) == before
-    assert hall.look(play, 1).digest == before.digest
+    assert digest(hall.look(play, 1)) == digest(before)
     follow(hall, play, 1)
-    assert hall.look(play, 1).digest != before.digest
+    assert digest(hall.look(play, 1)) != digest(before)
 
 
 def test_every_view_is_free_of_others_recommendations(tmp_path: Path) -> None:
     """Views do not depend on what others were told: same moves, same view."""
     policy = random_policy(accord.load_game("kuhn"), 1, components=3, pure=0.0)
     seen: dict[Any, set[str]] = {}
-    for seed in range(30):
+    for seed in range(10):
         hall = open_hall(tmp_path / f"{seed}.db", policy, seed=seed, clock=Clock())
         (play,) = hall.create()
         hall.start(play)
@@ -119,8 +121,10 @@ def test_a_double_click_is_one_move(tmp_path: Path) -> None:
         hall.act(play, 0, 0, 0)
     assert len(hall.look(play, 0).moves) == 1
     follow(hall, play, 1)
-    with pytest.raises(MediatorError, match="not running"):
-        hall.act(play, 0, 0, 1)
+    assert hall.watch(play).status == "over"
+    hall.act(play, 0, 0, 1)  # a late click changes nothing, too
+    with pytest.raises(MediatorError, match="already played"):
+        hall.act(play, 0, 0, 0)
 
 
 @pytest.mark.parametrize(("infoset", "action"), [(0, 9), (9, 0), (1, 0)])
@@ -182,6 +186,7 @@ def test_robots_follow(tmp_path: Path) -> None:
         assert seen.status == "over"
         assert [move.told == move.action for move in seen.seats[1].moves] == [True]
         assert seen.seats[1].robot
+        assert [move.by for seat in seen.seats for move in seat.moves] == ["player", "robot"]
 
 
 def test_a_robot_takes_over(tmp_path: Path) -> None:
@@ -201,7 +206,9 @@ def test_robots_alone_finish_when_they_start(tmp_path: Path) -> None:
     for player in (0, 1):
         hall.set_robot(play, player, True)
     hall.start(play)
-    assert hall.watch(play).status == "over"
+    seen = hall.watch(play)
+    assert seen.status == "over"
+    assert [move.by for seat in seen.seats for move in seat.moves] == ["mediator", "mediator"]
 
 
 def test_time_limits(tmp_path: Path) -> None:
@@ -227,6 +234,30 @@ def test_time_limits(tmp_path: Path) -> None:
     clock.now += 30
     hall.tick()
     assert hall.watch(play).status == "over"
+
+
+def test_whoever_looks_first_sees_the_robots_move(tmp_path: Path) -> None:
+    """So it does not take a tick longer if somebody was late."""
+    clock = Clock()
+    hall = hall_of(tmp_path, "signalling", limit=30, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    clock.now += 30
+    assert [view.status for view in views(hall, play)] == ["wait", "act"]
+
+
+def test_one_damaged_play_does_not_stop_the_others(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, limit=30, clock=clock)
+    first, second = hall.create(2)
+    for play in (first, second):
+        hall.start(play)
+    with hall.store.transaction():
+        row = hall.store.play(first)
+        hall.store.save_play(dataclasses.replace(row, state={}))
+    clock.now += 30
+    hall.tick()
+    assert hall.watch(second).status == "over"
 
 
 def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
@@ -419,7 +450,7 @@ def test_stopping(tmp_path: Path) -> None:
     hall.start(play)
     hall.stop(play)
     assert [view.status for view in views(hall, play)] == ["stopped", "stopped"]
-    with pytest.raises(MediatorError, match="not running"):
+    with pytest.raises(MediatorError, match="not your turn"):
         hall.act(play, 0, 0, 0)
     hall.start(play)
     assert hall.watch(play).status == "stopped"
@@ -486,7 +517,8 @@ def test_the_end_is_exported_when_players_may_see_it(tmp_path: Path) -> None:
     assert len(rows(export(hall, private=False))) == 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_random_people(tmp_path: Path, seed: int) -> None:
     """Everything at random, also nonsense: plays end, and every answered move is kept."""
     rng, clock = random.Random(seed), Clock()
@@ -494,7 +526,7 @@ def test_random_people(tmp_path: Path, seed: int) -> None:
     hall = open_hall(tmp_path / "plays.db", policy, limit=5, clock=clock)
     plays = hall.create(6)
     made: dict[tuple[str, int, int], int] = {}
-    for step in range(400):
+    for step in range(250):
         clock.now += rng.random() / 10
         play, player = rng.choice(plays), rng.randrange(2)
         if step % 50 == 49:

@@ -131,14 +131,14 @@ LEARN = (
         ),
         Box(
             "play",
-            (("discovery.py", "finds the players' treeplexes"), ("table.py", "plays an episode")),
-            "treeplexes, plays",
+            (("episodes.py", "plays episodes"), ("own_tree.py", "numbers the infosets")),
+            "infosets, plays",
         ),
         Box(
             "learning",
             (
-                ("sampled_self_play.py", "players take turns"),
-                ("whole_plays.py", "one learner each"),
+                ("growing_self_play.py", "players take turns"),
+                ("growing_kefr.py", "one learner each"),
             ),
             "sampled losses",
         ),

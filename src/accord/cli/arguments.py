@@ -100,7 +100,7 @@ GameName = Annotated[
     str,
     typer.Argument(
         metavar="GAME",
-        help="Library name, OpenSpiel name or .efg file.",
+        help="Library name, OpenSpiel name, or .efg or .nfg file.",
         autocompletion=complete_game,
         show_default=False,
     ),
@@ -109,7 +109,7 @@ OptionalGameName = Annotated[
     str | None,
     typer.Argument(
         metavar="GAME",
-        help="Library name, OpenSpiel name or .efg file.",
+        help="Library name, OpenSpiel name, or .efg or .nfg file.",
         autocompletion=complete_game,
         show_default=False,
     ),
@@ -152,6 +152,45 @@ Resume = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+Play = Annotated[
+    bool,
+    typer.Option(
+        "--play",
+        help="Play the OpenSpiel game GAME through its states; its tree is never built.",
+    ),
+]
+Payoffs = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        metavar="WORST BEST",
+        help="The worst and the best payoff of a PettingZoo environment, for every agent.",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        parser=parse_whole,
+        metavar="N",
+        help="Play an environment in N processes. Their number does not change the result.",
+    ),
+]
+
+
+def environment_source(
+    game: str | None, *, play: bool, payoffs: tuple[float, float] | None
+) -> dict[str, Any] | None:
+    """How to load the environment that the arguments name; None if they name a game."""
+    from accord.interop.load_env import names_environment
+
+    if game is None or not (play or names_environment(game)):
+        if payoffs is not None:
+            raise ArgumentError("--payoffs is for PettingZoo environments, FILE.py:NAME")
+        return None
+    bounds = None if payoffs is None else list(payoffs)
+    return {"source": game, "payoff_bounds": bounds, "play": play}
 
 
 def refuse_with_resume(context: typer.Context, *names: str) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import denoised, number
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     GameName,
+    Payoffs,
+    Play,
     PolicyName,
     complete_notion,
+    environment_source,
     load_policy_of,
     parse_notion,
+    parse_number,
+    parse_whole,
 )
-from accord.cli.outcome import without_noise
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
+from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.certificate import Certificate
@@ -40,16 +45,49 @@ def certify(
             "large one.",
         ),
     ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="For an environment: bound the gap from N fresh plays; by default 20000.",
+            show_default=False,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="P",
+            help="For an environment: the probability with which the bounds hold; by default 0.95.",
+            show_default=False,
+        ),
+    ] = None,
+    play: Play = False,
+    payoffs: Payoffs = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the exact gaps of a correlated policy and the deviations that attain them.
 
+    For an environment, FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game, print bounds
+    on the gap that hold with the stated probability.
+
     \b
     Examples:
+        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 100000
         accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
     """
+    source = environment_source(game, play=play, payoffs=payoffs)
+    if source is not None:
+        _by_play(source, policy, k, episodes or 20_000, confidence or 0.95, as_json=as_json)
+        return
+    if episodes is not None or confidence is not None:
+        raise ArgumentError(
+            "--episodes and --confidence are for environments; the gap of a loaded game is exact"
+        )
+
     from accord.equilibrium.certificate import certify as certify_policy
     from accord.interop.load import load_game
     from accord.runs.activity import doing
@@ -66,14 +104,41 @@ def certify(
     _print(loaded, certificate, show_nfce=not k or NFCE in k)
 
 
+def _by_play(
+    source: dict[str, Any],
+    policy: str,
+    notions: list[Notion] | None,
+    episodes: int,
+    confidence: float,
+    *,
+    as_json: bool,
+) -> None:
+    from accord.equilibrium.files import load_policy
+    from accord.interop.load_env import load_environment
+    from accord.runs.certify_by_play import certify_by_play
+
+    ks = [notion.k for notion in notions or [Notion(1)]]
+    if None in ks:
+        raise ArgumentError("in an environment the notion must be a K: 0, 1, ..., inf")
+    with announced_compilation():
+        env, mixture = load_environment(**source), load_policy(policy)
+        certificates = [
+            certify_by_play(env, mixture, k, episodes=episodes, confidence=confidence)
+            for k in ks
+            if k is not None
+        ]
+    if as_json:
+        print_json({"certificates": [certificate.to_json() for certificate in certificates]})
+        return
+    print_text("\n".join(map(str, certificates)))
+
+
 def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     from accord.game.labels import player_name
-    from accord.treeplex.form import sequence_form
 
-    spans = sequence_form(game).leaves.payoff_range.tolist()
-    gaps = [without_noise(gap, spans) for gap in certificate.gaps]
+    gaps = list(certificate.gaps)
     if show_nfce and certificate.nfce is not None:
-        gaps.append(without_noise(certificate.nfce, spans))
+        gaps.append(certificate.nfce)
     players = [player_name(label) for label in game.player_labels]
     print_table(
         ("notion", "K", "gap", "relative", "sum", *players),
@@ -92,7 +157,8 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     )
     for chain in chains(gap.notion for gap in gaps):
         print_text(f"in every game {' <= '.join(map(str, chain))}")
-    values = zip(players, map(denoised, certificate.values, spans), strict=True)
+    print_text(f"exact to within {max((gap.error for gap in gaps), default=0.0):.2g}")
+    values = zip(players, certificate.values, strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
     said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
     for gap in gaps:
@@ -101,10 +167,10 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
             said.setdefault(str(best), []).append(gap.notion.name)
     for words, names in said.items():
         print_text(f"{', '.join(names)}: {words}")
-    trigger_gap = denoised(certificate.trigger.gap, max(spans))
+    trigger_gap = certificate.trigger.gap
     words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
     print_text(f"trigger gap {number(trigger_gap)}{words}")
     if certificate.nfce_gap is None:
         print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
     elif not show_nfce:
-        print_text(f"NFCE gap {number(denoised(certificate.nfce_gap, max(spans)))}")
+        print_text(f"NFCE gap {number(certificate.nfce_gap)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,13 +12,17 @@ from accord.cli.arguments import (
     K,
     OptionalGameName,
     Out,
+    Payoffs,
+    Play,
     Resume,
+    Workers,
     choice,
+    environment_source,
     parse_number,
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
+from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
 from accord.deviations.notions import written_k
@@ -67,6 +71,18 @@ def learn(
         ),
     ] = 0,
     components: Components = None,
+    play: Play = False,
+    payoffs: Payoffs = None,
+    workers: Workers = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="B",
+            help="Play the episodes of an iteration in an environment B times under the same "
+            "policies; by default once, or 16 times with --workers.",
+        ),
+    ] = None,
     out: Out = None,
     resume: Resume = None,
     as_json: AsJson = False,
@@ -74,10 +90,14 @@ def learn(
     """Learn a K-EFCE from episodes that the players play with each other.
 
     The learners only play: each sees its own infosets, actions and payoffs. The gap is exact,
-    computed from the whole game, which the learners do not see.
+    computed from the whole game, which the learners do not see. GAME may also be an environment,
+    FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game of any size. Its game is not
+    known, so the gap is bounded from fresh plays.
 
     \b
     Examples:
+        accord learn env.py:make_env -k 1 --episodes 100000 --out runs/env
+        accord learn leduc_poker --play --episodes 100000
         accord learn kuhn_poker -k 1 --episodes 100000
         accord learn kuhn_poker --episodes 100000 --method swrhedge --seed 7 --out runs/learned
         accord learn --resume runs/learned --episodes 200000
@@ -86,42 +106,60 @@ def learn(
         raise ArgumentError("give a GAME to learn, or --resume DIR to resume a run")
     if resume is not None:
         options = ("k", "method", "learning_rate_scale", "exploration", "seed", "components", "out")
-        refuse_with_resume(context, *options)
+        refuse_with_resume(context, *options, "play", "payoffs", "batch")
     elif episodes is None:
         raise ArgumentError("give --episodes N, the number of episodes to play")
 
+    source = environment_source(game, play=play, payoffs=payoffs)
+    if source is None and batch is not None:
+        raise ArgumentError("--batch is for environments")
+
     from accord.interop.load import load_game
+    from accord.interop.load_env import load_environment
     from accord.runs.folder import RunFolder
     from accord.runs.learn import learn as learn_game
     from accord.runs.learn import resume_learn
+    from accord.runs.learn_env import learn_env, resume_learn_env
     from accord.runs.request import LearnRequest
+    from accord.runs.result import Learned, LearnedByPlay
 
+    learned: Learned | LearnedByPlay
     folder = out or resume
     with resumable("learn", folder), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, LearnRequest.command).request
             assert isinstance(request, LearnRequest)
+            source = source or (dict(request.environment) if request.environment else None)
             with shown_progress(episodes or request.episodes, None) as show:
-                learned = resume_learn(
-                    load_game(game or request.game), resume, episodes=episodes, progress=show
-                )
+                if source is not None:
+                    learned = resume_learn_env(
+                        load_environment(**source), resume, episodes=episodes, progress=show,
+                        workers=workers,
+                    )  # fmt: skip
+                else:
+                    learned = resume_learn(
+                        load_game(game or request.game), resume, episodes=episodes, progress=show
+                    )
         elif game is not None and episodes is not None:
-            loaded = load_game(game)
-            with shown_progress(episodes, None) as show:
-                learned = learn_game(
-                    loaded,
-                    k,
-                    episodes=episodes,
-                    seed=seed,
-                    components=components,
-                    method=method,
-                    learning_rate_scale=learning_rate_scale,
-                    exploration=exploration,
-                    folder=out,
-                    progress=show,
-                )
+            asked: dict[str, Any] = {
+                "episodes": episodes, "seed": seed, "components": components, "method": method,
+                "learning_rate_scale": learning_rate_scale, "exploration": exploration,
+                "folder": out,
+            }  # fmt: skip
+            if source is not None:
+                env = load_environment(**source)
+                with shown_progress(episodes, None) as show:
+                    learned = learn_env(
+                        env, k, source=source, workers=workers, batch=batch, progress=show, **asked
+                    )
+            else:
+                loaded = load_game(game)
+                with shown_progress(episodes, None) as show:
+                    learned = learn_game(loaded, k, progress=show, **asked)
         if as_json:
             print_json(learned.to_json())
+        elif isinstance(learned, LearnedByPlay):
+            print_played(learned, folder)
         else:
             print_outcome(
                 learned,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import denoised
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     OptionalGameName,
@@ -233,10 +233,9 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
 
 def _shown(found: Optimum, value: float) -> str:
     """A value of the objective, or 0 where it is only rounding."""
-    from accord.treeplex.form import sequence_form
+    from accord.equilibrium.rounding import settled
 
-    span = float(sequence_form(found.game).leaves.payoff_range.max())
-    return f"{denoised(value, 1.0 if found.objective == 'keep' else span):.9g}"
+    return f"{settled(value, found.game.n_players * found.value_error)[0]:.9g}"
 
 
 def _written(notion: Notion) -> str:
@@ -251,5 +250,8 @@ def _exit(found: Optimum, folder: Path | None) -> None:
     exit_if_interrupted(found, "optimize", folder)
     if not found.optimal:
         value, bound = (_shown(found, one) for one in (found.value, found.bound))
-        say(f"not proved optimal: the value is {value}, the bound {bound}")
+        if found.history[-1].best is not None and found.history[-1].best.value is None:
+            say(f"no equilibrium found: the mixture has a gap of {number(found.gap)}")
+        else:
+            say(f"not proved optimal: the value is {value}, the bound {bound}")
         raise typer.Exit(NOT_PROVED)

@@ -1,6 +1,6 @@
 """The end of ``solve``, ``learn`` and ``optimize``: the printed result and the exit code.
 
-Gaps and payoffs that are only rounding are printed as 0; files and JSON have them as they are.
+Rounding errors are mentioned where they are not negligible beside the number.
 """
 
 from __future__ import annotations
@@ -8,59 +8,90 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from accord._format import denoised, number
+from accord._format import number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
+from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
-    from accord.equilibrium.certificate import Gap
-    from accord.runs.result import Learned, Optimum, Solution
+    from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
 
 
 def print_outcome(
     outcome: Solution | Learned | Optimum, title: str, of_what: str, folder: Path | None
 ) -> None:
     """Print a table of the players, the gap ``of_what``, the best deviation and the files."""
+    from accord.equilibrium.rounding import is_accurate
     from accord.treeplex.form import sequence_form
 
-    leaves = sequence_form(outcome.game).leaves
-    spans = leaves.payoff_range.tolist()
-    gaps = list(map(denoised, outcome.player_gaps, spans))
-    relative = [gap * unit for gap, unit in zip(gaps, leaves.loss_scale.tolist(), strict=True)]
-    values = map(denoised, outcome.values, spans)
+    scale = sequence_form(outcome.game).leaves.loss_scale.tolist()
+    relative = [gap * unit for gap, unit in zip(outcome.player_gaps, scale, strict=True)]
     print_text(f"{title} in {outcome.seconds:.3g} s\n")
-    columns = (outcome.game.player_labels, gaps, relative, values)
+    columns = (outcome.game.player_labels, outcome.player_gaps, relative, outcome.values)
     print_table(
         ("player", "gap", "relative", "value"),
         [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)],
     )
-    print_text(f"\ngap {number(max(gaps))}, {number(max(relative))} of the payoff range{of_what}")
-    shown = without_noise(outcome.certificate.gaps[0], spans)
-    best = max(shown.witnesses, key=lambda witness: witness.gain)
+    print_text(
+        f"\ngap {number(outcome.gap)}{within(outcome.gap, outcome.error)}, "
+        f"{number(max(relative))} of the payoff range{of_what}"
+    )
+    if not is_accurate(max(map(abs, outcome.values)) or outcome.gap, outcome.value_error):
+        print_text(f"values are exact to within {outcome.value_error:.2g}")
+    best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
     print_text(f"best deviation from it: {best}")
+    _print_files(folder)
+
+
+def _print_files(folder: Path | None) -> None:
     if folder is not None:
         names = ", ".join(sorted(path.name for path in folder.iterdir()))
         print_text(f"\nWritten to {folder}: {names}.")
+    else:
+        say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
 
 
-def without_noise(gap: Gap, spans: list[float]) -> Gap:
-    """``gap`` as a table shows it. Witnesses that gain only rounding do not deviate."""
-    gains = tuple(map(denoised, gap.player_gaps, spans))
-    witnesses = (
-        witness if gain else replace(witness, gain=gain, first_deviations=())
-        for witness, gain in zip(gap.witnesses, gains, strict=bool(gap.witnesses))
+def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
+    """Print what was learned in an environment: values, and bounds on the gap from fresh plays."""
+    policy = learned.policy
+    infosets = sum(plex.n_infosets for plex in policy.plexes)
+    print_text(
+        f"{learned.name}: {written_k(learned.k)}-EFCE learned by {learned.method} from "
+        f"{learned.episodes:,} episodes, {learned.iterations:,} iterations in "
+        f"{learned.seconds:.3g} s; {infosets:,} infosets seen, {policy.n_components:,} policies "
+        "saved\n"
     )
-    relative = denoised(gap.relative, 1.0)
-    return replace(gap, player_gaps=gains, relative=relative, witnesses=tuple(witnesses))
+    certificate = learned.certificate
+    bounds = [("", "")] * len(learned.values)
+    if certificate is not None:
+        bounds = [(number(part.lower), number(part.upper)) for part in certificate.players]
+    print_table(
+        ("player", "value", "+-", "gap at least", "at most"),
+        [
+            (label, number(value), number(margin), *pair)
+            for label, value, margin, pair in zip(
+                policy.player_labels, learned.values, learned.margins, bounds, strict=True
+            )
+        ],
+    )
+    if certificate is not None:
+        print_text(f"\n{certificate}")
+    _print_files(folder)
+
+
+def within(gap: float, error: float) -> str:
+    """The error of a gap in words; nothing if it is negligible beside the gap."""
+    from accord.equilibrium.rounding import is_accurate
+
+    return "" if is_accurate(gap, error) else f" to within {error:.2g}"
 
 
 def exit_if_interrupted(
-    outcome: Solution | Learned | Optimum, command: str, folder: Path | None
+    outcome: Solution | Learned | LearnedByPlay | Optimum, command: str, folder: Path | None
 ) -> None:
     """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:

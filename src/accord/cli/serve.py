@@ -22,7 +22,7 @@ from accord.cli.terminal import announced_compilation, print_text, say
 from accord.errors import ArgumentError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from accord.serve.hall import Hall
+    from accord.mediator.referee import Referee
 
 DATA = Path("plays.db")
 
@@ -95,19 +95,56 @@ def serve(
         accord serve signalling device --data lab.db --pace 30 --host 0.0.0.0
     """
     try:
-        import uvicorn
-
-        from accord.serve.app import make_app
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
     except ImportError as error:
-        name = (error.name or "starlette").split(".", maxsplit=1)[0]
-        if name not in ("starlette", "uvicorn", "anyio"):
-            raise
-        raise MissingDependencyError(name, "serve") from None
+        raise MissingDependencyError(error.name or "starlette", "serve") from None
 
     if root_path and not root_path.startswith("/"):
         raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
-    hall = _open(game, policy, data, k, limit, pace)
-    listener = _listen(host, port)
+    referee = _prepare(game, policy, k, limit, pace)
+    with _listen(host, port) as listener:
+        _run(referee, listener, data, limit, pace, root_path, proxy, url)
+    say(f"stopped; all plays are in {data}")
+
+
+def _prepare(game: str, policy: str, k: float, limit: float | None, pace: float | None) -> Referee:
+    """The referee, once everything that can be checked without a file has been."""
+    from accord.interop.load import load_game
+    from accord.mediator.mediator import Mediator
+    from accord.mediator.referee import Referee
+    from accord.mediator.timing import TimingWarning
+    from accord.serve.hall import check_times
+
+    with announced_compilation(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", TimingWarning)
+        loaded = load_game(game)
+        referee = Referee(Mediator(loaded, load_policy_of(game, loaded, policy), k))
+    check_times(referee, limit, pace)
+    return referee
+
+
+def _run(
+    referee: Referee,
+    listener: socket.socket,
+    data: Path,
+    limit: float | None,
+    pace: float | None,
+    root_path: str,
+    proxy: str,
+    url: str | None,
+) -> None:
+    """Serve until somebody stops the server."""
+    import uvicorn
+
+    from accord.serve.app import make_app
+    from accord.serve.hall import Hall
+    from accord.serve.store import Store
+
+    about = {what: str(value) for what, value in referee.mediator.identity.items()}
+    hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
+    if hall.warning:
+        say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
     config = uvicorn.Config(
         make_app(hall), access_log=False, log_level="critical", server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
@@ -125,39 +162,16 @@ def serve(
         pass
     finally:
         hall.store.close()
-    say(f"stopped; all plays are in {data}")
-
-
-def _open(
-    game: str, policy: str, data: Path, k: float, limit: float | None, pace: float | None
-) -> Hall:
-    """The hall with the plays of the database."""
-    from accord.interop.load import load_game
-    from accord.mediator.mediator import Mediator
-    from accord.mediator.referee import Referee
-    from accord.mediator.timing import TimingWarning
-    from accord.serve.hall import Hall, check_times
-    from accord.serve.store import Store
-
-    with announced_compilation(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", TimingWarning)
-        loaded = load_game(game)
-        mediator = Mediator(loaded, load_policy_of(game, loaded, policy), k)
-        referee = Referee(mediator)
-    check_times(referee, limit, pace)  # before there is a file
-    about = {what: str(value) for what, value in mediator.identity.items()}
-    hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
-    if hall.warning:
-        say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
-    return hall
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 1 << 16:
+        raise ArgumentError(f"--port must be 0 to 65535; got {port}")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        reason = error.strerror or error
         raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}") from None
 
 

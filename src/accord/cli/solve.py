@@ -20,7 +20,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
-from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
+from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable, within
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
 from accord.deviations.notions import written_k
@@ -53,7 +53,9 @@ def solve(
     ] = None,
     target_gap: Annotated[
         float | None,
-        typer.Option(parser=parse_number, metavar="GAP", help="Stop at this gap (payoff units)."),
+        typer.Option(
+            parser=parse_number, metavar="GAP", help="Stop at this gap (payoff units), above 0."
+        ),
     ] = None,
     seconds: Annotated[
         float | None,
@@ -141,5 +143,8 @@ def solve(
             )
     exit_if_interrupted(solution, "solve", folder)
     if solution.target_reached is False:
-        say(f"target gap {limits.target_gap:.4g} not reached: the gap is {number(solution.gap)}")
+        say(
+            f"target gap {limits.target_gap:.4g} not reached: the gap is {number(solution.gap)}"
+            f"{within(solution.gap, solution.error)}"
+        )
         raise typer.Exit(TARGET_MISSED)

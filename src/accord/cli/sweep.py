@@ -24,7 +24,7 @@ from accord.errors import ArgumentError, ParseError
 from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
 
 if TYPE_CHECKING:
-    from accord.runs.result import Learned, Solution
+    from accord.runs.result import Learned, LearnedByPlay, Solution
 
 
 def sweep(
@@ -32,7 +32,7 @@ def sweep(
         list[str],
         typer.Argument(
             metavar="GAME...",
-            help="Library names, OpenSpiel names or .efg files.",
+            help="Library names, OpenSpiel names, or .efg or .nfg files.",
             autocompletion=complete_game,
             show_default=False,
         ),
@@ -108,7 +108,7 @@ def sweep(
         nonlocal done
         done += 1
         _check(out / name, result, limit)
-        say(f"{done} of {len(tasks)}: {name}, gap {number(result['gap'])}")
+        say(f"{done} of {len(tasks)}: {name}, gap {_gap(result)}")
 
     try:
         with announced_compilation():
@@ -129,7 +129,7 @@ def sweep(
                 task["method"],
                 task.get("seed", ""),
                 count(results[name][limit]),
-                number(results[name]["gap"]),
+                _gap(results[name]),
             )
             for name, task in tasks.items()
         ],
@@ -153,12 +153,22 @@ def _check(folder: Path, result: Any, limit: str) -> None:
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
     """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run."""
     from accord.interop.load import load_game
+    from accord.interop.load_env import load_environment, names_environment
     from accord.runs.learn import learn, resume_learn
+    from accord.runs.learn_env import learn_env, resume_learn_env
     from accord.runs.solve import resume_solve, solve
 
-    loaded = load_game(game)
     begun = (folder / "run.json").exists()
     asked: dict[str, Any] = {"k": read_k(k), "method": method, **limit}
+    if names_environment(game):
+        env = load_environment(game)
+        played: LearnedByPlay = (
+            resume_learn_env(env, folder)
+            if begun
+            else learn_env(env, folder=folder, source={"source": game}, **asked)
+        )
+        return played.to_json()
+    loaded = load_game(game)
     outcome: Solution | Learned
     if "episodes" in limit:
         outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)
@@ -204,6 +214,15 @@ def _tasks(
                             f"{game!r} would both be kept in {name!r}"
                         )
     return tasks
+
+
+def _gap(result: dict[str, Any]) -> str:
+    """The gap, or its bounds in an environment."""
+    if result["gap"] is not None:
+        return number(result["gap"])
+    if result["lower"] is None:
+        return "unknown"
+    return f"{number(result['lower'])} to {number(result['upper'])}"
 
 
 def _name(task: dict[str, Any]) -> str:

@@ -88,7 +88,7 @@ class Modification:
                 raise ArgumentError(
                     f"infoset {x} does not follow the infosets and actions before it"
                 )
-            node = self._continuing(x, cell)
+            node = self.continuing(x, cell)
             kind, row = int(tree.kind[node]), int(tree.first_row[node])
             cell = int(tree.arrays.first_cell[node])
             if kind == SWAP:  # b is Type I
@@ -106,7 +106,7 @@ class Modification:
             seq = int(plex.first_seq[x]) + action
             yield x, action
 
-    def _continuing(self, x: int, cell: int) -> int:
+    def continuing(self, x: int, cell: int) -> int:
         """The node of ``x`` that continues ``cell``."""
         arrays = self.tree.arrays
         first, end = int(arrays.first_node[x]), int(arrays.first_node[x + 1])

@@ -10,6 +10,10 @@ written as ``.npz``, with the same content as NumPy arrays: ``weights``, and for
 1) ``infosets_i``, ``n_actions_i`` and ``probabilities_i``, which has one row per component and one
 infoset after another. ``digest`` is optional; if present it must be the game's. A ``.npz`` may also
 hold a ``note``, any text as UTF-8 bytes: the folder of a run keeps the run's result there.
+
+The policy of an environment (:class:`Mixture`) has no digest. Its file has the players' treeplexes
+beside it, so that it can be read without a game: ``trees`` in JSON, an object per player with the
+names of players, infosets, actions, and for each infoset the player's last sequence before it.
 """
 
 from __future__ import annotations
@@ -23,19 +27,24 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, overload
 
 import numpy as np
 
+from accord._arrays import NO_INFOSET
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, MismatchError, ParseError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game, checked_game
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 
 FORMAT = "accord-policy"
 VERSION = 1
+
+TOLERANCE = 1e-6
+"""By how much the sum of probabilities may differ from one."""
 
 NOTE = "note"
 
@@ -57,14 +66,29 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
         write_whole(target, lambda file: np.savez(file, **_to_arrays(policy)))
 
 
-def save_policy_with_note(policy: CorrelatedPolicy, path: Path, note: str) -> None:
+def save_policy_with_note(policy: CorrelatedPolicy | Mixture, path: Path, note: str) -> None:
     """Write ``policy`` and ``note`` to one ``.npz`` file, completely or not at all."""
     arrays = {**_to_arrays(policy), NOTE: np.frombuffer(note.encode(), np.uint8)}
     write_whole(path, lambda file: np.savez(file, **arrays))
 
 
-def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
-    """Read a policy of ``game`` from a ``.json`` or ``.npz`` file.
+@overload
+def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy: ...
+
+
+@overload
+def load_policy(path: str | os.PathLike[str], game: None = None) -> Mixture: ...
+
+
+def load_policy(
+    path: str | os.PathLike[str], game: Game | None = None
+) -> CorrelatedPolicy | Mixture:
+    """Read a policy from a ``.json`` or ``.npz`` file.
+
+    Args:
+        path: The file.
+        game: The game of the policy. The policy of an environment needs none, and is then read as
+            a :class:`Mixture`.
 
     Raises:
         ArgumentError: If the name does not end in ``.json`` or ``.npz``, or ``game`` is not a game.
@@ -73,12 +97,15 @@ def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy:
         PolicyError: If the content is not a policy of this game; the message names the place.
     """
     source = _policy_path(path)
-    checked_game(game)
+    if game is not None:
+        checked_game(game)
     try:
         file = source.open("rb")
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise ParseError(str(source), 0, 0, f"cannot be read: {_reason(error)}") from None
     with file:
+        if game is None:
+            return _mixture_from(source, file)
         read = _from_json if source.suffix == ".json" else _from_npz
         return read(source, file, game)
 
@@ -173,7 +200,21 @@ def _to_json(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
             for plex, behavior in zip(form.plexes, behaviors, strict=True)
         ]
         components.append({"weight": weight, "policy": players})
-    return {**_header(policy), "components": components}
+    trees = {"trees": _trees(policy)} if isinstance(policy, Mixture) else {}
+    return {**_header(policy), **trees, "components": components}
+
+
+def _trees(policy: Mixture) -> list[dict[str, Any]]:
+    """The players' treeplexes in plain lists."""
+    return [
+        {
+            "player": label,
+            "infosets": list(plex.infoset_labels),
+            "actions": [list(actions) for actions in plex.action_labels],
+            "parent_seq": plex.parent_seq.tolist(),
+        }
+        for label, plex in zip(policy.player_labels, policy.plexes, strict=True)
+    ]
 
 
 def _to_arrays(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
@@ -184,7 +225,89 @@ def _to_arrays(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
         arrays[f"infosets_{i}"] = np.array(list(plex.infoset_labels), dtype=np.str_)
         arrays[f"n_actions_{i}"] = plex.n_actions
         arrays[f"probabilities_{i}"] = part[:, 1:]
+    if isinstance(policy, Mixture):
+        arrays["trees"] = np.frombuffer(json.dumps(_trees(policy)).encode(), np.uint8)
     return arrays
+
+
+def _mixture_from(path: Path, file: IO[bytes]) -> Mixture:
+    """The policy of an environment."""
+    damaged = ParseError(str(path), 0, 0, "not a readable policy file, or damaged")
+    try:
+        if path.suffix == ".json":
+            content = json.loads(file.read().decode("utf-8"))
+            trees = content.get("trees")
+        else:
+            with np.load(file, allow_pickle=False) as archive:
+                content = {name: archive[name] for name in archive.files}
+            trees = json.loads(content["trees"].tobytes()) if "trees" in content else None
+    except Exception:  # numpy, zipfile and json each raise their own kinds
+        raise damaged from None
+    if trees is None:
+        raise ArgumentError(
+            f"{path} is the policy of a game, without the treeplexes of an environment; give the "
+            "game too: load_policy(path, game)"
+        )
+    try:
+        plexes = tuple(_plex(tree) for tree in trees)
+        players = tuple(str(tree["player"]) for tree in trees)
+        if path.suffix == ".json":
+            parts = content["components"]
+            weights = np.array([part["weight"] for part in parts], np.float64)
+            rows = [
+                np.array([
+                    [1.0, *(p for label in plex.infoset_labels for p in part["policy"][i][label])]
+                    for part in parts
+                ], np.float64)
+                for i, plex in enumerate(plexes)
+            ]  # fmt: skip
+        else:
+            weights = np.asarray(content["weights"], np.float64)
+            ones = np.ones((len(weights), 1))
+            numbers = range(1, len(plexes) + 1)
+            rows = [np.hstack([ones, content[f"probabilities_{i}"]]) for i in numbers]
+        if any(len(row[0]) != plex.n_sequences for row, plex in zip(rows, plexes, strict=True)):
+            raise ValueError("wrong number of probabilities")
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise damaged from None
+    return _checked_mixture(
+        path, Mixture(str(content["game"]), players, plexes, weights, np.hstack(rows))
+    )
+
+
+def _plex(tree: dict[str, Any]) -> Treeplex:
+    actions = [tuple(map(str, names)) for names in tree["actions"]]
+    counts = [len(names) for names in actions]
+    first = np.cumsum([1, *counts])
+    before = np.array(tree["parent_seq"], np.int64)
+    above = np.searchsorted(first, before, side="right") - 1
+    inner = before > 0
+    return Treeplex.from_parents(
+        counts,
+        np.where(inner, above, NO_INFOSET),
+        np.where(inner, before - first[above], 0),
+        list(map(str, tree["infosets"])),
+        actions,
+    )
+
+
+def _checked_mixture(path: Path, mixture: Mixture) -> Mixture:
+    """The mixture, if its weights and probabilities are some."""
+    weights, behavior = mixture.weights, mixture.behavior
+    if not (weights > 0.0).all() or abs(weights.sum() - 1.0) > TOLERANCE:
+        raise PolicyError(f"{path}: the weights must be positive and sum to one")
+    if not (behavior >= 0.0).all():
+        raise PolicyError(f"{path}: probabilities must not be negative")
+    for plex, part in zip(mixture.plexes, mixture.split(behavior), strict=True):
+        if plex.n_infosets:
+            sums = np.add.reduceat(part, plex.first_seq[:-1], axis=1)
+            if np.abs(sums - 1.0).max() > TOLERANCE:
+                x = int(np.abs(sums - 1.0).max(axis=0).argmax())
+                raise PolicyError(
+                    f"{path}: the probabilities at infoset {plex.infoset_labels[x]!r} must sum to "
+                    "one"
+                )
+    return mixture
 
 
 class _Object(dict[str, Any]):

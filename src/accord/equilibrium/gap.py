@@ -31,11 +31,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.rounding import Measured, Measuring
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
@@ -96,28 +97,25 @@ class MixtureMeter:
     """The K-EFCE gaps of a mixture of joint policies, to which components are added one by one."""
 
     def __init__(self, form: SequenceForm, k: NotionLike, budget: int | None = None) -> None:
-        self.form = form
+        self.form, self.observed = form, 0
         self.meters = [RegretMeter(plex, k, budget) for plex in form.plexes]
+        self._measuring = Measuring(form)
 
     def observe(self, behaviors: Sequence[Floats], weight: float = 1.0) -> None:
         """Add one component, the behaviors of all players."""
+        self.observed += 1
         reach = joint_reach(self.form.plexes, behaviors)
         for i, meter in enumerate(self.meters):
             meter.observe(behaviors[i], immediate_loss(self.form.leaves, i, reach), weight)
 
-    def gaps(self) -> Floats:
-        """``[n_players]`` gaps of the mixture so far, in payoff units."""
-        return self.regrets() / self.meters[0].total_weight
-
-    def regrets(self) -> Floats:
-        """``[n_players]`` regrets so far, in payoff units: the gaps if the weights sum to one."""
-        regrets = np.array([meter.regret() for meter in self.meters])
-        return np.asarray(regrets * self.form.leaves.payoff_range)
-
-    def values(self) -> Floats:
-        """``[n_players]`` expected payoffs of the mixture so far when everybody obeys."""
-        losses = np.array([meter.own_loss for meter in self.meters])
-        return self.form.payoffs(losses / self.meters[0].total_weight)
+    def measured(self) -> Measured:
+        """Gaps and values of the mixture so far, in payoff units, with their errors."""
+        return self._measuring.measured(
+            np.array([meter.own_loss for meter in self.meters]),
+            np.array([meter.regret() for meter in self.meters]),
+            self.meters[0].total_weight,
+            self.observed,
+        )
 
 
 def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None) -> Floats:
@@ -125,7 +123,7 @@ def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None
     meter = MixtureMeter(sequence_form(policy.game), k, budget)
     for weight, behaviors in policy.components():
         meter.observe(behaviors, weight)
-    return meter.regrets()
+    return meter.measured().gaps
 
 
 def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:
@@ -203,7 +201,7 @@ def add_deviation_loss(
                 cell += 1
 
 
-@jit
+@once
 def choose_actions(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, total: Floats, choice: Ints
 ) -> None:
@@ -224,7 +222,7 @@ def choose_actions(
             total[tree.parent_cell[node]] += value
 
 
-@jit
+@once
 def sum_chosen(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, choice: Ints, total: Floats
 ) -> None:

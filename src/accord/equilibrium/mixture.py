@@ -14,6 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord._arrays import Floats
+from accord.equilibrium.agent import Agent
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.errors import ArgumentError
+from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 
 
@@ -41,5 +45,28 @@ class Mixture:
         for weight, joint in zip(self.weights, self.behavior, strict=True):
             yield float(weight), self.split(joint)
 
+    def agent(self, player: int | str, seed: int = 0) -> Agent:
+        """A player who obeys; agents with the same seed are correlated with each other."""
+        parts = self.split(self.behavior)
+        return Agent(self.player_labels, player, self.plexes, self.weights, parts, seed)
+
     def __repr__(self) -> str:
         return f"Mixture({self.name!r}, components={self.n_components})"
+
+
+def as_mixture(policy: Mixture | CorrelatedPolicy) -> Mixture:
+    """``policy`` without its game.
+
+    Raises:
+        ArgumentError: If it is not a policy.
+    """
+    if isinstance(policy, Mixture):
+        return policy
+    if not isinstance(policy, CorrelatedPolicy):
+        raise ArgumentError(
+            f"policy must be an accord.Mixture or an accord.CorrelatedPolicy; got {policy!r}"
+        )
+    game = policy.game
+    return Mixture(
+        game.name, game.player_labels, sequence_form(game).plexes, policy.weights, policy.behavior
+    )

@@ -28,7 +28,9 @@ infoset with A actions A + 1 units, plus what the policy says (``CorrelatedPolic
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,11 +44,11 @@ UNIT = 2.0**-53
 MARGIN = 1.01
 """Covers 1 / (1 - N u), and that the magnitudes are computed numbers themselves."""
 
-UNDERFLOW = 1e-300
-"""Bounds what terms lose by underflow, at most 2^-1074 each, if no loss is larger than 1."""
+UNDERFLOW = 2.0**-1074
+"""What a rounded operation may lose by underflow, beside its relative error."""
 
-ACCURATE = 1e-9
-"""An error of at most this share of a number goes without saying."""
+SHOWN = 1e-5
+"""An error of at most this share of a number does not change the digits that are printed."""
 
 
 @dataclass(frozen=True)
@@ -57,40 +59,37 @@ class Rounding:
     least: float  # by underflow
 
     @classmethod
-    def of(
-        cls,
-        form: SequenceForm,
-        player: int,
-        components: int,
-        largest: float,
-        excess: float = 0.0,
-        more: int = 0,
-    ) -> Rounding:
-        """The bound for sums over a mixture.
-
-        Args:
-            form: The game.
-            player: Whose losses are added up.
-            components: How many policies are mixed.
-            largest: The largest magnitude of the loss of any play.
-            excess: How far distributions of the policies are from summing to 1, at most.
-            more: Roundings of a term besides those of ``equilibrium/gap.py``.
-        """
-        leaves, plex = form.leaves, form.plexes[player]
-        rows = int(np.diff(leaves.arrays[player].first_row).max())
-        count = rows + 2 * leaves.roundings + 2 * components + form.n_players + 16 + more
-        count += int(np.ceil(excess / UNIT))  # of the weights
-        for each in form.plexes:
-            count += _longest(each, each.n_actions + 2 + int(np.ceil(excess / UNIT)))
-        children = np.diff(plex.first_child)
-        first, after = int(children[EMPTY_SEQUENCE]), children[1:]
-        below = np.add.reduceat(after, plex.first_seq[:-1] - 1) if plex.n_infosets else after
-        count += first + _longest(plex, plex.n_actions + below)  # the sweeps from the last layer up
-        return cls(MARGIN * count * UNIT, UNDERFLOW * max(1.0, largest))
+    def of(cls, roundings: int, terms: float, largest: float) -> Rounding:
+        """The bound for so many ``terms``, each with so many ``roundings``; no loss is larger."""
+        least = UNDERFLOW * float(roundings) * terms * max(1.0, largest)
+        return cls(MARGIN * roundings * UNIT, least)
 
     def error(self, loss: Floats | float, gain: float) -> Floats:
         """The largest error of a computed ``loss`` whose expected excess is at most ``gain``."""
         return np.asarray(self.share * (np.abs(loss) + 2.0 * gain) + self.least)
+
+
+def count_roundings(form: SequenceForm, player: int, components: int, excess: float = 0.0) -> int:
+    """N, for the losses of ``player`` in a mixture.
+
+    Args:
+        form: The game.
+        player: Whose losses are added up.
+        components: How many policies are mixed.
+        excess: How far the distributions of these policies are from summing to 1, at most.
+    """
+    leaves, plex = form.leaves, form.plexes[player]
+    rows = int(np.diff(leaves.arrays[player].first_row).max())
+    count = rows + 2 * leaves.roundings + 2 * components + form.n_players + 16
+    units = math.ceil(excess / UNIT)
+    count += units  # of the weights
+    for each in form.plexes:
+        count += _longest(each, each.n_actions + 2 + units)
+    children = np.diff(plex.first_child)
+    first, after = int(children[EMPTY_SEQUENCE]), children[1:]
+    below = np.add.reduceat(after, plex.first_seq[:-1] - 1) if plex.n_infosets else after
+    # The sweep from the last layer to the first; learners move losses of single actions up before.
+    return count + 2 * (first + _longest(plex, plex.n_actions + below))
 
 
 def settled(value: float, error: float) -> tuple[float, float]:
@@ -108,8 +107,53 @@ def settled_all(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 
 def is_accurate(value: float, error: float) -> bool:
-    """Whether ``error`` is negligible beside ``value``, and need not be mentioned."""
-    return error <= ACCURATE * abs(value)
+    """Whether ``error`` goes without saying where ``value`` is printed."""
+    return error <= SHOWN * abs(value)
+
+
+class Measured(NamedTuple):
+    """The gaps and values of all players, in payoff units, and how far from them exact ones are."""
+
+    gaps: Floats
+    errors: Floats
+    values: Floats
+    value_errors: Floats
+
+
+class Measuring:
+    """Turns sums of normalised losses over a mixture into gaps and values with error bounds.
+
+    Normalised losses are measured from the best payoff, so none is negative, and the magnitudes of
+    the terms add up to the sums themselves.
+    """
+
+    def __init__(self, form: SequenceForm) -> None:
+        self.leaves = form.leaves
+        counts = [count_roundings(form, i, 0) for i in range(form.n_players)]
+        self.roundings = np.array(counts, np.float64)
+
+    def measured(self, own_loss: Floats, regret: Floats, weight: float, policies: int) -> Measured:
+        """The gaps and values.
+
+        Args:
+            own_loss: ``[n_players]`` weighted sums of the losses of obeying.
+            regret: ``[n_players]`` what the best deviations save of them.
+            weight: Sum of the weights.
+            policies: How many there are.
+        """
+        leaves = self.leaves
+        span = leaves.payoff_range
+        share = MARGIN * UNIT * (self.roundings + 2 * policies)
+        own = own_loss / weight * span
+        gaps = regret / weight * span
+        values = leaves.best - own
+        spread = 2.0 * leaves.mean_spread
+        least = UNDERFLOW * float(policies) * len(leaves) * self.roundings * np.maximum(1.0, span)
+        lost = np.where(span > 0, share, 1.0) * spread  # nothing but lost digits has no unit
+        errors = share * (2.0 * own + np.abs(gaps)) + 2.0 * (lost + least)
+        last = UNIT * (np.abs(leaves.best) + np.abs(values))
+        value_errors = share * own + lost + least + last
+        return Measured(*settled_all(gaps, errors), *settled_all(values, value_errors))
 
 
 def _longest(plex: Treeplex, count: Ints) -> int:

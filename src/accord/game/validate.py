@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
-from accord.game.labels import NumberedActions, NumberedLabels
+from accord.game.labels import NumberedActions, NumberedLabels, player_name
 from accord.game.prefix_order import prefix_numbers
 
 MAX_NODES = 2**31 - 2
+
+LARGEST_PAYOFF, LEAST_RANGE = 1e300, 1e-300
+"""Payoffs of plays that can be computed with: their range and its inverse are finite."""
 
 
 class _Tree(NamedTuple):
@@ -97,6 +100,7 @@ def validated(
     outcomes = number_chance_labels(who, x_of, n_children, chance_rows)
 
     tree = _Tree(above, move, x_of, n_children)
+    who.flags.writeable = above.flags.writeable = False
     last = own_moves(who, above, n_players)
     names = _per_player("infoset_labels", infoset_labels, n_players)
     moves = _per_player("action_labels", action_labels, n_players)
@@ -107,7 +111,7 @@ def validated(
         x_of[nodes] = sets.rank[x_of[nodes]]
         facts.append(sets)
 
-    for array in (who, above, move, x_of, prob, reward_nodes, rewards):
+    for array in (move, x_of, prob, reward_nodes, rewards):
         array.flags.writeable = False
     return {
         "name": name,
@@ -207,6 +211,28 @@ def own_moves(player: NDArray[np.int8], parent: Ints, n_players: int) -> Ints:
     last = np.full((len(player), n_players), NO_NODE, np.int32)
     _find_own_moves(player, parent, last)
     return last
+
+
+def check_payoff_range(player: str, worst: float, best: float) -> None:
+    """Check that gaps and losses of a player with payoffs in this range are finite.
+
+    Any game may be read and written, but a game is analysed only if it passes.
+
+    Raises:
+        GameError: If the payoffs are too large, or too close to each other.
+    """
+    if not (-LARGEST_PAYOFF <= worst <= best <= LARGEST_PAYOFF):
+        raise GameError(
+            f"the payoff of a play must be between -{LARGEST_PAYOFF:g} and {LARGEST_PAYOFF:g}; "
+            f"those of {player_name(player)} are between {worst:g} and {best:g}; divide all their "
+            "payoffs by one number, which changes no equilibrium"
+        )
+    if 0.0 < best - worst < LEAST_RANGE:
+        raise GameError(
+            f"different payoffs must differ by {LEAST_RANGE:g} or more; those of "
+            f"{player_name(player)} are between {worst:g} and {best:g}; multiply all their payoffs "
+            "by one number, which changes no equilibrium"
+        )
 
 
 def _as_ints(name: str, values: ArrayLike, size: int) -> Ints:
@@ -397,7 +423,21 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
     return layers
 
 
-@jit
+def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
+    """The number of children of each node, and the first node whose action is out of range or used
+    twice, or ``NO_NODE``."""
+    n_children = np.bincount(parent[1:], minlength=len(parent)).astype(np.int32)
+    bad = (action[1:] < 0) | (action[1:] >= n_children[parent[1:]])
+    slot = np.cumsum(n_children) - n_children  # where a node's actions start among all actions
+    place = slot[parent[1:]] + action[1:]
+    if bad.any() or not np.bincount(place, minlength=1).max(initial=1) <= 1:
+        place[bad] = -1
+        bad[np.setdiff1d(np.arange(len(place)), np.unique(place, return_index=True)[1])] = True
+        return n_children, 1 + int(bad.argmax())
+    return n_children, NO_NODE
+
+
+@once
 def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
     """Overwrite ``last``; see :func:`own_moves`."""
     for node in range(1, len(player)):
@@ -408,28 +448,9 @@ def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
             last[node, player[above]] = node
 
 
-@jit
+@once
 def _find_depths(order: NDArray[np.int64], parent_infoset: Ints, depth: Ints) -> None:
     """Count the player's decisions before each infoset; ``depth`` must be zeros."""
     for x in order:
         if parent_infoset[x] >= 0:
             depth[x] = depth[parent_infoset[x]] + 1
-
-
-@jit
-def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
-    """The number of children of each node, and the first node whose action is out of range or used
-    twice, or ``NO_NODE``."""
-    n_children = np.zeros(len(parent), np.int32)
-    for node in range(1, len(parent)):
-        n_children[parent[node]] += 1
-    slot = np.zeros(len(parent) + 1, np.int32)  # where a node's actions start in ``ticked``
-    for node in range(len(parent)):
-        slot[node + 1] = slot[node] + n_children[node]
-    ticked = np.zeros(len(parent), np.bool_)
-    for node in range(1, len(parent)):
-        a = action[node]
-        if a < 0 or a >= n_children[parent[node]] or ticked[slot[parent[node]] + a]:
-            return n_children, node
-        ticked[slot[parent[node]] + a] = True
-    return n_children, NO_NODE

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
+from accord.equilibrium.agent import Agent
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
 from accord.interop.openspiel_games import (
     SpielGame,
     game_name,
@@ -111,6 +114,12 @@ class OpenSpielEnvironment:
         """The returns of the play."""
         return [float(u) for u in self.state.returns()]
 
+    def agent(
+        self, policy: Mixture | CorrelatedPolicy, player: int, seed: int = 0
+    ) -> OpenSpielAgent:
+        """An agent that follows ``policy`` in OpenSpiel's own loop."""
+        return OpenSpielAgent(self, player, policy.agent(player, seed))
+
     def clone(self) -> OpenSpielEnvironment:
         """An independent copy of the current state."""
         other: OpenSpielEnvironment = object.__new__(OpenSpielEnvironment)
@@ -130,3 +139,30 @@ class OpenSpielEnvironment:
             else:
                 self._legal_moves = legal_moves(self.state)
         return self._legal_moves
+
+
+class OpenSpielAgent:
+    """An agent that follows a learned policy in a loop over OpenSpiel's states.
+
+    Call :meth:`reset` with every new initial state, and :meth:`act` whenever it is its turn.
+    """
+
+    def __init__(self, env: OpenSpielEnvironment, player: int, agent: Agent) -> None:
+        self._recalls, self._player, self._agent = env._before is None, player, agent
+        self._before = ""
+
+    def reset(self) -> None:
+        """Begin the next episode."""
+        self._agent.reset()
+        self._before = ""
+
+    def act(self, state: Any) -> int:
+        """OpenSpiel's number of the action to take at ``state``, where it is the player's turn."""
+        moves = legal_moves(state)
+        names = move_labels(state, self._player, moves)
+        if self._recalls:
+            return moves[self._agent.act(state.information_state_string(self._player), names)]
+        infoset = f"{self._before}{escaped(state.observation_string(self._player))}"
+        chosen = self._agent.act(infoset, names)
+        self._before = history_after(infoset, names[chosen])
+        return moves[chosen]

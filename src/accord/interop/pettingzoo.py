@@ -20,12 +20,20 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import TERMINAL
+from accord.equilibrium.agent import Agent
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
 """The most numbers of an observation that a label lists; larger observations are hashed."""
+
+Names = tuple[str, ...]
+
+PASSED_ON = ("agents", "agent_selection", "rewards")
+"""What is read after every step."""
 
 
 class PettingZooEnvironment:
@@ -75,12 +83,14 @@ class PettingZooEnvironment:
         self._agents = list(env.possible_agents)
         self._number = {agent: i for i, agent in enumerate(self._agents)}
         self.players = tuple(map(str, self._agents))
+        self._spaces: dict[Any, tuple[int, int]] = {}  # first action and number of actions
         for agent in self._agents:
-            if not isinstance(env.action_space(agent), Discrete):
+            space = env.action_space(agent)
+            if not isinstance(space, Discrete):
                 raise ArgumentError(
-                    f"{self.name}: actions must be discrete; agent {agent} has "
-                    f"{env.action_space(agent)}"
+                    f"{self.name}: actions must be discrete; agent {agent} has {space}"
                 )
+            self._spaces[agent] = int(space.start), int(space.n)
         try:
             bounds = np.array(payoff_bounds, dtype=np.float64)
         except (TypeError, ValueError):
@@ -97,6 +107,7 @@ class PettingZooEnvironment:
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""
         self.env.reset(seed=int(rng.integers(2**31)))
+        self._facts = innermost(self.env)
         self._paid = dict.fromkeys(self._agents, 0.0)
         self._due = dict.fromkeys(self._agents, 0.0)  # rewards that last() has not reported yet
         self._before = dict.fromkeys(self._agents, "")  # the history of each agent
@@ -126,12 +137,19 @@ class PettingZooEnvironment:
         """The sum of the rewards of each agent."""
         return [self._paid[agent] for agent in self._agents]
 
+    def agent(
+        self, policy: Mixture | CorrelatedPolicy, agent: Any, seed: int = 0
+    ) -> PettingZooAgent:
+        """An agent that follows ``policy`` in any copy of this PettingZoo environment."""
+        return PettingZooAgent(self, agent, policy.agent(str(agent), seed))
+
     def _advance(self) -> None:
         """Advance to the next agent that has a decision, and collect rewards."""
         self._agent: Any = None
         self._note_rewards()
-        while self.env.agents:
-            agent = self.env.agent_selection
+        facts = self._facts
+        while facts.agents:
+            agent = facts.agent_selection
             observation, reward, terminated, truncated, info = self.env.last()
             self._pay(agent, self._number_of(agent, reward))
             if not (terminated or truncated):
@@ -139,7 +157,7 @@ class PettingZooEnvironment:
                 self._enter(agent, observation, info)
                 return
             self.env.step(None)
-            if agent in self.env.agents:
+            if agent in facts.agents:
                 raise GameError(f"{self.name}: step(None) must remove the finished agent {agent}")
             self._note_rewards()
         for agent, due in self._due.items():
@@ -152,7 +170,7 @@ class PettingZooEnvironment:
 
     def _note_rewards(self) -> None:
         """Add the rewards of the last step to those that ``last()`` must report."""
-        for agent, reward in self.env.rewards.items():
+        for agent, reward in self._facts.rewards.items():
             if agent not in self._due:
                 raise GameError(
                     f"{self.name}: agent {agent} must be one of its possible_agents "
@@ -181,8 +199,12 @@ class PettingZooEnvironment:
 
     def _enter(self, agent: Any, observation: Any, info: Any) -> None:
         """Store the legal actions and the infoset of ``agent``."""
-        space: Any = self.env.action_space(agent)
-        count = int(space.n)
+        self._legal, self._names, seen = self._shown(agent, observation, info)
+        self._infoset = seen if self._label is not None else self._before[agent] + seen
+
+    def _shown(self, agent: Any, observation: Any, info: Any) -> tuple[list[int], Names, str]:
+        """The legal actions of ``agent``, their names, and what they observe."""
+        start, count = self._spaces[agent]
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
         if mask is None and isinstance(info, dict):
             mask = info.get("action_mask")
@@ -196,14 +218,51 @@ class PettingZooEnvironment:
             raise GameError(
                 f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
             )
-        self._legal = [int(space.start) + action for action in legal]
-        self._names = tuple(map(str, self._legal))
+        moves = [start + action for action in legal]
+        names = tuple(map(str, moves))
         if self._label is not None:
-            self._infoset = self._label(str(agent), observation)
-            return
-        self._infoset = self._before[agent] + observation_label(observation)
-        if len(legal) < count:
-            self._infoset += f" (legal {' '.join(map(str, self._legal))})"
+            return moves, names, self._label(str(agent), observation)
+        seen = observation_label(observation)
+        return moves, names, seen if len(legal) == count else f"{seen} (legal {' '.join(names)})"
+
+
+class PettingZooAgent:
+    """An agent that follows a learned policy in PettingZoo's own loop.
+
+    Call :meth:`reset` whenever the environment is reset, and :meth:`act` whenever it is the agent's
+    turn.
+    """
+
+    def __init__(self, env: PettingZooEnvironment, name: Any, agent: Agent) -> None:
+        self._env, self._name, self._agent, self._before = env, name, agent, ""
+
+    def reset(self) -> None:
+        """Begin the next episode."""
+        self._agent.reset()
+        self._before = ""
+
+    def act(self, observation: Any, info: Any = None) -> int:
+        """The action to give to ``env.step``, from what ``env.last()`` reports."""
+        moves, names, seen = self._env._shown(self._name, observation, info)
+        whole = seen if self._env._label is not None else self._before + seen
+        chosen = self._agent.act(whole, names)
+        self._before = history_after(whole, names[chosen])
+        return moves[chosen]
+
+
+def innermost(env: Any) -> Any:
+    """The environment inside wrappers that pass on its agents and rewards unchanged.
+
+    Every wrapper passes attributes on by a call, which takes longer than many a step.
+    """
+    from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
+
+    passing = (BaseWrapper.__getattr__, OrderEnforcingWrapper.__getattr__)
+    while isinstance(env, BaseWrapper) and type(env).__getattr__ in passing:
+        if any(name in vars(env) or hasattr(type(env), name) for name in PASSED_ON):
+            break
+        env = env.env
+    return env
 
 
 def observation_label(observation: Any) -> str:

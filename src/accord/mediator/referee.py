@@ -106,11 +106,11 @@ class RefereedPlay:
     def __init__(self, referee: Referee, play: Play, entered: list[int]) -> None:
         self.id, self._referee, self._play, self._entered = play.id, referee, play, list(entered)
         self.game = referee.mediator.game
-        self._node, self._chance_moves = 0, 0
+        self._node, self._chance_moves = 0, 0  # of those that were entered
         self._made = [0] * len(play.seats)  # moves of each player above the node
         self.seats = tuple(RefereedSeat(self, i, seat) for i, seat in enumerate(play.seats))
         self._advance()
-        if self._chance_moves < len(self._entered):
+        if not self._is_possible():
             raise ArgumentError("the state of the play is damaged")
 
     def seat(self, player: Name) -> RefereedSeat:
@@ -161,7 +161,7 @@ class RefereedPlay:
                 f"{', '.join(map(repr, outcomes))}"
             )
         self._entered.append(a)
-        self._advance()
+        self._proceed()
 
     @property
     def is_over(self) -> bool:
@@ -216,6 +216,23 @@ class RefereedPlay:
         first = min((timing.rounds[i][x] for i, x in asked.items()), default=0)
         return {i: x for i, x in asked.items() if timing.rounds[i][x] == first}
 
+    def _is_possible(self) -> bool:
+        """Whether there are no more moves than the tree explains.
+
+        A player may be one move ahead of it, at an infoset that is next for sure.
+        """
+        ahead = self._referee.timing.ahead[self._node]
+        return self._chance_moves == len(self._entered) and all(
+            [move.infoset for move in seat.moves[made:]] in ([], [ahead[i]])
+            for i, (seat, made) in enumerate(zip(self._play.seats, self._made, strict=True))
+        )
+
+    def _proceed(self) -> None:
+        """Go on after a move."""
+        self._advance()
+        if self.is_over:
+            LOG.info("play %s: is over", self.id)
+
     def _advance(self) -> None:
         """Walk down the tree as far as the moves that are known lead."""
         if self.undecided:
@@ -230,18 +247,15 @@ class RefereedPlay:
             if a is None:
                 return
             self._node = int(below[a])
-        LOG.info("play %s: is over", self.id)
 
     def _chance_move(self, prob: Floats) -> int | None:
-        n = self._chance_moves
         if not self._referee.enter_chance:
-            a = draw(prob / prob.sum(), self._play.stream(f"chance {self._node}"))
-        elif n < len(self._entered):
-            a = self._entered[n]
-            if not 0 <= a < len(prob):
-                raise ArgumentError("the state of the play is damaged")
-        else:
+            return draw(prob / prob.sum(), self._play.stream(f"chance {self._node}"))
+        if self._chance_moves == len(self._entered):
             return None
+        a = self._entered[self._chance_moves]
+        if not 0 <= a < len(prob):
+            raise ArgumentError("the state of the play is damaged")
         self._chance_moves += 1
         return a
 
@@ -320,8 +334,10 @@ class RefereedSeat:
                 f"{player_name(self.player)} is not asked to decide at "
                 f"{self._play.game.infoset_labels[self._i][x]!r} now"
             )
+        made = len(self._seat.moves)
         self._seat.act(x, action)
-        self._play._advance()
+        if len(self._seat.moves) > made:
+            self._play._proceed()
 
     def follow(self) -> None:
         """Make the move for an absent player: as recommended, or at random if there is silence.
@@ -343,7 +359,7 @@ class RefereedSeat:
             MediatorError: If the player has declined, acted or got a recommendation.
         """
         self._seat.delegate()
-        self._play._advance()
+        self._play._proceed()
 
     def decline(self) -> None:
         """At K = 0, decide to play on one's own.
@@ -352,7 +368,7 @@ class RefereedSeat:
             MediatorError: If the player has delegated.
         """
         self._seat.decline()
-        self._play._advance()
+        self._play._proceed()
 
     @property
     def undecided(self) -> bool:

@@ -20,14 +20,21 @@ from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import lsqr
 
 from accord._arrays import Floats
+from accord.deviations.notions import Notion
+from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import ArgumentError, NumericalError
 from accord.optimal.linear import INFINITY, solver
 from accord.optimal.program import Lottery, Program
+from accord.treeplex.form import SequenceForm
 
 EXACT = 1e-9
 """The largest gap of an exact mixture, in units of the players' payoff ranges."""
+
+STAKES = 100.0
+"""Payoff ranges that are larger than so many stakes are those of plays that nobody gets to. They
+say nothing about what an exact mixture is."""
 
 DUST = (1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 0.0)
 """Weights up to the first of these that leaves an exact mixture are dropped."""
@@ -38,6 +45,16 @@ SPARSE_SECONDS = 5.0
 
 LIMITED_SECONDS = 60.0
 """The most time for one mixed-integer program with a limited number of components."""
+
+
+def is_exact(
+    form: SequenceForm, certificate: Certificate, notion: Notion, gap: float = 0.0
+) -> bool:
+    """Whether a certified mixture is an equilibrium, but for rounding, or has at most this gap."""
+    own, stakes = certificate[notion], np.array(certificate.stakes)
+    unit = np.minimum(form.leaves.payoff_range, STAKES * stakes)
+    allowed = gap + np.maximum(EXACT * unit, own.player_errors)
+    return bool((np.array(own.player_gaps) <= allowed).all())
 
 
 def polished(program: Program, lottery: Lottery, components: int | None = None) -> CorrelatedPolicy:

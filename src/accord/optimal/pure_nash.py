@@ -10,6 +10,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.rechistory import RechistoryTree
+from accord.equilibrium.rounding import UNIT
 from accord.optimal.enumeration import all_plans, count_plans
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import behavior_to_reach
@@ -18,9 +19,6 @@ from accord.treeplex.treeplex import Treeplex
 PROFILES, WORK, ROOM = 1e6, 1e9, 2e7
 """A game is small up to this many profiles; profiles times leaves; and the same without the last
 player, which is the size of the largest array."""
-
-GAIN = 1e-12
-"""Gains up to this part of the payoff range are rounding."""
 
 
 def pure_nash_payoffs(form: SequenceForm) -> Floats | None:
@@ -41,14 +39,21 @@ def pure_nash_payoffs(form: SequenceForm) -> Floats | None:
     for reach in others:
         weight = (weight[:, None, :] * reach[None]).reshape(-1, len(leaves))
     sizes = [len(reach) for reach in (*others, last)]
-    tables = [(weight * leaves.payoff[:, i]) @ last.T for i in range(n)]
-    payoffs = np.stack(tables, axis=-1).reshape(*sizes, n)
-    stable = np.ones(sizes, bool)
+    payoffs, errors = np.empty((2, *sizes, n))
     for i in range(n):
-        own = payoffs[..., i]
-        allowed = GAIN * max(1.0, float(leaves.payoff_range[i]))
-        stable &= own >= own.max(axis=i, keepdims=True) - allowed
-    return np.unique(np.round(payoffs[stable], 12), axis=0)
+        paid = weight * leaves.payoff[:, i]
+        payoffs[..., i] = (paid @ last.T).reshape(sizes)
+        errors[..., i] = (np.abs(paid) @ last.T).reshape(sizes)
+    errors *= (len(leaves) + 2 * leaves.roundings + 4) * UNIT
+    stable = np.ones(sizes, bool)
+    for i in range(n):  # no other plan is certainly better
+        least = (payoffs[..., i] - errors[..., i]).max(axis=i, keepdims=True)
+        stable &= payoffs[..., i] + errors[..., i] >= least
+    found = payoffs[stable]
+    unit = np.abs(found).max(axis=0, initial=0.0)
+    unit[unit == 0.0] = 1.0
+    _, first = np.unique(np.round(found / unit, 12), axis=0, return_index=True)
+    return np.asarray(found[first])
 
 
 def _reaches(plex: Treeplex, plans: np.typing.NDArray[np.int32]) -> Floats:

@@ -24,6 +24,7 @@ direction are kept for the next.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,13 +33,13 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.notions import NFCCE, Notion
+from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import efce_gaps
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import WELFARE, Objective, parsed_objective
-from accord.optimal.polish import EXACT, polished
+from accord.optimal.polish import is_exact, polished
 from accord.optimal.polygon import cut, distances, edges, hull
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.treeplex.form import SequenceForm
@@ -253,7 +254,7 @@ class RegionSearch:
         if direction is not None:
             side.sandwich.asked.append(direction)
             weights = np.array(rounds.objective.weights)
-            size = float(np.linalg.norm(weights[list(self.pair)] * self.unit))
+            size = math.hypot(*weights[list(self.pair)] * self.unit)
             most = (rounds.bound - float(weights @ self.form.leaves.worst)) / size
             for other in self.sides:
                 if side.notion.is_bounded_by(other.notion):
@@ -286,7 +287,7 @@ class RegionSearch:
 
     def _welfare_direction(self) -> Floats | None:
         """Of the welfare of all players, if these are two."""
-        return self.unit / np.linalg.norm(self.unit) if self.form.n_players == 2 else None
+        return self.unit / math.hypot(*self.unit) if self.form.n_players == 2 else None
 
     def _scaled(self, values: Floats) -> Floats:
         return np.asarray((values[list(self.pair)] - self.least) / self.unit)
@@ -298,12 +299,12 @@ class RegionSearch:
 
     def _share(self, side: Side, policy: CorrelatedPolicy) -> None:
         """Add an equilibrium of one side to all sides where it is one."""
-        values = np.asarray(policy.values())
+        certificate = certify(self.form.game, policy, [other.notion for other in self.sides])
+        values = np.array(certificate.values)
         place = self._scaled(values)
         for other in self.sides:
-            gaps = efce_gaps(policy, other.notion)
-            if other is side or (gaps * self.form.leaves.loss_scale).max() <= EXACT / 100:
-                other.add(place, Found(policy, values, float(gaps.max())))
+            if is_exact(self.form, certificate, other.notion):
+                other.add(place, Found(policy, values, certificate[other.notion].gap))
 
     def _take_nash(self) -> None:
         """All equilibria of a zero-sum game have the same payoffs, unless deviators must obey
@@ -315,9 +316,11 @@ class RegionSearch:
         lowest = np.array([least, total - most])[list(self.pair)]
         highest = np.array([most, total - least])[list(self.pair)]
         self.nash = values = np.asarray(policy.values())
+        certificate = certify(self.form.game, policy, [side.notion for side in self.sides])
         for side in self.sides:
-            found = Found(policy, values, float(efce_gaps(policy, side.notion).max()))
-            side.add(self._scaled(values), found)
+            if is_exact(self.form, certificate, side.notion):
+                found = Found(policy, values, certificate[side.notion].gap)
+                side.add(self._scaled(values), found)
             if side.rounds is not None:
                 continue
             side.welfare_bound = max(total, side.welfare)

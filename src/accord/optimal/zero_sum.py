@@ -23,8 +23,8 @@ from accord.treeplex.strategy import reach_to_behavior
 from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import best_response, immediate_loss, joint_reach
 
-CONSTANT = 1e-12
-"""Payoffs add up to a constant if they do so up to this part of the payoff range."""
+CONSTANT = 1e-14
+"""Payoffs add up to a constant if they do so up to this part of themselves."""
 
 
 def constant_sum(form: SequenceForm) -> float | None:
@@ -32,11 +32,12 @@ def constant_sum(form: SequenceForm) -> float | None:
     leaves = form.leaves
     if leaves.n_players != 2:
         return None
-    total = leaves.payoff.sum(axis=1) / leaves.prob
-    span = float(np.abs(leaves.payoff_range).max())
-    if float(total.max() - total.min()) > CONSTANT * max(span, 1.0):
+    paid = leaves.likeliest if leaves.rest is None else leaves.payoff / leaves.prob[:, None]
+    total, size = paid.sum(axis=1), np.abs(paid).sum(axis=1)
+    constant = total[size.argmin()]
+    if (np.abs(total - constant) > CONSTANT * (size + abs(constant))).any():
         return None
-    return float((total @ leaves.prob) / leaves.prob.sum())
+    return float(constant)
 
 
 def nash_equilibrium(form: SequenceForm) -> CorrelatedPolicy:

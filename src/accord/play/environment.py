@@ -14,7 +14,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.errors import GameError
+from accord.errors import ArgumentError, GameError
+from accord.game.validate import check_payoff_range
 
 LONGEST_QUOTE = 200
 """Characters of a label or a value that an error message shows."""
@@ -122,7 +123,7 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
     """``[n_players]`` the worst and the best payoffs that ``env`` states.
 
     Raises:
-        GameError: If they are not finite, or the wrong way round.
+        GameError: If they are not finite, or the wrong way round, too large or too close.
     """
     try:
         bounds = np.array(env.payoff_bounds, dtype=np.float64)
@@ -138,6 +139,8 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
         raise GameError(
             f"{env.name}: the worst payoff must not exceed the best; got {env.payoff_bounds!r}"
         )
+    for label, low, high in zip(env.players, worst, best, strict=True):
+        check_payoff_range(str(label), float(low), float(high))
     return worst, best
 
 
@@ -151,3 +154,22 @@ def missing_attributes(thing: object) -> tuple[str, ...]:
     methods = (name for name in vars(Environment) if not name.startswith("_"))
     needed = (*Environment.__annotations__, *methods)
     return tuple(name for name in needed if getattr(thing, name, None) is None)
+
+
+def check_environment(env: Any) -> None:
+    """Refuse what is not an environment, and say what to do about it."""
+    if is_environment(env):
+        return
+    kinds = {kind.__module__.partition(".")[0] for kind in type(env).__mro__}
+    if "pettingzoo" in kinds:
+        raise ArgumentError(
+            f"{env!r} is a PettingZoo environment, which does not say what it can pay; give "
+            "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
+        )
+    if "pyspiel" in kinds:
+        raise ArgumentError(f"{env!r} is an OpenSpiel game; give accord.OpenSpielEnvironment(it)")
+    missing = missing_attributes(env)
+    flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
+    raise ArgumentError(
+        f"env must be an environment; got {env!r}, which {flaw}; for a loaded game call learn()"
+    )

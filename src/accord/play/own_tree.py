@@ -10,6 +10,7 @@ everything that the player has seen and done (perfect recall), and its actions n
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -55,6 +56,32 @@ class OwnTree:
         tree = cls(player)
         for x, before in enumerate(plex.parent_seq.tolist()):
             tree.add(plex.infoset_labels[x], tuple(plex.action_labels[x]), before)
+        return tree
+
+    def state(self) -> dict[str, Any]:
+        """Everything that :meth:`restored` needs, as arrays."""
+        sets = list(self._sets)
+        place = {actions: n for n, actions in enumerate(sets)}
+        texts = [label.encode("utf-8", "surrogatepass") for label in self.labels]
+        return {
+            "labels": np.frombuffer(b"".join(texts), np.uint8),
+            "lengths": np.array(list(map(len, texts)), np.int64),
+            "parent_seq": np.array(self.parent_seq, np.int64),
+            "action_sets": np.array(json.dumps(sets)),
+            "actions": np.array([place[actions] for actions in self.actions], np.int64),
+        }
+
+    @classmethod
+    def restored(cls, player: str, state: dict[str, Any]) -> OwnTree:
+        """The tree whose :meth:`state` this is."""
+        tree, text = cls(player), state["labels"].tobytes()
+        sets = list(map(tuple, json.loads(str(state["action_sets"]))))
+        ends = np.cumsum(state["lengths"]).tolist()
+        rest = zip(
+            [0, *ends], ends, state["parent_seq"].tolist(), state["actions"].tolist(), strict=False
+        )
+        for start, end, before, actions in rest:
+            tree.add(text[start:end].decode("utf-8", "surrogatepass"), sets[actions], before)
         return tree
 
     @property

@@ -23,12 +23,16 @@ from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment
+from accord.play.episodes import Player
+from accord.play.mediated import MediatedPlays
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
-from accord.play.table import Table
 from accord.treeplex.form import sequence_form
 
 CHUNK = 1 << 16
 """Plays per compiled call; Ctrl-C takes effect between calls."""
+
+OBEDIENT_CHUNK = 1000
+"""Plays of an environment whose moves are kept at once."""
 
 CONFIDENCE = 0.95
 
@@ -82,26 +86,25 @@ def obedient_plays(
 
 
 def estimated_values(
-    env: Environment, policy: Mixture, plays: int, rng: np.random.Generator
+    env: Environment, policy: Mixture, plays: int, seed: int, player: Player | None = None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals."""
-    table = Table(env, policy.plexes)
-    first = [plex.first_seq.tolist() for plex in policy.plexes]
-    components = rng.choice(policy.n_components, size=plays, p=policy.weights)
-    paid = np.empty((plays, len(first)))
-    for n, c in enumerate(components):
-        behaviors = policy.split(policy.behavior[c])
+    mediated = MediatedPlays(env, policy, seed, player)
+    paid = np.empty((plays, len(policy.plexes)))
+    for start in range(0, plays, OBEDIENT_CHUNK):
+        episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
+        paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
+    mediated.close()
+    mean, margins = paid.mean(axis=0), np.full(paid.shape[1], math.nan)
+    if plays > 1:
+        unit = _unit(paid - mean)
+        margins = QUANTILE * ((paid - mean) / unit).std(axis=0, ddof=1) / math.sqrt(plays) * unit
+    return tuple(map(float, mean)), tuple(map(float, margins))
 
-        def act(i: int, x: int, behaviors: tuple[Floats, ...] = behaviors) -> int:
-            law = np.cumsum(behaviors[i][first[i][x] : first[i][x + 1]])
-            return int(np.searchsorted(law, rng.random() * law[-1], side="right"))
 
-        payoffs = table.play(rng, act)
-        table.losses(payoffs)  # refuses payoffs out of bounds
-        paid[n] = payoffs
-    spread = paid.std(axis=0, ddof=1) if plays > 1 else np.full(len(first), math.nan)
-    margins = QUANTILE * spread / math.sqrt(plays)
-    return tuple(map(float, paid.mean(axis=0))), tuple(map(float, margins))
+def _unit(far: Floats) -> Floats:
+    """The largest magnitude in each column: the square of a large payoff would overflow."""
+    return np.asarray(np.abs(far).max(axis=0) + np.finfo(float).tiny)
 
 
 def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -114,7 +117,7 @@ def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Flo
     if plays == 1:
         return mean, np.full(len(mean), np.nan)
     far = payoffs - mean
-    unit = np.abs(far).max(axis=0) + np.finfo(float).tiny  # the square of a large payoff overflows
+    unit = _unit(far)
     variance = share @ (far / unit) ** 2 * plays / (plays - 1)
     quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
     return mean, quantile * np.sqrt(variance / plays) * unit

@@ -16,7 +16,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from accord._format import denoised
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.learning.guarantee import GapBound
@@ -215,11 +214,6 @@ class DeviationView:
         return self.notion.k
 
     @property
-    def shown_gain(self) -> float:
-        """The gain, or 0 where it is only rounding."""
-        return denoised(self.gain, self.player.span)
-
-    @property
     def n_places(self) -> int:
         """How many first deviations there are, listed or not."""
         return len(self.places) + self.more_places
@@ -231,17 +225,24 @@ class DeviationView:
 
 
 @dataclass(frozen=True)
-class RunView:
-    """Everything that the page of one run shows, except its plots."""
+class Course:
+    """How a run went, as its convergence plot shows it."""
 
     facts: RunFacts
     players: tuple[PlayerView, ...]
+    bound: GapBound | None  # None if no theorem covers the run
+
+
+@dataclass(frozen=True)
+class RunView(Course):
+    """Everything that the page of one run shows, except its plots."""
+
     n_nodes: int
     n_components: int
     gaps: tuple[GapRow, ...]  # by K
     notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
-    bound: GapBound | None  # None if no theorem covers the run
+    error: float  # exact gaps differ from these by at most this much
     deviations: tuple[DeviationView, ...]
     region: Region | None  # of the first two players, in a report about a small game's optimum
     device: Device | None  # None if it has too many plans to list
@@ -259,6 +260,12 @@ class RunView:
         """The gap of the saved mixture, computed here or else as the run recorded it."""
         gap = self.own_gaps.gap
         return self.facts.saved_gap if gap is None else gap
+
+    @property
+    def at_rounding(self) -> bool:
+        """Whether the gaps of the run's own notion are only rounding."""
+        relative = self.own_gaps.relative
+        return relative is not None and relative <= 0
 
     @property
     def guaranteed(self) -> float | None:

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from accord._arrays import Floats
+from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
 from accord.runs.activity import answer, doing
-from accord.runs.checkpoint import Checkpoint
+from accord.runs.checkpoint import Checkpoint, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
@@ -78,7 +79,7 @@ class Loop:
     Attributes:
         play: The learners.
         iterates: The iterates to save.
-        measure: Returns ``(gaps, values)`` of all players now, or ``None`` if they are not known.
+        measure: Returns gaps and values of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
         history: The checkpoints at which the gap was known.
         elapsed: Seconds that the run has taken in total.
@@ -89,7 +90,7 @@ class Loop:
         self,
         play: Play,
         iterates: Iterates,
-        measure: Callable[[], tuple[Floats, Floats] | None],
+        measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
     ) -> None:
         self.play, self.iterates, self.measure = play, iterates, measure
@@ -113,7 +114,8 @@ class Loop:
 
         Args:
             limit: The largest number of iterations.
-            target_gap: Stop at a checkpoint whose gap is at most this.
+            target_gap: Stop at a checkpoint whose gap is at most this, its error included, or too
+                small to be measured.
             seconds: Stop after this much wall-clock time.
             since: When that time began, by ``time.perf_counter``; by default now.
             ending: Estimates how long the run takes after its last iteration. It is called once,
@@ -178,28 +180,26 @@ class Loop:
             answer("saved; certifying what there is (Ctrl-C skips this)")
 
     def _reached(self, target_gap: float | None) -> bool:
-        """Whether the last known gap is at most ``target_gap``."""
-        return bool(target_gap is not None and self.history and self.history[-1].gap <= target_gap)
+        """Whether the last known gap is at most ``target_gap``, or cannot be told from 0."""
+        if target_gap is None or not self.history:
+            return False
+        return self.history[-1].reaches(target_gap) or self.history[-1].gap == 0.0
 
     def _look(self, seconds: float) -> Checkpoint:
         """The checkpoint for this moment."""
         measured = self.measure()
-        gaps, values = ((), ()) if measured is None else (part.tolist() for part in measured)
+        iteration, each = self.play.iteration, self.episodes_per_iteration
+        episodes = None if each is None else each * iteration
+        if measured is None:
+            return Checkpoint(iteration, math.nan, (), (), seconds, episodes)
+        gaps, values = measured.gaps.tolist(), measured.values.tolist()
         if not all(map(math.isfinite, (*gaps, *values))):
             raise NumericalError(
-                f"the gaps and values after iteration {self.play.iteration:,} must be finite; got "
-                f"{gaps} and {values}; rescale the payoffs, or, if the run was resumed, its "
-                "checkpoint is damaged"
+                f"the gaps and values after iteration {iteration:,} must be finite; got {gaps} and "
+                f"{values}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
+                "damaged"
             )
-        iteration, each = self.play.iteration, self.episodes_per_iteration
-        return Checkpoint(
-            iteration,
-            max(gaps, default=math.nan),
-            tuple(gaps),
-            tuple(values),
-            seconds,
-            None if each is None else each * iteration,
-        )
+        return Checkpoint(iteration, seconds=seconds, episodes=episodes, **numbers(measured))
 
     def _saving_seconds(self, files: RunFolder | None) -> float:
         """How long the last checkpoint and the mixture will take to write."""
@@ -222,7 +222,8 @@ class Loop:
         """Continue from a checkpoint; returns the seconds that the run had taken by then."""
         assert isinstance(self.play, ResumablePlay)
         play, elapsed = part_of(state, "play_"), float(state["elapsed"])
-        for name, fresh in self.play.state().items():  # NumPy would stretch a smaller array
+        fixed = {} if getattr(self.play, "grows", False) else self.play.state()
+        for name, fresh in fixed.items():  # NumPy would stretch a smaller array
             if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
                 raise ValueError(f"{name} has another shape")
             if fresh.dtype.kind == "f" and not np.isfinite(play[name]).all():

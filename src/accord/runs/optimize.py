@@ -20,14 +20,14 @@ import numpy as np
 
 from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
-from accord.equilibrium.certificate import certify
-from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
-from accord.optimal.polish import polished, unpolished
+from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint, Progressed
@@ -53,8 +53,9 @@ def optimize(
     gap: float = 0.0,
     components: int | None = None,
     seconds: float | None = None,
-    start: CorrelatedPolicy | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Optimum:
@@ -76,16 +77,18 @@ def optimize(
         gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
         seconds: Stop after this much wall-clock time.
-        start: A mixture to start from, such as the policy of a solution.
+        start: A mixture to start from, or a result that has one, such as a solution.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_optimize`.
+        resume: Whether to continue the run in ``folder`` if there is one.
         progress: Called with a checkpoint after every round.
         since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range, or no equilibrium with so few components was
             found.
-        MismatchError: If ``start`` is for another game.
+        MismatchError: If ``start`` is for another game, or the run to be resumed has other
+            arguments, apart from ``seconds``.
         BudgetError: If the rechistories do not fit into memory.
         NumericalError: If the linear programs fail.
     """
@@ -93,7 +96,7 @@ def optimize(
     checked_game(game)
     target = None
     if start is not None:
-        check_policy(game, start)
+        start = checked_policy(game, start)
         target = tuple(map(float, start.values()))
     request = OptimizeRequest(
         game=game.source or game.name,
@@ -105,6 +108,8 @@ def optimize(
         seconds=seconds,
         target=target if objective == KEEP else None,
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
     search = _Search(game, request, start)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return search.run(seconds, since, files, progress)
@@ -275,29 +280,31 @@ class _Search:
             certificate = certify(self.game, policy, request.notion)
         own = certificate[request.notion]
         value = self._value(certificate.values)
-        scale = self.objective.scale(self.form.leaves)
-        allowed = request.gap * self.form.leaves.loss_scale
-        exact = all(
-            g * s <= a + 1e-9
-            for g, s, a in zip(own.player_gaps, self.form.leaves.loss_scale, allowed, strict=True)
-        )
+        exact = is_exact(self.form, certificate, request.notion, request.gap)
         if exact:  # rounding may put the value above the bound
             bound = max(bound, sign * value)
         assert last.best is not None
         best = replace(last.best, value=value if exact else None, bound=sign * bound)
         last = replace(
-            last, gap=own.gap, player_gaps=own.player_gaps, values=certificate.values, best=best
+            last,
+            gap=own.gap,
+            player_gaps=own.player_gaps,
+            error=own.error,
+            values=certificate.values,
+            value_error=max(certificate.value_errors),
+            best=best,
         )
         self.history.append(last)
         if progress is not None:
             progress(last)
         return Optimum(
             game=self.game,
+            request=request,
             notion=request.notion,
             objective=_written(self.objective),
             value=value,
             bound=sign * bound,
-            optimal=bool(exact and bound - sign * value <= OPTIMAL * scale),
+            optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
             proof=proof,
             policy=policy,
             certificate=certificate,
@@ -307,6 +314,16 @@ class _Search:
             seconds=last.seconds,
             interrupted=interrupted,
         )
+
+    def _scale(self, certificate: Certificate) -> float:
+        """The spread of the objective; plays that nobody gets to do not count."""
+        spread = self.objective.scale(self.form.leaves)
+        if self.objective.target is not None:
+            return spread  # in units of the payoff ranges
+        at_stake = np.abs(certificate.values) + np.array(certificate.stakes)
+        weights = self.objective.weights
+        size = at_stake.max() if weights is None else np.abs(weights) @ at_stake
+        return min(spread, STAKES * float(size)) or spread
 
     def _value(self, payoffs: tuple[float, ...]) -> float:
         return self.objective.value(payoffs, self.form.leaves.payoff_range)

@@ -50,6 +50,14 @@ class Limits:
             if value is not None and not 0.0 <= value < math.inf:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
 
+    def check_target(self) -> None:
+        """Refuse a target that no run can reach; run folders of earlier versions may have it."""
+        if self.target_gap == 0.0:
+            raise ArgumentError(
+                "target_gap must be positive; got 0: iterates only approach an equilibrium, and "
+                "every gap has a rounding error; try 1e-6, or optimize for an exact equilibrium"
+            )
+
     @property
     def given(self) -> bool:
         """Whether there is any limit."""
@@ -175,10 +183,13 @@ class LearnRequest(_Request):
     learning_rate_scale: float = 1.0
     exploration: str | None = None  # None: the method's default
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
+    batch: int = 1  # episodes of an iteration are played so often under the same policies
+    environment: Mapping[str, Any] | None = None  # how to load it, if it is not a game
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         object.__setattr__(self, "episodes", checked_whole("episodes", self.episodes, 1))
+        object.__setattr__(self, "batch", checked_whole("batch", self.batch, 1))
         object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MAX_SEED))
         _whole_or_none(self, "components", 1)
         check_probability("failure_prob", self.failure_prob)

@@ -5,28 +5,59 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from accord._above import DISPLAY, FRAMES, call_above
 from accord.deviations.notions import Notion, written_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
 from accord.runs.activity import doing
+from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Displayed:
+    """A result with a history, which a notebook shows and pandas reads."""
+
+    game: Game
+    history: tuple[Checkpoint, ...]
+
+    def plot(self) -> Figure:
+        """The gap during the run; for an optimum, its value and bound after each round."""
+        figure: Figure = call_above(DISPLAY, "history_plot", self)
+        return figure
+
+    def to_frame(self) -> Any:
+        """The history as a pandas data frame with one row per checkpoint.
+
+        It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "history_frame", self)
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "result_html", self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Displayed):
     """An approximate K-EFCE with its exact gap, computed by ``solve``."""
 
     game: Game
+    request: SolveRequest  # that the run was made from
     k: float
     method: str
     iterations: int
     gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
     player_gaps: tuple[float, ...]  # the same per player
+    error: float  # exact gaps differ from these by at most this much
     values: tuple[float, ...]  # expected payoffs of that average
+    value_error: float  # exact values differ from these by at most this much
     policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
     history: tuple[Checkpoint, ...]  # gaps of the average so far
     seconds: float
@@ -53,9 +84,11 @@ class Solution:
             "iterations": self.iterations,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "saved_gap": self.saved_gap,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "seconds": self.seconds,
         }
 
@@ -67,10 +100,11 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Learned:
+class Learned(Displayed):
     """An approximate K-EFCE with its exact gap, learned from episodes."""
 
     game: Game
+    request: LearnRequest  # that the run was made from
     k: float
     method: str
     episodes: int  # played in total
@@ -78,7 +112,9 @@ class Learned:
     episodes_per_iteration: int
     gap: float  # K-EFCE gap of the saved mixture, payoff units
     player_gaps: tuple[float, ...]  # the same per player
+    error: float  # exact gaps differ from these by at most this much
     values: tuple[float, ...]  # expected payoffs of the saved mixture
+    value_error: float  # exact values differ from these by at most this much
     policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
     history: tuple[Checkpoint, ...]  # gaps of what was kept so far; last, of the saved mixture
     seconds: float
@@ -101,8 +137,10 @@ class Learned:
             "episodes_per_iteration": self.episodes_per_iteration,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "seconds": self.seconds,
         }
 
@@ -115,9 +153,10 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedByPlay:
-    """A policy learned in an environment whose game is not known, so no gap is claimed."""
+    """A policy learned in an environment whose game is not known: its gap is bounded by plays."""
 
     name: str
+    request: LearnRequest  # that the run was made from
     k: float
     method: str
     episodes: int  # played in total
@@ -129,9 +168,10 @@ class LearnedByPlay:
     policy: Mixture  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
+    certificate: PlayCertificate | None = None  # bounds on the gap from fresh plays
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as one JSON object, with no gap."""
+        """The summary as one JSON object, with bounds in place of a gap."""
         return {
             "game": self.name,
             "k": written_k(self.k),
@@ -144,6 +184,9 @@ class LearnedByPlay:
             "components": self.policy.n_components,
             "values": list(self.values),
             "margins": [None if math.isnan(margin) else margin for margin in self.margins],
+            "lower": None if self.certificate is None else self.certificate.lower,
+            "upper": None if self.certificate is None else self.certificate.upper,
+            "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
             "seconds": self.seconds,
         }
 
@@ -154,12 +197,16 @@ class LearnedByPlay:
             f"episodes={self.episodes}, values=({values}))"
         )
 
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "played_html", self))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Optimum:
+class Optimum(Displayed):
     """The best equilibrium of a game, or the best one found, with a bound on all of them."""
 
     game: Game
+    request: OptimizeRequest  # that the run was made from
     notion: Notion  # of the equilibrium
     objective: str
     value: float  # of the objective, from the certificate
@@ -190,9 +237,19 @@ class Optimum:
         return self.certificate[self.notion].player_gaps
 
     @property
+    def error(self) -> float:
+        """Exact gaps differ from these by at most this much."""
+        return self.certificate[self.notion].error
+
+    @property
     def values(self) -> tuple[float, ...]:
         """Expected payoffs when everybody obeys."""
         return self.certificate.values
+
+    @property
+    def value_error(self) -> float:
+        """Exact values differ from these by at most this much."""
+        return max(self.certificate.value_errors)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number, ``"inf"`` or null."""
@@ -206,8 +263,10 @@ class Optimum:
             "optimal": self.optimal,
             "gap": self.gap,
             "players": list(self.player_gaps),
+            "error": self.error,
             "components": self.policy.n_components,
             "values": list(self.values),
+            "value_error": self.value_error,
             "iterations": self.iterations,
             "columns": self.columns,
             "seconds": self.seconds,

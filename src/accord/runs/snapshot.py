@@ -80,6 +80,7 @@ def _result(
         "iterations": last.iteration,
         "gap": last.gap,
         "players": list(last.player_gaps),
+        "error": last.error,
         "components": policy.n_components,
         "values": list(last.values),
         "seconds": elapsed,

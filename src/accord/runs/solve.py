@@ -42,6 +42,7 @@ def solve(
     averaging: str | None = None,
     threads: int | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Solution:
@@ -58,7 +59,8 @@ def solve(
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
-        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this.
+        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this even if its
+            error is added. Must be positive: iterates only approach an equilibrium.
         seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
             and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
@@ -72,11 +74,15 @@ def solve(
             by the size of the game.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_solve`.
+        resume: Whether to continue the run in ``folder`` if there is one, as for a notebook's cell
+            that is run again. A run that has reached these limits is returned as it is; here
+            ``seconds`` counts all the time that the run has taken.
         progress: Called with every checkpoint, and from time to time in between.
         since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        MismatchError: If the run to be resumed has other arguments, apart from the limits.
         BudgetError: If the rechistories do not fit into memory.
     """
     since = time.perf_counter() if since is None else since
@@ -93,6 +99,16 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
+    request.limits.check_target()
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        spent = RunFolder.open(folder).seconds
+        if seconds is not None and spent >= seconds:
+            iterations = 1  # it has run for longer
+        left = None if seconds is None else max(0.0, seconds - spent)
+        return resume_solve(
+            game, folder, iterations=iterations, target_gap=target_gap, seconds=left,
+            progress=progress,
+        )  # fmt: skip
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return solving.run(request.limits, since, files, progress)
@@ -130,6 +146,7 @@ def resume_solve(
     """
     since = time.perf_counter() if since is None else since
     limits = Limits(iterations, target_gap, seconds)
+    limits.check_target()
     with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
         request = files.request
         assert isinstance(request, SolveRequest)
@@ -150,14 +167,11 @@ class _Solving:
         )  # fmt: skip
         self.iterates = Iterates(form.n_sequences, request.components)
 
-    def _measure(self) -> tuple[Floats, Floats]:
-        return self.play.gaps(), self.play.values()
-
     def run(
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
     ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
-        loop = Loop(self.play, self.iterates, self._measure)
+        loop = Loop(self.play, self.iterates, self.play.measured)
         loop.run(
             limits.last_iteration,
             target_gap=limits.target_gap,
@@ -174,16 +188,19 @@ class _Solving:
         target = limits.target_gap
         solution = Solution(
             game=self.game,
+            request=self.request,
             k=self.request.k,
             method=self.request.method,
             iterations=last.iteration,
             gap=last.gap,
             player_gaps=last.player_gaps,
+            error=last.error,
             values=last.values,
+            value_error=last.value_error,
             policy=policy,
             history=history,
             seconds=elapsed,
-            target_reached=None if target is None else last.gap <= target,
+            target_reached=None if target is None else last.reaches(target),
             interrupted=interrupted,
         )
         if files is not None:

@@ -1,5 +1,11 @@
 "use strict";
 const script = document.getElementById("script");
+for (const form of document.forms) {
+  form.addEventListener("submit", () => {
+    // after the browser has read which button it was
+    setTimeout(() => form.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
+  });
+}
 async function look() {
   try {
     const answer = await fetch(script.dataset.state, { cache: "no-store" });

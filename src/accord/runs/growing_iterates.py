@@ -1,0 +1,139 @@
+"""The components of a run whose players keep meeting new infosets.
+
+They are spaced and thinned as in ``runs/iterates.py``. A component covers the infosets that were
+known when it was made. At all others every policy of that moment was uniform, so they are filled in
+at the end.
+
+A component costs as much time as the decisions of so many plays as there are infosets, and memory
+for every sequence. Nobody knows in advance how many there will be. So the components are also
+thinned when they take too much memory, or have taken more time than the plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import Floats
+from accord.play.own_tree import OwnTree
+from accord.runs.iterates import DEFAULT_BYTES, DEFAULT_COMPONENTS
+
+FEWEST_COMPONENTS = 50
+"""How many components are kept, at least, however long it takes."""
+
+
+class GrowingIterates:
+    """Evenly spaced components of a run.
+
+    Attributes:
+        components: How many to save at the end, at most.
+        stride: A component is kept after so many iterations.
+        averages: How many iterates a component averages.
+        rows: The kept components: for each player the policy over the sequences known then.
+    """
+
+    def __init__(self, components: int | None, iterations: int, averages: int) -> None:
+        self._chosen = components is not None
+        self.components = DEFAULT_COMPONENTS if components is None else components
+        self.stride = max(1, iterations // self.components)
+        self.averages = averages
+        self.rows: list[list[Floats]] = []
+        self._bytes = self._work = 0
+
+    @property
+    def count(self) -> int:
+        """How many are kept now."""
+        return len(self.rows)
+
+    @count.setter
+    def count(self, count: int) -> None:
+        """Nothing to do: the loop adds up what it was told, but rows may have been dropped."""
+
+    def make_room(self) -> GrowingIterates:
+        """Itself, with room for at least one component more."""
+        if self.count >= 2 * self.components:
+            self._thin()
+        return self
+
+    def until_full(self, iteration: int) -> int:
+        """How many iterations can run after ``iteration`` before there is no room."""
+        self.make_room()
+        free = 2 * self.components - self.count
+        return (iteration // self.stride + free) * self.stride - iteration
+
+    def append(self, row: list[Floats], *, work: int, visits: int) -> None:
+        """Keep a component that took ``work``; plays have taken ``visits`` so far."""
+        self.rows.append(row)
+        self._bytes += sum(part.nbytes for part in row)
+        self._work += work
+        while self._bytes > DEFAULT_BYTES and self.count > 1:
+            self._thin()
+        if self._work > visits:  # fewer iterates per component first, then fewer components
+            if self.averages > 1:
+                self.averages -= 1
+            elif not self._chosen and self.count >= 2 * FEWEST_COMPONENTS:
+                self._thin()
+
+    def _thin(self) -> None:
+        """Drop every other component."""
+        self.rows = self.rows[1::2]
+        self.stride *= 2
+        self._bytes = sum(part.nbytes for row in self.rows for part in row)
+
+    def selected(self) -> list[list[Floats]]:
+        """At most ``components`` evenly spaced components."""
+        if self.count <= self.components:
+            return self.rows
+        index = np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
+        return [self.rows[n] for n in index]
+
+    def state(self) -> dict[str, Any]:
+        """Everything that :meth:`restore` needs."""
+        sizes = [[len(part) for part in row] for row in self.rows]
+        parts = [part for row in self.rows for part in row]
+        return {
+            "stride": np.array(self.stride),
+            "work": np.array(self._work),
+            "averages": np.array(self.averages),
+            "sizes": np.array(sizes, np.int64).reshape(self.count, -1 if sizes else 0),
+            "kept": np.concatenate(parts) if parts else np.empty(0),
+        }
+
+    def restore(self, state: dict[str, Any], iteration: int) -> None:
+        """Restore a :meth:`state` that was saved after so many iterations.
+
+        Raises:
+            ValueError: If it cannot be one.
+        """
+        stride, kept = int(state["stride"]), len(state["sizes"])
+        if stride < 1 or kept * stride > iteration + stride or state["sizes"].min(initial=1) < 1:
+            raise ValueError("the kept components contradict the number of iterations")
+        sizes = state["sizes"]
+        ends = np.cumsum(sizes.reshape(-1))
+        parts = np.split(state["kept"], ends[:-1]) if len(ends) else []
+        width = sizes.shape[1]
+        self.rows = [parts[n : n + width] for n in range(0, len(parts), width or 1)]
+        self.stride = int(state["stride"])
+        self.averages = int(state["averages"])
+        self._work, self._bytes = int(state["work"]), state["kept"].nbytes
+
+
+def filled(
+    rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree], order: Sequence[NDArray[np.int64]]
+) -> Floats:
+    """``[n_components, n_sequences]`` joint behaviours, uniform where a row says nothing.
+
+    ``order[i]`` is the sequence in ``trees[i]`` of each of player i's columns.
+    """
+    columns = []
+    for i, tree in enumerate(trees):
+        counts = np.array([len(actions) for actions in tree.actions], np.int64)
+        uniform = np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
+        known = np.tile(uniform, (len(rows), 1))
+        for c, row in enumerate(rows):
+            known[c, : len(row[i])] = row[i]
+        columns.append(known[:, order[i]])
+    return np.concatenate(columns, axis=1)

@@ -1,0 +1,160 @@
+"""A run of ``learn`` whose players know their treeplexes: the learners, the loop and the result.
+
+If the game is known too, the exact gap of the components kept so far is measured on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.rounding import Measured
+from accord.errors import ArgumentError
+from accord.game.tree import Game
+from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
+from accord.runs.activity import doing
+from accord.runs.checkpoint import numbers
+from accord.runs.folder import RunFolder
+from accord.runs.iterates import Iterates
+from accord.runs.loop import Loop, Progress
+from accord.runs.request import LearnRequest
+from accord.runs.result import Learned
+from accord.treeplex.form import SequenceForm, sequence_form
+
+FEWEST_COMPONENTS = 50
+"""How many components are saved by default, at least, however long it takes."""
+
+
+class Learning:
+    """A request, the learners for it, and the iterates to save."""
+
+    def __init__(self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest) -> None:
+        each, episodes = play.episodes_per_iteration, request.episodes
+        if not 1 <= each <= episodes:
+            raise ArgumentError(
+                f"episodes must be at least {each}, enough for one iteration; got {episodes}; play "
+                "more, or try a smaller k"
+                if each
+                else "the game must have a decision to learn, but no player has one"
+            )
+        self.request, self.each = request, each
+        components, play.averages = _saved(play, request)
+        self.iterates = Iterates(play.n_sequences, components)
+        self.iterates.stride = max(1, episodes // each // self.iterates.components)
+        self.loop = Loop(play, self.iterates, self._measure, each)
+
+    def _measure(self) -> Measured | None:
+        """Gaps and values of all players, if they are known."""
+        return None
+
+    def play(
+        self, episodes: int, files: RunFolder | None, progress: Progress | None
+    ) -> tuple[Floats, Floats]:
+        """Play until another iteration would exceed ``episodes``; return weights and behaviors."""
+        loop, iterates = self.loop, self.iterates
+        loop.run(episodes // self.each, files=files, progress=progress)
+        if iterates.count == 0:  # interrupted before the first was kept: take the next
+            iterates.count = loop.play.advance(1, iterates.make_room(), 1)
+        _, behaviors = iterates.selected()
+        return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
+
+    def facts(self) -> dict[str, Any]:
+        """The fields that all results share."""
+        return {
+            "request": self.request,
+            "k": self.request.k,
+            "method": self.request.method,
+            "episodes": self.loop.play.iteration * self.each,
+            "iterations": self.loop.play.iteration,
+            "episodes_per_iteration": self.each,
+            "seconds": self.loop.elapsed,
+            "interrupted": self.loop.interrupted,
+        }
+
+
+def _saved(
+    play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest
+) -> tuple[int | None, int]:
+    """How many components to save, and how many iterates each of them averages.
+
+    An iterate costs as much as the episodes that visit as many infosets. If each component averages
+    several, iterates in total may cost half of the episodes; components come first.
+    """
+    most = play.averages
+    if most == 1:
+        return request.components, 1
+    visits = request.episodes * sum(plex.horizon for plex in play.plexes)
+    affordable = visits // (2 * sum(plex.n_infosets for plex in play.plexes))
+    components = request.components
+    if components is None:
+        components = Iterates.default_components(play.n_sequences)
+        components = min(components, max(FEWEST_COMPONENTS, affordable))
+    return components, max(1, min(most, affordable // components))
+
+
+class Certified(Learning):
+    """Learning a known game: the gap of the iterates kept so far is measured on the way."""
+
+    def __init__(
+        self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest, game: Game
+    ) -> None:
+        super().__init__(play, request)
+        self.game = game
+        self.meter = _KeptMeter(sequence_form(game), request.k, self.iterates)
+
+    def _measure(self) -> Measured | None:
+        return self.meter.measure()
+
+    def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
+        """Play, and certify the saved mixture."""
+        policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
+        facts, history = self.facts(), tuple(self.loop.history)
+        del self.loop  # its memory is needed for the certificate
+        with doing("measuring the gap of the mixture"):
+            last = numbers(self.meter.measure_selected())
+        if history:  # fewer iterates may be saved than were kept
+            history = (*history[:-1], replace(history[-1], **last))
+        learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
+        del self.meter
+        if files is not None:
+            files.finish(learned.to_json(), policy, learned.certificate, history)
+        return learned
+
+
+class _KeptMeter:
+    """The gaps and values of the uniform mixture of the iterates kept so far.
+
+    Each iterate is measured once, unless they have been thinned in between.
+    """
+
+    def __init__(self, form: SequenceForm, k: float, iterates: Iterates) -> None:
+        self.form, self.k, self.iterates = form, k, iterates
+        self.meter = MixtureMeter(form, k)
+        self.measured, self.stride = 0, iterates.stride
+
+    def measure(self) -> Measured | None:
+        """Gaps and values of all players, or ``None`` if nothing has been kept."""
+        iterates = self.iterates
+        if iterates.stride != self.stride:
+            self.meter = MixtureMeter(self.form, self.k)
+            self.measured, self.stride = 0, iterates.stride
+        for joint in iterates.kept[self.measured : iterates.count]:
+            self.meter.observe(self.form.split(joint))
+        self.measured = iterates.count
+        return self.meter.measured() if self.measured else None
+
+    def measure_selected(self) -> Measured:
+        """The same for the iterates that are saved."""
+        _, behaviors = self.iterates.selected()
+        if len(behaviors) < self.iterates.count:
+            self.meter = MixtureMeter(self.form, self.k)
+            for joint in behaviors:
+                self.meter.observe(self.form.split(joint))
+        else:
+            self.measure()
+        return self.meter.measured()

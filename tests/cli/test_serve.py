@@ -1,0 +1,209 @@
+"""``accord serve``: its options and messages, and the real command killed at any moment."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import socket
+import sys
+import threading
+import time
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accord
+from tests.support.command import process, refused, run
+from tests.support.mediation import crossed, delayed
+from tests.support.policies import random_policy
+from tests.support.server import Client, device_policy, open_hall
+
+
+@pytest.fixture
+def no_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The configurations with which a server would have run."""
+    import uvicorn
+
+    seen: list[Any] = []
+
+    def note(self: Any, sockets: list[socket.socket]) -> None:
+        seen.append(self.config)
+        for one in sockets:
+            one.close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", note)
+    return seen
+
+
+def test_what_is_printed(tmp_path: Path, no_server: list[Any]) -> None:
+    result = run("serve", "chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
+    assert re.match(r"chicken: open http://127\.0\.0\.1:\d+/operator/[\w-]{43}\n", result.stdout)
+    assert "Whoever has this link is the operator." in result.stdout
+    assert f"stopped; all plays are in {tmp_path / 'p.db'}" in result.stderr
+    (config,) = no_server
+    assert not config.access_log  # it would have the links
+    assert not config.server_header
+
+
+def test_behind_a_proxy(tmp_path: Path, no_server: list[Any]) -> None:
+    options = (
+        "--data",
+        tmp_path / "p.db",
+        "--port",
+        0,
+        "--root-path",
+        "/lab/",
+        "--proxy",
+        "10.0.0.1",
+    )
+    result = run("serve", "chicken", "device", *options, "--url", "https://example.org/lab/")
+    assert "open https://example.org/lab/operator/" in result.stdout
+    (config,) = no_server
+    assert config.root_path == "/lab"
+    assert config.forwarded_allow_ips == "10.0.0.1"
+    assert re.search(r":\d+/lab/operator/", run("serve", "chicken", "device", *options).stdout)
+
+
+def test_every_start_has_its_own_operator_link(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
+    texts = [run(*arguments).stdout for _ in range(2)]
+    first, second = (re.search(r"/operator/([\w-]+)", text)[1] for text in texts)
+    assert first != second
+    hall = open_hall(tmp_path / "p.db", device_policy("chicken"))
+    with hall.store.transaction():
+        assert hall.store.find_link(first) == hall.store.find_link(second) == (None, None)
+
+
+def saved(folder: Path, game: accord.Game) -> tuple[Path, Path]:
+    accord.write_efg(game, folder / "game.efg")
+    loaded = accord.load_game(folder / "game.efg")
+    accord.save_policy(random_policy(loaded, 1, components=2), folder / "policy.json")
+    return folder / "game.efg", folder / "policy.json"
+
+
+def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
+    game, policy = saved(tmp_path, crossed(stop=True))
+    options = ("--data", tmp_path / "p.db", "--port", 0)
+    assert "warning: no timing of this game" in run("serve", game, policy, *options).stderr
+    assert "cannot have a fixed length" in refused("serve", game, policy, *options, "--pace", 3)
+    game, policy = saved(tmp_path, delayed())
+    options = ("--data", tmp_path / "q.db", "--port", 0)
+    assert "the same length (--pace)" in run("serve", game, policy, *options).stderr
+    assert "warning: " not in run("serve", game, policy, *options, "--pace", 3).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("chicken device --limit 0", "limit must be positive and finite; got 0"),
+        ("chicken device --limit x", "must be a number; got 'x'"),
+        ("chicken device --limit 3 --pace 3", "give either a time limit or a pace"),
+        ("chicken device --root-path lab", "--root-path must start with /; got 'lab'"),
+        ("chicken device --port 99999999", "--port must be 0 to 65535; got 99999999"),
+        ("chicken device --host nowhere.invalid", "cannot listen at nowhere.invalid"),
+        ("kuhn device", "the library has no device for kuhn"),
+    ],
+)
+def test_bad_use(arguments: str, message: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("serve", *arguments.split())
+    assert not (tmp_path / "plays.db").exists()
+
+
+def test_databases_of_others(tmp_path: Path, no_server: list[Any]) -> None:
+    options = ("--data", tmp_path / "p.db", "--port", 0)
+    run("serve", "chicken", "device", *options)
+    assert "has plays with another k" in refused("serve", "chicken", "device", *options, "-k", 2)
+    assert "another game" in refused("serve", "signalling", "device", *options)
+    missing = tmp_path / "nowhere" / "p.db"
+    assert "No such file" in refused("serve", "chicken", "device", "--data", missing)
+
+
+def test_without_starlette(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'accord[serve]'" in refused("serve", "chicken", "device")
+
+
+def test_help_shows_examples_that_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_server: list[Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"^ +accord (serve.*)$", run("serve", "--help").stdout, re.M)
+    assert len(examples) == 2
+    for example in examples:
+        run(*shlex.split(example), "--port", 0)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def started(*arguments: object) -> tuple[Any, str]:
+    """The real command, when it listens, and its operator link."""
+    server = process("serve", "chicken", "device", *arguments)
+    line = server.stdout.readline()
+    found = re.search(r"open (http\S+)", line)
+    assert found, line + server.stderr.read()
+    return server, found[1]
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """The server is killed twice while sixty people play; nobody loses a move."""
+    options = ("--data", tmp_path / "p.db", "--port", free_port())
+    server, link = started(*options)
+    operator = Client(link)
+    operator.post("/create", once="a", count=30, id="")
+    seats = []
+    for play in range(1, 31):
+        page = operator.post(f"/play/{play}/invite-all").text
+        seats += [
+            (str(play), i, url) for i, url in enumerate(re.findall(r"http\S+/seat/[\w-]+", page))
+        ]
+        operator.post(f"/play/{play}/start")
+    assert len(seats) == 60
+    done: dict[tuple[str, int], int] = {}
+
+    def person(share: list[tuple[str, int, str]]) -> None:
+        for play, i, url in share:
+            action = (int(play) + i) % 2
+            while True:
+                try:
+                    answer = Client(url).post("/act", infoset=0, action=action)
+                except (OSError, HTTPException):
+                    time.sleep(0.05)  # the server is away
+                    continue
+                assert answer.status == 303
+                assert "late" not in answer.headers["location"]
+                done[play, i] = action
+                break
+            time.sleep(0.1)
+
+    people = [threading.Thread(target=person, args=(seats[n::4],), daemon=True) for n in range(4)]
+    for one in people:
+        one.start()
+    for pause in (0.3, 0.2):
+        time.sleep(pause)
+        server.kill()
+        server.communicate()
+        server, _ = started(*options)
+    for one in people:
+        one.join(timeout=60)
+        assert not one.is_alive()
+    assert len(done) == 60
+    text = operator.get("/export.csv").text
+    server.send_signal(signal.SIGINT)
+    _, errors = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "stopped; all plays are in" in errors
+    assert "Traceback" not in errors
+    kept = {}
+    for line in text.splitlines()[1:]:
+        play, player, _, _, action, by, _ = line.split(",")
+        assert by == "player"
+        kept[play, ["row", "col"].index(player)] = ["dare", "yield"].index(action)
+    assert kept == done

@@ -1,0 +1,274 @@
+"""Error bounds of certificates, against rational arithmetic."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.deviations.modification import Modification
+from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.evaluation import centres
+from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.normal_form import nfce_gaps
+from accord.equilibrium.rounding import settled, settled_all
+from accord.errors import GameError
+from accord.game.builder import GameBuilder
+from accord.game.library import chicken, kuhn, matrix_game, random_game
+from accord.game.tree import Game
+from accord.learning.self_play import SelfPlay
+from accord.treeplex.form import sequence_form
+from tests import reference
+from tests.support.policies import as_reference, random_policy
+from tests.support.strategies import examples
+
+pytestmark = pytest.mark.kernels
+
+KS = (0, 1, 2, math.inf)
+ACCURATE = 1e-9
+seeds = st.integers(0, 2**32 - 1)
+
+
+def extreme_game(seed: int) -> Game:
+    """A tiny game with payoffs over 30 decades, tiny chances, and payoffs shifted by 1e9."""
+    rng = np.random.default_rng(seed)
+    while True:
+        game = random_game(
+            seed=int(rng.integers(2**32)), players=int(rng.integers(1, 4)), depth=4,
+            actions=int(rng.integers(2, 4)), observe=float(rng.choice([0.0, 0.5, 1.0])),
+            chance=float(rng.choice([0.0, 0.3, 0.6])), stop=float(rng.choice([0.0, 0.3])),
+            rewards=float(rng.choice([0.0, 0.5])), levels=9,
+        )  # fmt: skip
+        if 3 <= game.n_nodes <= 40:
+            break
+    reward = rng.choice([-1.0, 0.0, 1.0], game.reward.shape) * rng.random(game.reward.shape)
+    decades = float(rng.choice([0.0, 3.0, 15.0]))
+    reward *= 10.0 ** rng.uniform(-decades, decades, reward.shape)
+    reward += float(rng.choice([0.0, 0.0, 1e9, -1e9]))
+    prob = game.chance_prob.copy()
+    smallest = float(rng.choice([1.0, 20.0, 300.0]))
+    for node in np.flatnonzero(game.player == -1):
+        below = np.flatnonzero(game.parent == node)
+        prob[below[1:]] = 10.0 ** -rng.uniform(0.3, smallest, len(below) - 1) / len(below)
+        prob[below[0]] = 1.0 - prob[below[1:]].sum()
+    return game.replace(reward=reward, chance_prob=prob)
+
+
+def extreme_policy(game: Game, seed: int) -> CorrelatedPolicy:
+    """A mixture in which some actions and components have tiny probabilities."""
+    policy = random_policy(game, seed)
+    rng = np.random.default_rng(seed)
+    if rng.random() < 0.5:
+        return policy
+    form = sequence_form(game)
+    behavior = policy.behavior.copy()
+    for plex, part in zip(form.plexes, form.split(behavior), strict=True):
+        for x in range(plex.n_infosets):
+            here = part[:, plex.first_seq[x] : plex.first_seq[x + 1]]
+            here *= 10.0 ** -rng.uniform(0.0, float(rng.choice([1.0, 16.0, 200.0])), here.shape)
+            here /= here.sum(axis=1, keepdims=True)
+    weights = policy.weights * 10.0 ** -rng.uniform(0.0, 20.0, policy.n_components)
+    return CorrelatedPolicy(game, weights / weights.sum(), behavior)
+
+
+def assert_within(found: float, error: float, exact: Fraction) -> None:
+    assert math.isfinite(found) and math.isfinite(error)
+    assert abs(Fraction(found) - exact) <= Fraction(error)
+
+
+@pytest.mark.slow
+@examples(80)
+@given(seeds)
+def test_every_number_of_a_certificate_is_within_its_error(seed):
+    game = extreme_game(seed)
+    policy = extreme_policy(game, seed)
+    certificate = certify(game, policy, KS)
+    exact = reference.exact_policy(game, as_reference(policy))
+    values = reference.exact_values(game, exact)
+    for i in range(game.n_players):
+        assert_within(certificate.values[i], certificate.value_errors[i], values[i])
+        for k in KS:
+            gap = certificate[k]
+            assert_within(
+                gap.player_gaps[i], gap.player_errors[i], reference.exact_gap(game, i, k, exact)
+            )
+    trigger = reference.exact_trigger_gap(game, exact)
+    assert_within(certificate.trigger.gap, certificate.trigger.error, trigger)
+    json.dumps(certificate.to_json(), allow_nan=False)
+
+
+@pytest.mark.slow
+@examples(40)
+@given(seeds)
+def test_errors_are_as_small_as_what_is_at_stake(seed):
+    """Payoffs that are never paid, and losses that a deviator avoids, do not count."""
+    game = extreme_game(seed)
+    policy = extreme_policy(game, seed)
+    certificate = certify(game, policy, KS)
+    exact = reference.exact_policy(game, as_reference(policy))
+    for i, centre in centres(policy).items():
+        stake = reference.exact_stake(game, i, Fraction(centre), exact)
+        shift = abs(Fraction(centre) - reference.exact_values(game, exact)[i])
+        for gap in certificate.gaps:
+            size = stake + shift + abs(Fraction(gap.player_gaps[i]))
+            assert gap.player_errors[i] <= 1e-12 * float(size) + 1e-290
+            assert gap.player_gaps[i] == 0.0 or abs(gap.player_gaps[i]) > gap.player_errors[i]
+
+
+@pytest.mark.slow
+@examples(40)
+@given(seeds)
+def test_meters_and_learners_know_their_errors(seed):
+    game = extreme_game(seed)
+    policy = extreme_policy(game, seed)
+    form, exact = sequence_form(game), reference.exact_policy(game, as_reference(policy))
+    meter = MixtureMeter(form, 1)
+    for weight, behaviors in policy.components():
+        meter.observe(behaviors, weight)
+    found = meter.measured()
+    for i, value in enumerate(reference.exact_values(game, exact)):
+        assert_within(found.values[i], found.value_errors[i], value)
+        assert_within(found.gaps[i], found.errors[i], reference.exact_gap(game, i, 1, exact))
+    if not any(plex.n_infosets for plex in form.plexes):
+        return
+    play = SelfPlay(form, 1, averaging=1)
+    kept = np.empty((5, form.n_sequences))
+    play.advance(5, kept)
+    average = CorrelatedPolicy(game, np.arange(1.0, 6.0) / 15.0, kept)
+    exact = reference.exact_policy(game, as_reference(average))
+    found = play.measured()
+    for i, value in enumerate(reference.exact_values(game, exact)):
+        assert_within(found.values[i], found.value_errors[i], value)
+        assert_within(found.gaps[i], found.errors[i], reference.exact_gap(game, i, 1, exact))
+
+
+# --- what is zero ---------------------------------------------------------------------------------
+
+
+def three_by_two(unreached: float, gain: float) -> tuple[Game, CorrelatedPolicy]:
+    """The row player gains by playing the second row; nobody gets to the last cell."""
+    row = [[0.0, 0.0], [gain, 0.0], [0.0, unreached]]
+    game = matrix_game([row, np.zeros((3, 2))])
+    return game, CorrelatedPolicy.from_device(game, [(1.0, ({"1": "0"}, {"2": "0"}))])
+
+
+def assert_gains(certificate: Certificate, gain: float) -> None:
+    for gap in (*certificate.gaps, certificate.nfce):
+        assert gap is not None
+        assert gap.gap == gain
+        assert gap.error <= ACCURATE * gain
+    assert certificate.trigger.gap == gain
+    assert certificate["efce"].witnesses[0].first_deviations[0].plays == "1"
+    assert "cannot gain" not in str(certificate["efce"].witnesses[0])
+
+
+@pytest.mark.parametrize("unreached", [1e10, 1e14, 1e16, 1e17, -1e17, 1e300, -1e300])
+def test_payoffs_that_are_never_paid_cost_no_digits(unreached):
+    assert_gains(certify(*three_by_two(unreached, 1.0)), 1.0)
+
+
+def test_a_small_gain_beside_a_large_penalty_has_its_witness():
+    assert_gains(certify(*three_by_two(-1e9, 0.0005)), 0.0005)
+
+
+@pytest.mark.parametrize("shift", [1e9, -1e9, 1e12])
+def test_a_shift_of_all_payoffs_costs_no_digits(shift):
+    b = GameBuilder(players=["one"])
+    b.chance({"rare": 1e-20, "often": 1.0})
+    b.move("rare", "often", player="one", actions="stay go")
+    for chance, stay, go in (("rare", 0.0, 1e17), ("often", 0.0, -0.000244140625)):
+        b.payoff([chance, "stay"], shift + stay)
+        b.payoff([chance, "go"], shift + go)
+    game = b.build()
+    stay = dict.fromkeys(game.infoset_labels[0], "stay")
+    policy = CorrelatedPolicy.from_device(game, [(1.0, (stay,))])
+    gap = certify(game, policy, 1)[1]
+    exact = reference.exact_policy(game, as_reference(policy))
+    expected = reference.exact_gap(game, 0, 1, exact)
+    assert expected > 0
+    assert_within(gap.gap, gap.error, expected)
+    assert gap.error <= ACCURATE * gap.gap
+
+
+def test_a_gain_that_is_only_rounding_is_zero_everywhere():
+    """A mixture with equal payoffs that rounding tells apart."""
+    game = matrix_game([[[0.1, 0.7, 0.3], [0.3, 0.1, 0.7], [0.7, 0.3, 0.1]], np.zeros((3, 3))])
+    third = np.array([1.0, 1 / 3, 1 / 3, 1 / 3])
+    certificate = certify(game, CorrelatedPolicy.product(game, [third, third]))
+    for gap in (*certificate.gaps, certificate.nfce):
+        assert gap is not None
+        assert gap.player_gaps == (0.0, 0.0) and gap.relative == 0.0
+        assert 0.0 < gap.error < 1e-13
+        for witness in gap.witnesses:
+            assert witness.gain == 0.0 and witness.first_deviations == ()
+            tree = witness.modification.tree
+            if tree.k:
+                assert (witness.modification.choice == Modification.obey(tree).choice).all()
+    content = certificate.to_json()
+    assert content["gaps"][2]["gap"] == content["trigger_gap"] == content["nfce_gap"] == 0.0
+
+
+def test_the_rule_for_zero():
+    assert settled(3e-16, 4e-16) == (0.0, pytest.approx(7e-16))
+    assert settled(-3e-16, 4e-16) == (0.0, pytest.approx(7e-16))
+    assert settled(5e-16, 4e-16) == (5e-16, 4e-16)
+    values, errors = settled_all(np.array([3.0, -1.0]), np.array([2.0, 2.0]))
+    assert values.tolist() == [3.0, 0.0] and errors.tolist() == [2.0, 3.0]
+
+
+# --- payoffs that cannot be computed with ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e308, 1.01e300, 5e-324, 1e-310])
+def test_games_whose_gaps_would_not_be_finite_are_refused(size):
+    game = matrix_game([[[size, -size], [-size, size]], [[-size, size], [size, 0.0]]])
+    with pytest.raises(GameError, match=r"player 1 are between .*, which changes no equilibrium"):
+        sequence_form(game)
+    with pytest.raises(GameError, match="player 1"):
+        CorrelatedPolicy.from_device(game, [(1.0, ({"1": "0"}, {"2": "0"}))])
+
+
+def test_rewards_that_add_up_to_infinity_are_refused():
+    b = GameBuilder(players=["one"])
+    b.move(player="one", actions="stay go")
+    b.reward([], 1e308)
+    b.payoff("stay", 1e308)
+    b.payoff("go", 0.0)
+    with pytest.raises(GameError, match="payoff of a play must be between"):
+        sequence_form(b.build())
+
+
+@pytest.mark.parametrize("factor", [2.0**-990, 2.0**990])
+@pytest.mark.parametrize("make", [kuhn, chicken])
+def test_the_unit_of_payoffs_does_not_matter(factor, make):
+    game = make()
+    large = game.replace(reward=game.reward * factor)
+    policy = random_policy(game, 3)
+    plain = certify(game, policy)
+    scaled = certify(large, CorrelatedPolicy(large, policy.weights, policy.behavior))
+    for gap, other in zip(plain.gaps, scaled.gaps, strict=True):
+        assert np.array(other.player_gaps) / factor == pytest.approx(np.array(gap.player_gaps))
+        assert other.error / factor == pytest.approx(gap.error, rel=1e-6)
+
+
+# --- the normal form ------------------------------------------------------------------------------
+
+
+def test_any_number_of_pure_components_has_a_normal_form_gap():
+    game = chicken()
+    one, other = np.array([1.0, 1, 0, 1, 0, 1]), np.array([1.0, 0, 1, 1, 1, 0])
+    count, behavior = 10_001, np.array([one] * 6_001 + [other] * 4_000)
+    many = CorrelatedPolicy(game, np.full(count, 1 / count), behavior)
+    few = CorrelatedPolicy(game, np.array([6_001, 4_000]) / count, np.array([one, other]))
+    assert nfce_gaps(many) == pytest.approx(nfce_gaps(few), abs=1e-12)
+    assert certify(game, many, 1).nfce_refusal is None
+    mixed = behavior.copy()
+    mixed[::2] = 0.5 + 0.5 * (behavior[::2] == 1.0)
+    mixed[::2] /= np.array([1.0, 1.5, 1.5, 1.0, 1.5, 1.5])  # each from the same four plans
+    assert nfce_gaps(CorrelatedPolicy(game, many.weights, mixed)).shape == (2,)

@@ -1,0 +1,318 @@
+"""Learners that meet their infosets while they play."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord._arrays import TERMINAL, Floats
+from accord.deviations.rechistory import RechistoryTree
+from accord.errors import AccordError, BudgetError, ImperfectRecallError, SimulatorError
+from accord.game.library import kuhn, library_game
+from accord.game.tree import Game
+from accord.learning.exploration import spread_behavior
+from accord.learning.growing_kefr import GrowingKEFR
+from accord.learning.growing_self_play import GrowingSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.play.own_tree import OwnTree
+from accord.regret.sampled import new_sampled
+from accord.regret.sampled_matching import SampledRegretMatching
+from accord.runs.growing_iterates import GrowingIterates
+from accord.runs.learn import learn
+from accord.runs.learn_env import learn_env
+from accord.runs.result import LearnedByPlay
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
+from tests.support.environments import Hidden, NoisyChicken, Open
+from tests.support.policies import grown_game
+
+GAMES = [
+    pytest.param(grown_game(0, 2, 60), id="two players"),
+    pytest.param(grown_game(1, 3, 60), id="three players"),
+    pytest.param(kuhn(), id="kuhn"),
+]
+METHODS = [
+    pytest.param({}, id="prm"),
+    pytest.param({"method": "rm"}, id="rm"),
+    pytest.param({"exploration": "uniform"}, id="prm uniform"),
+    pytest.param({"method": SampledRegretMatching(shared=0)}, id="prm alone"),
+]
+
+
+class Rows:
+    """Keeps every row."""
+
+    def __init__(self, stride: int, averages: int) -> None:
+        self.stride, self.averages = stride, averages
+        self.rows: list[list[Floats]] = []
+
+    def append(self, row: list[Floats], *, work: int, visits: int) -> None:
+        self.rows.append(row)
+
+
+def shuffled_tree(plex: Treeplex, seed: int) -> tuple[OwnTree, list[int]]:
+    """The infosets of a treeplex as plays might show them, and the number there of each."""
+    rng, tree = np.random.default_rng(seed), OwnTree("me")
+    order: list[int] = []
+    waiting = list(plex.children(0))
+    while waiting:
+        x = waiting.pop(int(rng.integers(len(waiting))))
+        history = plex.history(x)
+        before = 0
+        if history:
+            y, a = history[-1]
+            before = tree.first_seq[order.index(y)] + a
+        tree.add(plex.infoset_labels[x], tuple(plex.action_labels[x]), before)
+        order.append(x)
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            waiting += plex.children(seq)
+    return tree, order
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("options", METHODS)
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+@pytest.mark.parametrize("game", GAMES)
+def test_with_known_treeplexes_it_is_the_compiled_learner(
+    game: Game, k: float, options: dict[str, Any]
+) -> None:
+    """With the same draws, the same policies to rounding."""
+    form, rng = sequence_form(game), np.random.default_rng(4)
+    growing = GrowingSelfPlay(Open(game), k, 0, plexes=form.plexes, **options)
+    growing.draws = lambda number: rng.random
+    growing._player._streams.at = lambda number: rng  # type: ignore[attr-defined]
+    compiled = SampledSelfPlay.of(form, k, 5000, np.random.default_rng(4), **options)
+    assert growing.episodes_per_iteration == compiled.episodes_per_iteration
+    rows = Rows(3, compiled.averages)
+    kept = np.empty((10, form.n_sequences))
+    assert growing.advance(30, rows) == compiled.advance(30, kept, 3) == 10
+    for row, wanted in zip(rows.rows, kept, strict=True):
+        np.testing.assert_allclose(np.concatenate(row), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+@pytest.mark.parametrize("game", GAMES)
+def test_tables_grow_into_those_of_the_treeplex(game: Game, k: float) -> None:
+    """However infosets are met, the records are those of the whole tree, in another order."""
+    minimizer = SampledRegretMatching()
+    for seed, plex in enumerate(sequence_form(game).plexes):
+        seen, order = shuffled_tree(plex, seed)
+        learner = GrowingKEFR(k, minimizer, minimizer.schedule((), k, None), 0)
+        for x in range(seen.n_infosets):
+            assert learner.add(seen.parent_seq[x], len(seen.actions[x])) == x
+        learner.begin_iteration(1)
+        tree = RechistoryTree.build(plex, k)
+        whole, own = new_sampled(tree, minimizer), learner.state
+        spread, seqs = spread_behavior(plex), {0: 0}
+        for x, y in enumerate(order):
+            for a in range(int(plex.n_actions[y])):
+                seqs[seen.first_seq[x] + a] = int(plex.first_seq[y]) + a
+        nodes = {0: 0}
+        for x, y in enumerate(order):
+            one, other = own.infosets[x], whole.infosets[y]
+            assert one["n_actions"] == other["n_actions"]
+            for name in ("first_external", "end_node"):
+                assert one[name] - one["first_node"] == other[name] - other["first_node"]
+            nodes |= zip(
+                range(one["first_node"], one["end_node"]),
+                range(other["first_node"], other["end_node"]),
+                strict=True,
+            )
+            here = slice(one["first_seq"], one["first_seq"] + one["n_actions"])
+            there = slice(other["first_seq"], other["first_seq"] + other["n_actions"])
+            np.testing.assert_allclose(learner._base[here, 0], spread[there])
+        for node, wanted in nodes.items():
+            assert nodes[int(own.nodes[node]["parent"])] == whole.nodes[wanted]["parent"]
+            assert seqs[int(own.nodes[node]["rec_seq"])] == whole.nodes[wanted]["rec_seq"]
+        assert (learner._n_nodes, learner._n_cells) == (tree.n_nodes, tree.n_cells)
+        found, columns = seen.ordered()
+        assert list(found.infoset_labels) == sorted_labels(plex)
+        assert [seqs[int(seq)] for seq in columns] == sequences_of(plex, found)
+
+
+def sorted_labels(plex: Treeplex) -> list[str]:
+    tree = OwnTree.of("me", plex)
+    return list(tree.treeplex().infoset_labels)
+
+
+def sequences_of(plex: Treeplex, found: Treeplex) -> list[int]:
+    number = {label: x for x, label in enumerate(plex.infoset_labels)}
+    seqs = [0]
+    for label in found.infoset_labels:
+        x = number[label]
+        seqs += range(int(plex.first_seq[x]), int(plex.first_seq[x + 1]))
+    return seqs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, math.inf])
+def test_the_gap_is_that_of_the_compiled_simulator(k: float) -> None:
+    """The same gaps at the same episodes, within seeds."""
+    game = kuhn()
+    for episodes, most in ((1500, 0.35), (9000, 0.12)):
+        gaps = np.array(
+            [
+                (
+                    learn_env(Hidden(game), k, episodes=episodes, seed=seed, game=game).gap,
+                    learn(game, k, episodes=episodes, seed=seed).gap,
+                )
+                for seed in range(8)
+            ]
+        )
+        (blind, seeing), spread = gaps.mean(axis=0), gaps.std(axis=0).max() / math.sqrt(8)
+        assert abs(blind - seeing) < 4 * spread + 0.25 * seeing
+        assert max(blind, seeing) < most
+
+
+def test_the_order_of_play_does_not_matter() -> None:
+    """Episodes of an iteration that are played backwards change no bit."""
+
+    class Backwards(GrowingSelfPlay):
+        def _play(self) -> None:
+            forwards = self._player.play
+            self._player.play = lambda episodes: forwards(episodes[::-1])  # type: ignore[method-assign]
+            try:
+                super()._play()
+            finally:
+                self._player.play = forwards  # type: ignore[method-assign]
+
+    game = grown_game(1, 3, 60)
+    states = []
+    for kind in (GrowingSelfPlay, Backwards):
+        play = kind(Hidden(game), 2, 5, batch=3)
+        play.advance(20, GrowingIterates(None, 20, 4))
+        states.append(play.state())
+    for name, value in states[0].items():
+        np.testing.assert_array_equal(value, states[1][name])
+
+
+def test_a_batch_plays_more_under_the_same_policies() -> None:
+    game = kuhn()
+    play = GrowingSelfPlay(Hidden(game), 1, 0, batch=5)
+    assert play.episodes_per_iteration == 15
+    assert play.learners[0]._episodes.tolist() == [5, 5]
+    rows = Rows(1, 1)
+    play.advance(400, rows)
+    late = np.mean([np.concatenate(row) for row in rows.rows[200:]], axis=0)
+    assert late.min() >= 0.0
+    assert play.paid[0, 0] == 2000
+
+
+def test_state_continues_with_the_same_bits() -> None:
+    game = library_game("kuhn:players=3")
+    whole, first = (GrowingSelfPlay(Hidden(game), 1, 7) for _ in range(2))
+    kept = [GrowingIterates(None, 60, 4) for _ in range(2)]
+    whole.advance(60, kept[0])
+    first.advance(23, kept[1])
+    second, rows = GrowingSelfPlay(Hidden(game), 1, 7), GrowingIterates(None, 60, 4)
+    second.restore({name: np.array(value) for name, value in first.state().items()})
+    rows.restore({name: np.array(value) for name, value in kept[1].state().items()}, 23)
+    second.advance(37, rows)
+    for name, value in whole.state().items():
+        np.testing.assert_array_equal(value, second.state()[name])
+    assert rows.count == kept[0].count
+    for one, other in zip(kept[0].rows, rows.rows, strict=True):
+        np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+
+
+# --- what goes wrong ------------------------------------------------------------------------------
+
+
+class FailsLater(NoisyChicken):
+    """Fails in some play, and works when it is tried again."""
+
+    def __init__(self, play: int) -> None:
+        self.play, self.plays = play, 0
+
+    def reset(self, rng: np.random.Generator) -> None:
+        super().reset(rng)
+        self.plays += 1
+
+    def step(self, action: int) -> None:
+        if self.plays == self.play:
+            raise OSError("the connection broke")
+        super().step(action)
+
+
+def test_nothing_learned_is_lost() -> None:
+    with pytest.raises(
+        SimulatorError, match=r"OSError: the connection broke.*in episode 100\)"
+    ) as e:
+        learn_env(FailsLater(100), 1, episodes=1000)
+    learned = e.value.learned
+    assert isinstance(learned, LearnedByPlay)
+    assert learned.episodes == 99
+    assert learned.value_plays == 33
+    assert learned.policy.n_components > 10
+    assert isinstance(e.value.__cause__, OSError)
+    with pytest.raises(AccordError) as first:
+        learn_env(FailsLater(1), 1, episodes=1000)
+    assert first.value.learned is None
+
+
+class Forgets:
+    """The second label depends on nothing, from some play on."""
+
+    name, players, payoff_bounds = "forgets", ("me",), ((0.0, 1.0),)
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.done: list[int] = []
+
+    def turn(self) -> int:
+        return 0 if len(self.done) < 2 else TERMINAL
+
+    def infoset(self) -> str:
+        return f"move {len(self.done)}"
+
+    def actions(self) -> tuple[str, ...]:
+        return ("left", "right")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> list[float]:
+        return [1.0]
+
+
+def test_forgetting_is_noticed_while_learning() -> None:
+    with pytest.raises(ImperfectRecallError, match=r"'move 1'.*\(in episode \d\)"):
+        learn_env(Forgets(), 1, episodes=100)
+
+
+def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psutil
+
+    class Full:
+        available = 1000
+
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: Full)
+    with pytest.raises(BudgetError, match=r"tables of \d+ infosets take .* try a smaller k") as e:
+        learn_env(Hidden(library_game("kuhn:players=3")), math.inf, episodes=10_000)
+    assert e.value.learned is not None
+
+
+def test_components_stay_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many, too large or too slow: every other one is dropped."""
+    monkeypatch.setattr("accord.runs.growing_iterates.DEFAULT_BYTES", 8000)
+    rows = GrowingIterates(None, 10, 1)
+    for t in range(1, 101):
+        if t % rows.stride == 0:
+            rows.append([np.full(100, float(t))], work=0, visits=1)
+    assert rows.stride == 16
+    assert [int(row[0][0]) for row in rows.rows] == [16, 32, 48, 64, 80, 96]
+    slow = GrowingIterates(None, 10, 3)
+    for t in range(1, 401):
+        if t % slow.stride == 0:
+            slow.append([np.ones(1)], work=10, visits=t)
+    assert (slow.averages, slow.stride) == (1, 8)
+    assert slow.count == 50
+    few = GrowingIterates(3, 10, 1)
+    for t in range(1, 31):
+        few.make_room()
+        if t % few.stride == 0:
+            few.append([np.full(1, float(t))], work=0, visits=t)
+    assert len(few.selected()) == 3

@@ -1,0 +1,172 @@
+"""Certificates from play: they cover the exact gap."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from accord.equilibrium.certificate import certify
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.mixture import Mixture
+from accord.errors import ArgumentError, MismatchError
+from accord.game.library import kuhn, matrix_game
+from accord.game.tree import Game
+from accord.learning.evidence import Evidence, bernstein
+from accord.runs.certify_by_play import certify_by_play
+from accord.runs.learn import learn
+from accord.runs.learn_env import learn_env
+from accord.treeplex.form import sequence_form
+from tests.support.environments import Hidden, NoisyChicken
+from tests.support.policies import grown_game
+
+CHICKEN = matrix_game([[[6, 2], [7, 0]], [[6, 7], [2, 0]]], name="chicken")
+
+
+def some_policy(game: Game, seed: int = 1) -> CorrelatedPolicy:
+    return learn(game, 1, episodes=60, seed=seed, components=5).policy
+
+
+def exact_evidence(game: Game, policy: CorrelatedPolicy, k: float) -> list[Evidence]:
+    """Evidence whose means are exact: from the cells of the gap, as if from two plays each."""
+    form = sequence_form(game)
+    meter = MixtureMeter(form, k)
+    for weight, parts in policy.components():
+        meter.observe(parts, weight)
+    found = []
+    for i, plex in enumerate(form.plexes):
+        evidence = Evidence(plex, k, form.split(policy.behavior)[i])
+        evidence.explored = evidence.obeyed = 2
+        evidence.loss[:] = 2.0 * meter.meters[i].deviation_loss
+        evidence.square[:] = evidence.loss**2 / 2.0
+        evidence.bound[:] = np.where(evidence.bound > 0.0, 1e-300, 0.0)
+        found.append(evidence)
+    return found
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+@pytest.mark.parametrize("game", [kuhn(), grown_game(0, 2, 60), grown_game(1, 3, 60), CHICKEN])
+def test_the_sweep_finds_the_exact_gap(game: Game, k: float) -> None:
+    """With exact means in place of estimates the best deviation gains the exact gap."""
+    policy = some_policy(game)
+    form, certificate = sequence_form(game), certify(game, policy, k)
+    for i, evidence in enumerate(exact_evidence(game, policy, k)):
+        tree = evidence.tree
+        obeying = np.zeros(tree.plex.n_sequences)
+        total = evidence.loss / 2.0
+        for x in range(tree.plex.n_infosets - 1, -1, -1):  # obedient rows, from the last layer
+            nodes = np.arange(tree.arrays.first_node[x], tree.arrays.first_node[x + 1])
+            for node in nodes[evidence.obedient[nodes]]:
+                n = int(tree.plex.n_actions[x])
+                for r in range(n):
+                    seq = int(tree.plex.first_seq[x]) + r
+                    obeying[seq] += total[tree.arrays.first_cell[node] + r * n + r]
+                    obeying[tree.plex.parent_seq[x]] += obeying[seq]
+        if tree.k == 0:
+            values = np.array(certificate.values)
+            obeying[0] = ((form.leaves.best - values) * form.leaves.loss_scale)[i]
+        evidence.obeying[:] = 2.0 * obeying
+        evidence.obeying_square[:] = evidence.obeying**2 / 2.0
+        gain, phi, _ = evidence.best()
+        wanted = certificate[k].player_gaps[i] * form.leaves.loss_scale[i]
+        assert gain == pytest.approx(wanted, abs=1e-9)
+        assert (phi.tree.k, len(phi.choice)) == (tree.k, int(tree.first_row[-1]))
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+def test_cells_are_estimated_without_bias(k: float) -> None:
+    """Over many plays of a small game the means are the cells of the gap."""
+    game = kuhn()
+    policy = some_policy(game)
+    certificate = certify_by_play(Hidden(game), policy, k, episodes=30_000, seed=2)
+    exact = certify(game, policy, k)
+    for part, gap in zip(certificate.players, exact[k].player_gaps, strict=True):
+        assert part.gain <= gap + part.margin
+        assert part.gain >= gap - 2.0 * part.margin
+    for value, margin, wanted in zip(
+        certificate.values, certificate.margins, exact.values, strict=True
+    ):
+        assert abs(value - wanted) <= margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "k"), [(CHICKEN, 1), (CHICKEN, 0), (grown_game(0, 2, 60), 2)])
+def test_coverage(game: Game, k: float) -> None:
+    """At 80% confidence far fewer than 20% of all certificates may be wrong."""
+    policy = some_policy(game)
+    gaps = certify(game, policy, k)[k].player_gaps
+    missed = 0
+    for seed in range(60):
+        found = certify_by_play(
+            Hidden(game), policy, k, episodes=600, confidence=0.8, seed=seed
+        ).players
+        missed += any(
+            not part.lower <= gap + 1e-9 or not gap <= part.upper + 1e-9
+            for part, gap in zip(found, gaps, strict=True)
+        )
+    assert missed <= 12
+
+
+@pytest.mark.slow
+def test_more_plays_say_more() -> None:
+    policy = CorrelatedPolicy(
+        CHICKEN, np.ones(1), np.array([[1.0, 0.5, 0.5, 1.0, 0.5, 0.5]])
+    )  # everybody flips a coin: daring gains nothing, but yielding 0.25
+    exact = certify(CHICKEN, policy, 1)[1].gap
+    found = [
+        certify_by_play(Hidden(CHICKEN), policy, 1, episodes=episodes, seed=4)
+        for episodes in (400, 4000, 40_000)
+    ]
+    uppers = [certificate.upper for certificate in found]
+    assert uppers[0] > uppers[1] > uppers[2] > exact
+    assert found[0].players[0].vacuous
+    assert not found[2].players[0].vacuous
+
+
+def test_a_clear_deviation_is_found_and_told() -> None:
+    """Both always yield; daring gains 1."""
+    policy = CorrelatedPolicy(CHICKEN, np.ones(1), np.array([[1.0, 1.0, 0.0, 1.0, 1.0, 0.0]]))
+    certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=6000)
+    assert 0.5 < certificate.lower <= 1.0 <= certificate.upper
+    words = str(certificate)
+    assert "with 95% confidence the 1-EFCE gap is at least" in words
+    assert "told '0' plays '1' instead" in words
+    content = certificate.to_json()
+    assert content["lower"] == certificate.lower
+    assert len(content["players"]) == 2
+    json.dumps(content, allow_nan=False)
+
+
+def test_infosets_that_the_policy_does_not_know() -> None:
+    """A policy of a few plays; plays of the certificate find the rest."""
+    learned = learn_env(Hidden(kuhn()), 1, episodes=6, value_plays=10)
+    known = sum(plex.n_infosets for plex in learned.policy.plexes)
+    assert known < 12
+    certificate = certify_by_play(Hidden(kuhn()), learned.policy, 1, episodes=2000)
+    assert certificate.infosets == 12
+
+
+def test_arguments_of_certificates() -> None:
+    policy = some_policy(CHICKEN)
+    with pytest.raises(ArgumentError, match="confidence must be between 0 and 1"):
+        certify_by_play(Hidden(CHICKEN), policy, 1, confidence=1.0)
+    with pytest.raises(ArgumentError, match="episodes must be a whole number, 40 or more"):
+        certify_by_play(Hidden(CHICKEN), policy, 1, episodes=39)
+    with pytest.raises(ArgumentError, match=r"policy must be an accord\.Mixture"):
+        certify_by_play(Hidden(CHICKEN), "policy", 1)  # type: ignore[arg-type]
+    with pytest.raises(MismatchError, match="has 3 players; the policy is for 2"):
+        certify_by_play(Hidden(grown_game(1, 3, 60)), policy, 1)
+    assert isinstance(learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy, Mixture)
+
+
+def test_the_bound_is_maurer_and_pontils() -> None:
+    values = np.random.default_rng(0).random(50)
+    n, delta = len(values), 0.1
+    logarithm = math.log(2 / delta)
+    wanted = math.sqrt(2 * values.var(ddof=1) * logarithm / n) + 7 * logarithm / (3 * (n - 1))
+    assert bernstein(values.sum(), (values**2).sum(), n, 1.0, delta) == pytest.approx(wanted)

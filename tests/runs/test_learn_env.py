@@ -1,0 +1,236 @@
+"""Runs of environments: folders, resuming, files, loading by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.equilibrium.files import load_policy, save_policy
+from accord.errors import (
+    ArgumentError,
+    MismatchError,
+    ParseError,
+    PolicyError,
+    SimulatorError,
+)
+from accord.game.library import kuhn
+from accord.interop.load_env import load_environment, names_environment
+from accord.interop.pettingzoo import PettingZooEnvironment
+from accord.runs.learn import learn, resume_learn
+from accord.runs.learn_env import learn_env
+from tests.support.command import run
+from tests.support.environments import Hidden, NoisyChicken
+
+SEED = {"seed": 3, "episodes": 600}
+
+
+def learned_bits(folder: Path) -> dict[str, bytes]:
+    """The arrays of the saved policy, without the note, which has the time it took."""
+    with np.load(folder / "policy.npz") as content:
+        return {name: content[name].tobytes() for name in content.files if name != "note"}
+
+
+class Breaks(Hidden):
+    """Works until some play, and again when it is made anew."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(kuhn())
+        self.at, self.plays = at, 0
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.plays += 1
+        if self.plays == self.at:
+            raise OSError("no connection")
+        super().reset(rng)
+
+
+def test_a_run_that_broke_continues_with_the_same_bits(tmp_path: Path) -> None:
+    whole = learn(Hidden(kuhn()), 1, folder=tmp_path / "whole", **SEED)
+    with pytest.raises(SimulatorError, match="no connection") as broken:
+        learn(Breaks(200), 1, folder=tmp_path / "broken", **SEED)
+    assert broken.value.learned.episodes == 198
+    resumed = resume_learn(Hidden(kuhn()), tmp_path / "broken")
+    assert resumed.episodes == whole.episodes == 600
+    assert learned_bits(tmp_path / "broken") == learned_bits(tmp_path / "whole")
+    assert resumed.values == whole.values
+    assert resumed.certificate is not None
+    stored = json.loads((tmp_path / "broken" / "certificate.json").read_text())
+    assert resumed.certificate.to_json().items() <= stored.items()
+
+
+def test_a_finished_run_can_be_extended(tmp_path: Path) -> None:
+    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "a", value_plays=10, **SEED)
+    more = resume_learn(Hidden(kuhn()), tmp_path / "a", episodes=900)
+    assert more.episodes == 900
+    with pytest.raises(MismatchError, match="holds a run of 'kuhn'"):
+        resume_learn(NoisyChicken(), tmp_path / "a")
+    learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
+    with pytest.raises(MismatchError, match="holds a run of 'kuhn' with digest"):
+        resume_learn(Hidden(kuhn()), tmp_path / "game")
+    with pytest.raises(ArgumentError, match="swrhedge with balanced exploration keeps no folder"):
+        learn_env(Hidden(kuhn()), 1, episodes=100, method="swrhedge", folder=tmp_path / "b")
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+def test_policies_of_environments_need_no_game(tmp_path: Path, suffix: str) -> None:
+    learned = learn_env(Hidden(kuhn()), 1, value_plays=10, components=7, **SEED)
+    path = tmp_path / f"policy.{suffix}"
+    save_policy(learned.policy, path)
+    policy = load_policy(path)
+    assert policy.name == "kuhn"
+    assert policy.player_labels == learned.policy.player_labels
+    np.testing.assert_array_equal(policy.behavior, learned.policy.behavior)
+    np.testing.assert_array_equal(policy.weights, learned.policy.weights)
+    for one, other in zip(policy.plexes, learned.policy.plexes, strict=True):
+        assert list(one.infoset_labels) == list(other.infoset_labels)
+        assert list(one.action_labels) == list(other.action_labels)
+        np.testing.assert_array_equal(one.parent_seq, other.parent_seq)
+    assert load_policy(path, kuhn()).n_components == 7
+    of_game = tmp_path / f"game.{suffix}"
+    save_policy(learn(kuhn(), 1, episodes=30).policy, of_game)
+    with pytest.raises(ArgumentError, match=r"is the policy of a game.*give the game too"):
+        load_policy(of_game)
+
+
+def test_damaged_policies_of_environments(tmp_path: Path) -> None:
+    learned = learn_env(NoisyChicken(), 1, episodes=30, value_plays=10, components=2)
+    path = tmp_path / "policy.json"
+    save_policy(learned.policy, path)
+    content = json.loads(path.read_text())
+    content["components"][0]["weight"] = 0.9
+    path.write_text(json.dumps(content))
+    with pytest.raises(PolicyError, match="weights must be positive and sum to one"):
+        load_policy(path)
+    content["components"][0] |= {"weight": 0.5, "policy": [{"the road": [0.5, 0.6]}] * 2}
+    path.write_text(json.dumps(content))
+    with pytest.raises(PolicyError, match="probabilities at infoset 'the road' must sum to one"):
+        load_policy(path)
+    del content["components"][0]["policy"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ParseError, match="damaged"):
+        load_policy(path)
+    (tmp_path / "policy.npz").write_bytes(b"nothing")
+    with pytest.raises(ParseError, match="damaged"):
+        load_policy(tmp_path / "policy.npz")
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+SOURCE = """
+from tests.support.environments import NoisyChicken
+from tests.support.pettingzoo_envs import Pennies, together
+
+made = NoisyChicken()
+zoo, parallel = Pennies, together
+
+def broken():
+    raise KeyError("a bug")
+
+nothing = 7
+"""
+
+
+def test_environments_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_envs.py").write_text(SOURCE)
+    file = f"{tmp_path}/some_envs.py"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for place in (file, "some_envs", "tests.support.environments"):
+        assert names_environment(f"{place}:NoisyChicken")
+        assert load_environment(f"{place}:NoisyChicken").name == "noisy chicken"
+    assert load_environment(f"{file}:made").name == "noisy chicken"
+    for name, known in (("zoo", "pennies"), ("parallel", "together")):
+        env = load_environment(f"{file}:{name}", payoff_bounds=[-1, 1])
+        assert isinstance(env, PettingZooEnvironment)
+        assert env.name == known
+        with pytest.raises(ArgumentError, match="give --payoffs WORST BEST"):
+            load_environment(f"{file}:{name}")
+    assert load_environment("kuhn_poker", play=True).name == "kuhn_poker"
+    for wrong, message in (
+        ("absent", "has no 'absent'"),
+        ("nothing", "env must be an environment; got 7, which lacks"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            load_environment(f"{file}:{wrong}")
+    with pytest.raises(SimulatorError, match="raised KeyError: 'a bug'"):
+        load_environment(f"{file}:broken")
+    with pytest.raises(ArgumentError, match="there is no module 'no'"):
+        load_environment("no.such:thing")
+    with pytest.raises(ArgumentError, match="must be a Python file"):
+        load_environment("absent.py:thing")
+    for game in ("kuhn", "kuhn:players=3", "separation:k=1", "kuhn_poker(players=3)", "a.efg"):
+        assert not names_environment(game)
+    with pytest.raises(ArgumentError, match=r"FILE\.py:NAME"):
+        load_environment("kuhn")
+
+
+CHICKEN = "tests.support.environments:NoisyChicken"
+
+
+@pytest.mark.slow
+def test_the_command_line(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    learned = json.loads(
+        run("learn", CHICKEN, "--episodes", "300", "--out", str(out), "--json").stdout
+    )
+    assert learned["game"] == "noisy chicken"
+    assert learned["lower"] <= learned["upper"]
+    shown = run("learn", "--resume", str(out), "--episodes", "600", "--workers", "2").stdout
+    assert "600 episodes" in shown
+    assert "gap at least" in shown
+    policy = str(out / "policy.npz")
+    certified = run("certify", CHICKEN, policy, "-k", "0", "-k", "1", "--episodes", "400").stdout
+    assert certified.count("with 95% confidence") == 2
+    refused = run("certify", "kuhn", policy, "--episodes", "400", code=2)
+    assert "are for environments" in refused.stderr
+    assert "is for PettingZoo" in run(
+        "learn", "kuhn", "--payoffs", "0", "1", "--episodes", "9", code=2
+    ).stderr.replace("--payoffs is", "is")
+
+
+KILLED = """
+import sys
+from accord.runs.learn import learn
+from tests.support.environments import Hidden
+from accord.game.library import kuhn
+
+learn(Hidden(kuhn()), 1, folder=sys.argv[1], episodes=20_000, seed=5)
+"""
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_has_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "killed"
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import accord.runs.folder
+            accord.runs.folder.SAVE_SECONDS = 0.0
+            """
+        )
+        + KILLED
+    )
+    env: dict[str, Any] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, str(script), str(folder)], env=env)
+    while not (folder / "checkpoint.npz").exists():
+        time.sleep(0.05)
+        assert process.poll() is None
+    time.sleep(1.0)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (folder / "policy.npz").exists()
+    resume_learn(Hidden(kuhn()), folder)
+    learn(Hidden(kuhn()), 1, folder=tmp_path / "whole", episodes=20_000, seed=5)
+    assert learned_bits(folder) == learned_bits(tmp_path / "whole")
