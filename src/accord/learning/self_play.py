@@ -112,8 +112,7 @@ class SelfPlay:
         learner, t = self.learners[i], self.iteration
         before = float((t - 1) ** self.averaging) if t > 1 else 0.0
         plex, tree, state = learner.plex.arrays, learner.tree.arrays, learner.state
-        state.deviation_loss[0] += before * state.loss[0]
-        recommend(learner.schedule, plex, tree, state, before, t)
+        _recommend_alone(learner.schedule, plex, tree, state, before, t)
         compute_reach(plex, state.behavior, self.form.split(self.reach)[i])
 
     def _face_losses(self, i: int) -> float:
@@ -155,6 +154,20 @@ class SelfPlay:
     def values(self) -> Floats:
         """``[n_players]`` expected payoffs of the same average."""
         return self.measured().values
+
+
+@jit
+def _recommend_alone(
+    schedule: Any,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    state: MinimizerArrays,
+    weight: float,
+    t: int,
+) -> None:
+    """Lines 3-10 of Algorithm 2 for one player."""
+    state.deviation_loss[0] += weight * state.loss[0]
+    recommend(schedule, plex, tree, state, weight, t)
 
 
 @jit
