@@ -12,12 +12,15 @@ from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_png, to_svg
 from accord.reports.compare import compare
-from accord.reports.page import comparison_page, run_page, tree_svg
+from accord.reports.page import comparison_page, played_page, run_page, tree_svg
+from accord.reports.played import read_played
 from accord.reports.region import picture
 from accord.reports.source import Source, read_source
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
 from accord.runs.activity import doing
+from accord.runs.folder import RunFolder
+from accord.runs.request import LearnRequest
 
 REPORT = "report.html"
 
@@ -34,6 +37,10 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
     files = _Files(folder / REPORT if out is None else out, folder if out is None else None)
+    run_folder = RunFolder.open(folder)
+    request = run_folder.request
+    if isinstance(request, LearnRequest) and request.environment is not None:
+        return files.write(played_page(read_played(folder, run_folder)))
     source = read_source(folder, game)
     with doing("evaluating the mixture"):
         run = summarise(source)
