@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # pytest keeps the tests, with their asserts rewritten, as bytecode
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick lint docs bench paper paper-full otree clean
+.PHONY: demo test quick lint docs fuzz bench paper paper-full otree clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -33,6 +33,11 @@ lint: $(READY)
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# damaged files of every kind, with new seeds, for so many seconds each
+SECONDS ?= 60
+fuzz: $(READY)
+	$(BIN)/python -m tests.support.fuzzing $(SECONDS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""What tests share: the cache of compiled kernels, Hypothesis profiles, the order, fixtures.
+"""What tests share: Hypothesis profiles, the order, fixtures.
 
 Functions and classes that tests import are in ``tests/support``, the plain twins of the kernels in
 ``tests/reference``.
@@ -6,23 +6,18 @@ Functions and classes that tests import are in ``tests/support``, the plain twin
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from collections import Counter
 from pathlib import Path
 
-import numba
 import pytest
 from hypothesis import settings
 
+from accord import _jit
 from tests.support.command import run
-from tests.support.kernels import kernel_cache
 
-# All workers, and every process that a test starts, share one cache.
-if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = kernel_cache(boundscheck=bool(numba.config.BOUNDSCHECK))
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR
+_jit.SHORT = 0  # the tests are about compiled kernels
 
 # A shell that runs the suite in the background lets it ignore Ctrl-C, and so would every process
 # that a test starts and interrupts.

@@ -1,37 +1,61 @@
-"""How kernels are compiled, chosen by type, and cached on disk.
-
-Numba's disk cache notices edits to the file of a kernel, but not to the kernels that it calls. The
-cache folder is therefore named after a digest of all sources that kernels are compiled from, so any
-edit of them or an upgrade starts a new folder. ``NUMBA_CACHE_DIR`` takes precedence if it is set.
-"""
+"""How kernels are compiled, and chosen by type. ``_kernel_cache.py`` keeps them on disk."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numba
 import numba.extending
+import numba.np.linalg
+import numpy as np
+
+from accord._kernel_cache import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
-"""Release the GIL; division by zero gives inf or NaN."""
+OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""Release the GIL; division by zero gives inf or NaN; compile no entry for C callbacks."""
 
-WITHOUT_KERNELS = ("runs", "interop", "reports", "serve", "cli")
-"""The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
+INNER_OPTIONS: Any = {**OPTIONS, "no_cpython_wrapper": True}
+"""For what only kernels call: compile no entry for Python either."""
 
 
 def jit(function: Function) -> Function:
     """Compile on first call, release the GIL, cache on disk. Division by zero gives inf or NaN."""
-    compiled: Any = numba.njit(cache=True, **OPTIONS)(function)
+    compiled: Any = numba.njit(**OPTIONS)(function)
+    compiled._cache = KernelCache(function)
     return compiled  # type: ignore[no-any-return]
+
+
+SHORT = 3000
+"""Numbers in the arguments of an :func:`once` kernel up to which it is not worth compiling it."""
+
+
+def once(function: Function) -> Function:
+    """As :func:`jit`, for passes made once per game, tree or checkpoint.
+
+    Short ones, as in the games that newcomers try first, are interpreted: in milliseconds, where
+    compiling takes hundreds. The tests compile all.
+    """
+    kernel: Any = jit(function)
+
+    @functools.wraps(function)
+    def interpret_or_compile(*arguments: Any) -> Any:
+        if sum(map(_count_numbers, arguments)) > SHORT:
+            return kernel(*arguments)
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return interpret_or_compile  # type: ignore[return-value]
+
+
+def _count_numbers(argument: Any) -> int:
+    if isinstance(argument, tuple):
+        return sum(map(_count_numbers, argument))
+    return getattr(argument, "size", 1)
 
 
 class Generic(Protocol):
@@ -63,7 +87,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def kernel_for(kind: type) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
-            @numba.extending.overload(choose, strict=False, jit_options=OPTIONS)
+            @numba.extending.overload(choose, strict=False, jit_options=INNER_OPTIONS)
             def find(schedule: Any, *arguments: Any) -> Any:
                 return function if getattr(schedule, "instance_class", None) is kind else None
 
@@ -83,24 +107,20 @@ def generic(declaration: Callable[..., Any]) -> Generic:
     return choose  # type: ignore[return-value]
 
 
-def cache_folder() -> Path:
-    """The cache folder for kernels compiled from exactly these sources."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    package = Path(__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        place = source.relative_to(package)
-        if place.parts[0] not in WITHOUT_KERNELS:
-            digest.update(place.as_posix().encode())
-            digest.update(source.read_bytes())
-    if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return home / "accord" / digest.hexdigest()[:16]
+def _import_without_blas() -> None:
+    """Import the part of Numba that looks for BLAS, without the search.
+
+    It imports half of SciPy, which takes longer than loading all kernels of a command. Kernels that
+    use BLAS still look for it when they are compiled; SciPy is installed with Accord.
+    """
+    linalg: Any = numba.np.linalg
+    found = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath
+    finally:
+        linalg.ensure_blas = found
+    arraymath.ensure_blas = found  # type: ignore[attr-defined]
 
 
-_config: Any = numba.config
-if not _config.CACHE_DIR:
-    _config.CACHE_DIR = str(cache_folder())
+_import_without_blas()

@@ -45,9 +45,11 @@ SOLVE_KEYS = [
     "iterations",
     "gap",
     "players",
+    "error",
     "saved_gap",
     "components",
     "values",
+    "value_error",
     "seconds",
 ]
 
@@ -369,22 +371,26 @@ def test_certify_the_device_of_a_library_game() -> None:
 
 
 def test_certify_prints_rounding_as_zero() -> None:
-    (exact,) = run_json("certify", "chicken", "device", "-k", 0)["gaps"]
-    assert 0 < abs(exact["gap"]) < 1e-12
+    """The terminal and JSON agree."""
+    content = run_json("certify", "chicken", "device", "-k", 0)
+    (gap,) = content["gaps"]
+    assert gap["gap"] == gap["witness"][0]["gain"] == 0.0
+    assert 0.0 < gap["error"] < 1e-12
     text = run("certify", "chicken", "device", "-k", 0).stdout
     assert re.search(r"^NFCCE( +0){6}$", text, re.M)
     assert "gains 0\n" in text
-    assert "e-1" not in text
+    assert f"exact to within {gap['error']:.2g}\n" in text
 
 
 def test_certify_prints_gaps_above_rounding(tmp_path: Path) -> None:
-    """What is small but more than rounding is shown; for rounding nobody deviates."""
+    """What is small but more than rounding is shown, however large payoffs of other plays are."""
     game = tmp_path / "game.efg"
     policy = tmp_path / "policy.json"
-    for payoff, said in ((1 + 1e-11, "told 'a' plays 'b' instead"), (1 + 1e-15, "cannot gain")):
+    deviates = "told 'a' plays 'b' instead"
+    for payoff, said in ((1 + 1e-11, deviates), (1 + 1e-15, deviates), (1, "cannot gain")):
         b = accord.GameBuilder("small", players=["Player 1"])
         b.move(player="Player 1", infoset="root", actions="a b c")
-        for action, paid in zip("abc", (1, payoff, 0), strict=True):
+        for action, paid in zip("abc", (1, payoff, -1e9), strict=True):
             b.payoff(action, paid)
         accord.write_efg(b.build(), game)
         loaded = accord.load_game(game)
@@ -672,7 +678,7 @@ def test_progress_on_a_terminal() -> None:
     run("solve", "kuhn", "--iterations", 3)  # compiles what would else be compiled below
     mine, theirs = pty.openpty()
     started = subprocess.Popen(
-        [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--seconds", "1"],
+        [sys.executable, "-m", "accord.cli.main", "solve", "kuhn", "--iterations", "40000"],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},

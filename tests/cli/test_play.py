@@ -263,6 +263,31 @@ def test_in_a_terminal() -> None:
 
 
 @pytest.mark.slow
+def test_the_screen_is_cleared_between_turns() -> None:
+    pty = pytest.importorskip("pty")
+    mine, theirs = pty.openpty()
+    with process(
+        *BOTH, "--seed", 3, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL
+    ) as started:
+        os.close(theirs)
+        seen = []
+        for _ in range(2):
+            text = read_until(mine, "press Enter: ")
+            os.write(mine, b"\n")
+            text += read_until(mine, module.PROMPT)
+            os.write(mine, b"\n")
+            seen.append(text)
+        seen.append(read_until(mine, None))
+        assert started.wait(timeout=60) == 0
+    os.close(mine)
+    assert module.CLEAR not in seen[0]
+    for text in seen[1:]:  # cleared before anything else is shown
+        assert not told(text.replace("\r", "").split(module.CLEAR)[0])
+        assert module.CLEAR in text
+    assert len(told(seen[1].replace("\r", ""))) == 1
+
+
+@pytest.mark.slow
 def test_ctrl_c() -> None:
     pty = pytest.importorskip("pty")
     mine, theirs = pty.openpty()

@@ -137,8 +137,8 @@ def test_the_summary_is_json(k):
     solution = solve(kuhn(), k, iterations=20, components=4)
     told = json.loads(json.dumps(solution.to_json()))
     assert list(told) == [
-        "game", "k", "method", "iterations", "gap", "players", "saved_gap", "components",
-        "values", "seconds",
+        "game", "k", "method", "iterations", "gap", "players", "error", "saved_gap", "components",
+        "values", "value_error", "seconds",
     ]  # fmt: skip
     assert told["game"] == "kuhn"
     assert told["k"] == ("inf" if k == math.inf else k)
@@ -270,10 +270,11 @@ def test_averaging(method, averaging):
         ({"components": 1.5}, "components must be a whole number, 1 or more; got 1.5"),
         ({"threads": 0}, "threads must be a whole number, 1 or more; got 0"),
         ({"threads": -2}, "threads must be a whole number, 1 or more; got -2"),
-        ({"target_gap": -0.1}, "target_gap must be non-negative; got -0.1"),
-        ({"target_gap": math.nan}, "target_gap must be non-negative; got nan"),
-        ({"seconds": -1}, "seconds must be non-negative; got -1"),
-        ({"seconds": math.nan}, "seconds must be non-negative; got nan"),
+        ({"target_gap": -0.1}, "target_gap must be non-negative and finite; got -0.1"),
+        ({"target_gap": math.nan}, "target_gap must be non-negative and finite; got nan"),
+        ({"target_gap": 0.0}, "target_gap must be positive; got 0"),
+        ({"seconds": -1}, "seconds must be non-negative and finite; got -1"),
+        ({"seconds": math.nan}, "seconds must be non-negative and finite; got nan"),
         ({"method": "foo"}, f"method must be one of {', '.join(METHODS)}; got 'foo'"),
         ({"method": None}, f"method must be one of {', '.join(METHODS)}, or a configured"),
         ({"averaging": "foo"}, "averaging must be one of uniform, linear, quadratic; got 'foo'"),

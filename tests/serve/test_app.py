@@ -122,6 +122,7 @@ def test_polling_tells_only_what_the_page_shows(operator: Client) -> None:
     assert col.get("/state").text != before.text
 
 
+@pytest.mark.slow
 def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
     """The same own recommendation, another one for the other player: the same page and answers."""
     seen: dict[str, set[str]] = {}
@@ -366,6 +367,7 @@ def test_k_0_over_the_web(tmp_path: Path) -> None:
         assert "The mediator is silent." in col.get().text
         col.post("/act", infoset=0, action=0)
         assert "The play is over" in row.get().text
+        assert "the mediator played" in plain(row.get().text)
 
 
 def test_labels_are_only_text(tmp_path: Path) -> None:

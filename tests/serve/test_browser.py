@@ -182,6 +182,7 @@ def test_time_runs_out(browser: Any, tmp_path: Path) -> None:
         assert "Time left: " in text(browser)
         assert "a robot moves for you, as recommended" in text(browser)
         shows(browser, "The play is over")
+        shows(browser, "a robot played")
         browser.get("about:blank")
     assert col
 

@@ -1,8 +1,4 @@
-"""Compiled kernels: where each of the two builds is cached, and digests of what they compute.
-
-``NUMBA_BOUNDSCHECK=1`` makes kernels check every index. Numba does not notice that a cached kernel
-was built without the checks, so each build has a folder of its own.
-"""
+"""Digests of what compiled kernels compute."""
 
 from __future__ import annotations
 
@@ -12,16 +8,9 @@ import math
 from typing import Any
 
 import accord
-from accord._jit import cache_folder
 from accord.regret.methods import METHODS, SAMPLED_METHODS
 
 GAMES = ("kuhn:players=3", "extended_shapley", "random:depth=5,actions=4,seed=9")
-
-
-def kernel_cache(*, boundscheck: bool) -> str:
-    """The folder of the kernels that check their bounds, or of those that do not."""
-    folder = cache_folder()
-    return str(folder.with_name(f"{folder.name}-boundscheck") if boundscheck else folder)
 
 
 def digests() -> dict[str, str]:

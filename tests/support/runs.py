@@ -9,11 +9,10 @@ import numpy as np
 from accord._arrays import Floats
 from accord.deviations.rechistory import EXTERNAL, SWAP, RechistoryArrays
 from accord.game.tree import Game
-from accord.learning.kefr import take_turn
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.regret_matching import RegretMatching
-from accord.regret.state import MinimizerArrays
+from accord.regret.state import MinimizerArrays, recommend
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import TreeplexArrays
@@ -89,7 +88,7 @@ class OneInfoset:
         """The next policy when rechistory b has the time selection ``S[b]``, SWAP ones first."""
         self.state.behavior[1 : self.first] = S
         self.t += 1
-        take_turn(self.schedule, self.plex, self.tree, self.state, 0.0, self.t)
+        recommend(self.schedule, self.plex, self.tree, self.state, 0.0, self.t)
         return self.state.behavior[self.first :].copy()
 
     def observe(self, loss: Floats) -> None:

@@ -90,11 +90,13 @@ def certify(
 
     from accord.equilibrium.certificate import certify as certify_policy
     from accord.interop.load import load_game
+    from accord.runs.activity import doing
 
     with announced_compilation():
         loaded = load_game(game)
         mixture = load_policy_of(game, loaded, policy)
-        certificate = certify_policy(loaded, mixture, k or None)
+        with doing("certifying"):
+            certificate = certify_policy(loaded, mixture, k or None)
     if as_json:
         print_json(certificate.to_json())
         return

@@ -92,8 +92,11 @@ def region(
     from accord.interop.load import load_game
     from accord.runs.region import region as find_region
 
+    begun = time.perf_counter()
     with announced_compilation():
         loaded = load_game(game)
+        if seconds is not None and seconds > 0.0:
+            seconds = max(0.0, seconds - (time.perf_counter() - begun))
         with _shown(seconds) as show:
             found = find_region(
                 loaded,

@@ -71,7 +71,6 @@ def announced_compilation() -> Iterator[None]:
     """
     from numba.core import event
 
-    import accord._jit  # noqa: F401  (chooses the cache before anything is compiled)
     from accord.runs.activity import listening
     from accord.runs.interrupt import deferring_interrupts
 

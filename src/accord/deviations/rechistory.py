@@ -44,7 +44,7 @@ import psutil
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.deviations.counting import (
     EVALUATION,
     Footprint,
@@ -248,7 +248,7 @@ def _grown(
     return arrays
 
 
-@jit
+@once
 def _grow(
     plex: TreeplexArrays,
     seq_infoset: Ints,

@@ -125,10 +125,14 @@ class CorrelatedPolicy:
         return len(self.weights)
 
     def components(self) -> Iterator[tuple[float, tuple[Floats, ...]]]:
-        """``(weight, (behavior of each player))`` of every component, as views."""
-        form = sequence_form(self.game)
-        for weight, joint in zip(self.weights, self.behavior, strict=True):
-            yield float(weight), form.split(joint)
+        """``(weight, (behavior of each player))`` of every component, as copies."""
+        for c, weight in enumerate(self.weights):
+            yield float(weight), self.behaviors(c)
+
+    def behaviors(self, c: int) -> tuple[Floats, ...]:
+        """The behavior of each player in component ``c``, as copies."""
+        joint = self.behavior[c].copy()  # kernels are compiled for arrays that can be written
+        return sequence_form(self.game).split(joint)
 
     def values(self) -> Floats:
         """``[n_players]`` expected payoffs when everybody obeys."""

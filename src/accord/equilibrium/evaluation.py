@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -120,7 +120,7 @@ def evaluate(
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:
     """By player the payoff that losses are measured from: that under the heaviest component."""
     form = sequence_form(policy.game)
-    behaviors = form.split(policy.behavior[int(policy.weights.argmax())])
+    behaviors = policy.behaviors(int(policy.weights.argmax()))
     values = expected_values(form.leaves, joint_reach(form.plexes, behaviors))
     return dict(enumerate(values.tolist()))
 
@@ -144,9 +144,10 @@ class Sums:
         compute_centred_loss(self.leaves, reach, self.met, self.met_prob, self.met_gain)
         compute_cf_loss(plex, behavior, self.met, self._cf_loss)
         compute_cf_loss(plex, behavior, self.met_prob, self._cf_prob)
-        _add_obedience(
-            own_reach, self._cf_prob, self._cf_loss, weight, self.prob, self.loss, self.external
-        )
+        told = weight * own_reach
+        self.prob += told * self._cf_prob
+        self.loss += told * self._cf_loss
+        self.external += weight * self._cf_prob
         self.gain += weight * float(own_reach @ self.met_gain)
         np.negative(self.met_gain, out=self.met_gain)
         respond(plex, self.met_gain, self._actions)
@@ -267,7 +268,7 @@ def _coarse_obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
     return total
 
 
-@jit
+@once
 def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
     """Add to each infoset's ``total``, and to that before the play, those of all that follow."""
     for x in range(len(parent_seq) - 1, -1, -1):
@@ -276,25 +277,7 @@ def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
         total[above] += total[1 + x]
 
 
-@jit
-def _add_obedience(
-    reach: Floats,
-    cf_prob: Floats,
-    cf_loss: Floats,
-    weight: float,
-    prob: Floats,
-    loss: Floats,
-    external: Floats,
-) -> None:
-    """Add one component to ``prob``, ``loss`` and ``external``."""
-    for seq in range(len(reach)):
-        told = weight * reach[seq]
-        prob[seq] += told * cf_prob[seq]
-        loss[seq] += told * cf_loss[seq]
-        external[seq] += weight * cf_prob[seq]
-
-
-@jit
+@once
 def _find_obedient(
     plex: TreeplexArrays, seq_infoset: Ints, tree: RechistoryArrays, obedient: Ints
 ) -> None:

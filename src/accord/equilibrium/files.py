@@ -339,7 +339,7 @@ def _from_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     if not isinstance(content, _Object):
         raise ParseError(str(path), 0, 0, "must be a JSON object")
     if content.repeated is not None:
-        raise ParseError(str(path), 0, 0, f"has {content.repeated!r} twice")
+        raise ParseError(str(path), 0, 0, f"has {content.repeated!r:.200} twice")
     _check_header(path, content, game)
     components = content.get("components")
     if not isinstance(components, list) or not components:
@@ -356,7 +356,7 @@ def _from_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
                 f"{game.n_players} objects, one per player"
             )
         if component.repeated is not None:
-            raise PolicyError(f"{path}: component {c} has {component.repeated!r} twice")
+            raise PolicyError(f"{path}: component {c} has {component.repeated!r:.200} twice")
         weights[c] = weight
         for i, part in enumerate(form.split(behavior[c])):
             _read_player(path, c, i, game, parts[i], part)
@@ -369,7 +369,7 @@ def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) 
     if not isinstance(given, _Object):
         raise PolicyError(f"{place}: must be an object of infosets and probabilities")
     if given.repeated is not None:
-        raise PolicyError(f"{place}: infoset {given.repeated!r} is given twice")
+        raise PolicyError(f"{place}: infoset {given.repeated!r:.200} is given twice")
     plex = sequence_form(game).plexes[i]
     for x, label in enumerate(plex.infoset_labels):
         row = given.get(label)
@@ -381,7 +381,7 @@ def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) 
         part[plex.first_seq[x] : plex.first_seq[x + 1]] = row
     if len(given) > plex.n_infosets:
         unknown = next(iter(given.keys() - set(plex.infoset_labels)))
-        raise PolicyError(f"{place}: the game has no infoset {unknown!r}")
+        raise PolicyError(f"{place}: the game has no infoset {unknown!r:.200}")
 
 
 def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
@@ -407,11 +407,11 @@ def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
         given = _array(path, content, f"probabilities_{i + 1}", "f", 2)
         order = {label: rank for rank, label in enumerate(labels)}
         if len(order) < len(labels):
-            raise PolicyError(f"{place}: infoset {_most_common(labels)!r} is given twice")
+            raise PolicyError(f"{place}: infoset {_most_common(labels)!r:.200} is given twice")
         if missing := set(plex.infoset_labels) - order.keys():
             raise PolicyError(f"{place}: infoset {min(missing)!r} is missing")
         if unknown := order.keys() - set(plex.infoset_labels):
-            raise PolicyError(f"{place}: the game has no infoset {min(unknown)!r}")
+            raise PolicyError(f"{place}: the game has no infoset {min(unknown)!r:.200}")
         if len(counts) != len(labels):
             raise PolicyError(f"{place}: there must be one number of actions per infoset")
         ranks = np.array([order[label] for label in plex.infoset_labels], dtype=np.int64)
@@ -445,17 +445,19 @@ def _check_header(path: Path, content: dict[str, Any], game: Game) -> None:
         raise ParseError(
             str(path), 0, 0,
             f'must have "format": "{FORMAT}" and "version": {VERSION}; got '
-            f"{content.get('format')!r} and {content.get('version')!r}",
+            f"{content.get('format')!r:.80} and {content.get('version')!r:.80}",
         )  # fmt: skip
     if content.get("players") != game.n_players:
         raise MismatchError(
-            f"{path} is for {content.get('players')!r} players; {game.name} has {game.n_players}"
+            f"{path} is for {content.get('players')!r:.80} players; {game.name} has "
+            f"{game.n_players}"
         )
     digest = content.get("digest")
     if digest is not None and digest != game.digest:
         raise MismatchError(
-            f"{path} was made for the game {content.get('game')!r} with digest {str(digest)[:12]}; "
-            f"{game.name!r} has digest {game.digest[:12]}; use the game it was made for"
+            f"{path} was made for the game {content.get('game')!r:.80} with digest "
+            f"{str(digest)[:12]}; {game.name!r} has digest {game.digest[:12]}; use the game it was "
+            "made for"
         )
 
 

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
@@ -201,7 +201,7 @@ def add_deviation_loss(
                 cell += 1
 
 
-@jit
+@once
 def choose_actions(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, total: Floats, choice: Ints
 ) -> None:
@@ -222,7 +222,7 @@ def choose_actions(
             total[tree.parent_cell[node]] += value
 
 
-@jit
+@once
 def sum_chosen(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, choice: Ints, total: Floats
 ) -> None:

@@ -100,7 +100,7 @@ def _gap(
         total: Floats | None = None
         sigmas = list(_plans(plex, policy.behavior[same[0]][_part(form, i)]))
         for t in same:
-            behaviors = form.split(policy.behavior[t])
+            behaviors = policy.behaviors(t)
             reach = joint_reach(form.plexes, behaviors)
             weight, own = float(policy.weights[t]), form.split(reach)[i]
             sums.add(weight, behaviors[i], reach, own)

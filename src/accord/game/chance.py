@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.errors import GameError
 
 CHANCE_TOLERANCE = 1e-9
@@ -90,7 +90,7 @@ def number_chance_labels(
     return tuple(distinct[r] for r in by_first)
 
 
-@jit
+@once
 def _sum_chance(
     parent: Ints, place: Ints, prob: Floats, total: Floats, rest: Floats, up: Floats, down: Floats
 ) -> int:
@@ -116,7 +116,7 @@ def _sum_chance(
     return NO_NODE
 
 
-@jit
+@once
 def _divide_chance(parent: Ints, place: Ints, excess: Floats, prob: Floats) -> None:
     """Divide outcomes by the sum of their chance node; ``excess`` is 1 / sum - 1."""
     for node in range(1, len(parent)):

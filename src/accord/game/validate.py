@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
 from accord.game.labels import NumberedActions, NumberedLabels, player_name
@@ -100,6 +100,7 @@ def validated(
     outcomes = number_chance_labels(who, x_of, n_children, chance_rows)
 
     tree = _Tree(above, move, x_of, n_children)
+    who.flags.writeable = above.flags.writeable = False
     last = own_moves(who, above, n_players)
     names = _per_player("infoset_labels", infoset_labels, n_players)
     moves = _per_player("action_labels", action_labels, n_players)
@@ -110,7 +111,7 @@ def validated(
         x_of[nodes] = sets.rank[x_of[nodes]]
         facts.append(sets)
 
-    for array in (who, above, move, x_of, prob, reward_nodes, rewards):
+    for array in (move, x_of, prob, reward_nodes, rewards):
         array.flags.writeable = False
     return {
         "name": name,
@@ -422,7 +423,21 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
     return layers
 
 
-@jit
+def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
+    """The number of children of each node, and the first node whose action is out of range or used
+    twice, or ``NO_NODE``."""
+    n_children = np.bincount(parent[1:], minlength=len(parent)).astype(np.int32)
+    bad = (action[1:] < 0) | (action[1:] >= n_children[parent[1:]])
+    slot = np.cumsum(n_children) - n_children  # where a node's actions start among all actions
+    place = slot[parent[1:]] + action[1:]
+    if bad.any() or not np.bincount(place, minlength=1).max(initial=1) <= 1:
+        place[bad] = -1
+        bad[np.setdiff1d(np.arange(len(place)), np.unique(place, return_index=True)[1])] = True
+        return n_children, 1 + int(bad.argmax())
+    return n_children, NO_NODE
+
+
+@once
 def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
     """Overwrite ``last``; see :func:`own_moves`."""
     for node in range(1, len(player)):
@@ -433,28 +448,9 @@ def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
             last[node, player[above]] = node
 
 
-@jit
+@once
 def _find_depths(order: NDArray[np.int64], parent_infoset: Ints, depth: Ints) -> None:
     """Count the player's decisions before each infoset; ``depth`` must be zeros."""
     for x in order:
         if parent_infoset[x] >= 0:
             depth[x] = depth[parent_infoset[x]] + 1
-
-
-@jit
-def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
-    """The number of children of each node, and the first node whose action is out of range or used
-    twice, or ``NO_NODE``."""
-    n_children = np.zeros(len(parent), np.int32)
-    for node in range(1, len(parent)):
-        n_children[parent[node]] += 1
-    slot = np.zeros(len(parent) + 1, np.int32)  # where a node's actions start in ``ticked``
-    for node in range(len(parent)):
-        slot[node + 1] = slot[node] + n_children[node]
-    ticked = np.zeros(len(parent), np.bool_)
-    for node in range(1, len(parent)):
-        a = action[node]
-        if a < 0 or a >= n_children[parent[node]] or ticked[slot[parent[node]] + a]:
-            return n_children, node
-        ticked[slot[parent[node]] + a] = True
-    return n_children, NO_NODE

@@ -19,7 +19,7 @@ from typing import Any
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.regret.sampled import Infosets, Nodes, refresh
+from accord.regret.sampled import Infosets, Nodes, recommend_at, update_reach
 
 UNREACHED = 1e-100
 """The weight, beside that of the reach probability, that every policy has everywhere."""
@@ -56,8 +56,12 @@ def add_iterate(
     """
     for x in range(first, end):
         above = reach[parent_seq[x]]
-        if everywhere or above > 0.0:
-            refresh(schedule, player, x, t, infosets, nodes, behavior, regret, scratch)
+        if (
+            (everywhere or above > 0.0)
+            and infosets[x].stamp != t
+            and update_reach(x, t, infosets, nodes, behavior)
+        ):
+            recommend_at(schedule, player, x, infosets, nodes, behavior, regret, scratch)
         for seq in range(infosets[x].first_seq, infosets[x].first_seq + infosets[x].n_actions):
             reach[seq] = above * behavior[seq]
             total[seq] += reach[seq] + UNREACHED * behavior[seq]

@@ -57,7 +57,8 @@ def play_balanced(
                     schedule, i, first_infoset[i], first_infoset[i + 1], t,
                     infosets, nodes, behavior, regret, scratch,
                 )  # fmt: skip
-            kept[rows] = behavior
+            for seq in range(len(behavior)):
+                kept[rows, seq] = behavior[seq]
             rows += 1
         for active in range(len(first_infoset) - 1):
             for episode in range(first_episode[active], first_episode[active + 1]):
@@ -65,14 +66,16 @@ def play_balanced(
                 node, length, followed = tree[0], 0, 1.0
                 while node.player != TERMINAL:
                     draw = rng.random()
-                    i = node.player
-                    if i == CHANCE:
+                    mover = np.int64(node.player)  # one type of integer: kernels compile once
+                    if mover == CHANCE:
                         a = draw_outcome(draw, node.place, node.n_children, outcomes)
                     else:
-                        x = first_infoset[i] + node.place
+                        x = first_infoset[mover] + node.place
                         if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
-                            recommend_at(schedule, i, x, infosets, nodes, behavior, regret, scratch)
-                        if i == active:
+                            recommend_at(
+                                schedule, mover, x, infosets, nodes, behavior, regret, scratch
+                            )
+                        if mover == active:
                             a, factor = explore(
                                 x, length, draw, target, explores, descendants, infosets, behavior
                             )

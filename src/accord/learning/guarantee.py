@@ -113,7 +113,7 @@ def solve_bound(
     def hedging(i: int, plex: Treeplex) -> Curve:
         own_k = clipped_k(plex, k)
         bound = full_feedback_bound(plex, own_k)
-        eta = method.rate(plex, own_k, iterations).rate
+        eta = method.rate(plex, own_k, iterations)
         return _fixed_rate(bound, eta, log_paper_rate(plex, own_k), iterations or 1)
 
     return _gap_bound(form, None, True, hedging)

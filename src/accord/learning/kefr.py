@@ -18,20 +18,19 @@ at any time without storing any of them.
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.notions import checked_k
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.gap import add_deviation_loss, best_deviation
 from accord.errors import ArgumentError
 from accord.regret.methods import DEFAULT, METHODS, configured
-from accord.regret.state import FOOTPRINT, Minimizer, MinimizerArrays, new_arrays, recommend
-from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+from accord.regret.state import FOOTPRINT, Minimizer, new_arrays, recommend
+from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import compute_cf_loss, fold_single_actions
 
 
@@ -87,7 +86,8 @@ class KEFR:
         """The next policy pi^t, over sequences. Valid until the next call."""
         weight = float(self.iteration**self.averaging) if self.iteration else 0.0
         self.iteration += 1
-        take_turn(
+        self.state.deviation_loss[0] += weight * self.state.loss[0]
+        recommend(
             self.schedule, self.plex.arrays, self.tree.arrays, self.state, weight, self.iteration
         )
         self.state.loss[:] = 0.0  # until they are observed
@@ -127,20 +127,3 @@ class KEFR:
         )  # fmt: skip
         least, phi = best_deviation(self.tree, total)
         return self.own_loss - least, phi
-
-
-@jit
-def take_turn(
-    schedule: Any,
-    plex: TreeplexArrays,
-    tree: RechistoryArrays,
-    state: MinimizerArrays,
-    weight: float,
-    t: int,
-) -> None:
-    """Lines 3-10 of Algorithm 2: overwrite ``state.behavior`` with the policy of iteration t.
-
-    Also add the last iteration to ``state.deviation_loss`` with ``weight``.
-    """
-    state.deviation_loss[0] += weight * state.loss[0]
-    recommend(schedule, plex, tree, state, weight, t)

@@ -1,14 +1,15 @@
 """K-EFR in self-play: Algorithm 2 for all players of a game at once.
 
 The losses come from the leaf table: in every iteration all players recommend, all reaches are
-computed, then all losses. Small games run many iterations inside one compiled call; large ones run
-each player on a thread of its own. The order of summation is the same, and so are the bits.
+computed, then all losses. Small games run many iterations inside one compiled call, in which all
+players are one (``learning/joint.py``). Large games take a call per player, each on a thread of its
+own. The order of summation is the same, and so are the bits.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +18,15 @@ from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.rechistory import RechistoryArrays
 from accord.equilibrium.rounding import Measured, Measuring
-from accord.learning.kefr import KEFR, take_turn
+from accord.learning.joint import join_learners
+from accord.learning.kefr import KEFR
 from accord.regret.methods import DEFAULT
-from accord.regret.state import Minimizer, MinimizerArrays
+from accord.regret.state import Minimizer, MinimizerArrays, recommend
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, compute_loss, fold_single_actions
-
-
-class Player(NamedTuple):
-    """One player, as the kernels see them."""
-
-    plex: TreeplexArrays
-    tree: RechistoryArrays
-    leaves: LeafArrays
-    state: MinimizerArrays
-    schedule: Any
-
 
 LARGE = 1_000_000
 """Leaves (counted per player) plus cells from which a thread per player pays off: on two cores,
@@ -73,15 +64,13 @@ class SelfPlay:
         )  # fmt: skip
         self.iteration = 0
         self.total_loss = np.zeros(form.n_players)  # sum of w_t times each player's expected loss
-        self._players = tuple(
-            Player(
-                learner.plex.arrays, learner.tree.arrays, leaves, learner.state, learner.schedule
-            )
-            for learner, leaves in zip(self.learners, form.leaves.arrays, strict=True)
-        )
-        work = len(form.leaves) * form.n_players + sum(p.tree.first_cell[-1] for p in self._players)
-        wanted = form.n_players if threads is None and work >= LARGE else (threads or 1)
+        cells = sum(learner.tree.n_cells for learner in self.learners)
+        large = len(form.leaves) * form.n_players + cells >= LARGE
+        wanted = form.n_players if threads is None and large else (threads or 1)
         self._pool = ThreadPoolExecutor(wanted) if wanted > 1 else None
+        self._joint = None if large or self._pool else join_learners(form, self.learners)
+        if self._joint is not None:
+            self.behavior = self._joint.state.behavior
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
         """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``.
@@ -91,18 +80,17 @@ class SelfPlay:
         if kept is None:
             kept = np.empty((0, self.form.n_sequences))
             stride = self.iteration + iterations + 1
-        starts = self.form.leaves.first_reach
         rows = 0
-        if self._pool is None:
+        if self._joint is not None:
             rows = _self_play(
-                self._players, starts, self.reach, self.behavior, self.total_loss,
+                *self._joint, self.reach, self.total_loss,
                 self.iteration, iterations, self.averaging, kept, stride,
             )  # fmt: skip
             self.iteration += iterations
         else:
             for _ in range(iterations):
                 self.iteration += 1
-                self._advance_threaded()
+                self._advance_each()
                 if self.iteration % stride == 0:
                     kept[rows] = self.behavior
                     rows += 1
@@ -110,19 +98,31 @@ class SelfPlay:
             learner.iteration, learner.own_loss = self.iteration, float(loss)
         return rows
 
-    def _advance_threaded(self) -> None:
-        assert self._pool is not None
-        t, reaches = self.iteration, self.form.split(self.reach)
+    def _advance_each(self) -> None:
+        """One iteration, with a call per player: on a thread each if there is a pool."""
+        run = map if self._pool is None else self._pool.map
+        players, weight = range(self.form.n_players), float(self.iteration**self.averaging)
+        for _ in run(self._take_turn, players):
+            pass
+        for i, loss in enumerate(run(self._face_losses, players)):
+            self.total_loss[i] += weight * loss
+
+    def _take_turn(self, i: int) -> None:
+        """Lines 3-10 of Algorithm 2 for player ``i``, and the player's reach."""
+        learner, t = self.learners[i], self.iteration
         before = float((t - 1) ** self.averaging) if t > 1 else 0.0
-        jobs = [
-            self._pool.submit(_take_turn, player, reach, before, t)
-            for player, reach in zip(self._players, reaches, strict=True)
-        ]
-        for job in jobs:
-            job.result()
-        faced = [self._pool.submit(_face_losses, player, self.reach) for player in self._players]
-        for i, value in enumerate(faced):
-            self.total_loss[i] += float(t**self.averaging) * value.result()
+        plex, tree, state = learner.plex.arrays, learner.tree.arrays, learner.state
+        state.deviation_loss[0] += before * state.loss[0]
+        recommend(learner.schedule, plex, tree, state, before, t)
+        compute_reach(plex, state.behavior, self.form.split(self.reach)[i])
+
+    def _face_losses(self, i: int) -> float:
+        """Line 11 for player ``i``: losses against the joint reach; returns the expected loss."""
+        plex, state = self.learners[i].plex.arrays, self.learners[i].state
+        compute_loss(self.form.leaves.arrays[i], self.reach, state.loss)
+        fold_single_actions(plex, state.loss)
+        compute_cf_loss(plex, state.behavior, state.loss, state.cf_loss)
+        return float(state.cf_loss[0])
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name; arrays are views."""
@@ -158,27 +158,15 @@ class SelfPlay:
 
 
 @jit
-def _take_turn(player: Player, reach: Floats, weight: float, t: int) -> None:
-    """Recommend, and overwrite the player's own ``reach``."""
-    take_turn(player.schedule, player.plex, player.tree, player.state, weight, t)
-    compute_reach(player.plex, player.state.behavior, reach)
-
-
-@jit
-def _face_losses(player: Player, reach: Floats) -> float:
-    """Line 11: overwrite the losses against the joint ``reach``; return the expected loss."""
-    compute_loss(player.leaves, reach, player.state.loss)
-    fold_single_actions(player.plex, player.state.loss)
-    compute_cf_loss(player.plex, player.state.behavior, player.state.loss, player.state.cf_loss)
-    return player.state.cf_loss[0]  # type: ignore[no-any-return]
-
-
-@jit
 def _self_play(
-    players: tuple[Player, ...],
-    starts: NDArray[np.int64],
+    schedule: Any,
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    leaves: LeafArrays,
+    state: MinimizerArrays,
+    first_seq: NDArray[np.int64],
+    first_cell: NDArray[np.int64],
     reach: Floats,
-    behavior: Floats,
     total_loss: Floats,
     done: int,
     iterations: int,
@@ -190,11 +178,17 @@ def _self_play(
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         before = float(t - 1) ** averaging if t > 1 else 0.0
-        for i in range(len(players)):
-            _take_turn(players[i], reach[starts[i] : starts[i + 1]], before, t)
-        for i in range(len(players)):
-            total_loss[i] += float(t) ** averaging * _face_losses(players[i], reach)
+        for i in range(len(total_loss)):
+            state.deviation_loss[first_cell[i]] += before * state.loss[first_seq[i]]
+        recommend(schedule, plex, tree, state, before, t)
+        compute_reach(plex, state.behavior, reach)
+        compute_loss(leaves, reach, state.loss)
+        fold_single_actions(plex, state.loss)
+        compute_cf_loss(plex, state.behavior, state.loss, state.cf_loss)
+        for i in range(len(total_loss)):
+            total_loss[i] += float(t) ** averaging * state.cf_loss[first_seq[i]]
         if t % stride == 0:
-            kept[rows] = behavior
+            for seq in range(len(reach)):
+                kept[rows, seq] = state.behavior[seq]
             rows += 1
     return rows

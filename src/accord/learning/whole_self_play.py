@@ -104,27 +104,27 @@ def play_whole(
                     node = tree[0]
                     while node.player != TERMINAL:
                         draw = rng.random()
-                        i = node.player
-                        if i == CHANCE:
+                        mover = np.int64(node.player)  # one type of integer: kernels compile once
+                        if mover == CHANCE:
                             a = draw_outcome(draw, node.place, node.n_children, outcomes)
                         else:
-                            x = first_infoset[i] + node.place
+                            x = first_infoset[mover] + node.place
                             if infosets[x].stamp != t and update_reach(
                                 x, t, infosets, nodes, behavior
                             ):
                                 recommend_at(
-                                    schedule, i, x, infosets, nodes, behavior, regret, scratch
+                                    schedule, mover, x, infosets, nodes, behavior, regret, scratch
                                 )
-                            if i == active:
+                            if mover == active:
                                 a = draw_sampled(
-                                    x, draw, explores[policy, lengths[i]], follow[policy],
+                                    x, draw, explores[policy, lengths[mover]], follow[policy],
                                     column[policy], base, infosets, behavior,
                                 )  # fmt: skip
                             else:
                                 a = sample(x, draw, infosets, behavior)
-                            path[i, 0, lengths[i]] = x
-                            path[i, 1, lengths[i]] = a
-                            lengths[i] += 1
+                            path[mover, 0, lengths[mover]] = x
+                            path[mover, 1, lengths[mover]] = a
+                            lengths[mover] += 1
                         node = tree[node.first_child + a]
                     for i in range(n_players):
                         if active in (i, EVERYBODY):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats, Ints, aligned_empty
-from accord._jit import jit
+from accord._jit import jit, once
 from accord.game.tree import Game, total_rewards
 
 NODE = np.dtype(
@@ -66,7 +66,7 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
     return SimulatorArrays(nodes, outcomes, loss)
 
 
-@jit
+@once
 def _number_nodes(
     parent: Ints, action: Ints, n_children: Ints, number: Ints, first_child: Ints
 ) -> None:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_whole
@@ -158,7 +160,8 @@ def match_sampled(
         for a in range(n):
             swaps += scratch[swapped + a]
     if swaps > 0.0:
-        m = 0
+        start: Any = np.int64(0)  # for a literal find_stationary would be compiled again
+        m = start
         for a in range(n):
             behavior[first + a] = 0.0
             if scratch[swapped + a] + scratch[external + a] > 0.0:
@@ -169,7 +172,7 @@ def match_sampled(
             for j in range(m):
                 a = int(scratch[members + j])
                 scratch[chain + i * m + j] = scratch[row + a] + scratch[external + a]
-        find_stationary(scratch[chain:], m, scratch, 0)
+        find_stationary(scratch[chain:], m, scratch, start)
         for i in range(m):
             behavior[first + int(scratch[members + i])] = scratch[i]
     elif total > TINY:

@@ -11,8 +11,9 @@ iteration), and then weights the sums by the new S_b, which depend only on the n
 ancestors of x. So each cell is read and written once per iteration.
 
 A minimizer consists of a frozen configuration (:class:`Minimizer`) and a kernel. The configuration
-makes a ``schedule``, a NamedTuple of plain numbers for one player, and :func:`recommend` calls the
-kernel for that type of schedule. ``regret/methods.py`` lists all minimizers.
+makes a ``schedule``, a NamedTuple for one player of plain numbers and of arrays over the player's
+infosets, and :func:`recommend` calls the kernel for that type of schedule. ``regret/methods.py``
+lists all minimizers.
 """
 
 from __future__ import annotations

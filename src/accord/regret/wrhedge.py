@@ -31,6 +31,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from accord._arrays import Floats
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
@@ -65,27 +68,32 @@ class WRHedge:
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> LearningRate:
         """The learning rate at t = 1 and the power of t by which it decays."""
-        return self.rate(tree.plex, tree.k, iterations)
+        rate = self.rate(tree.plex, tree.k, iterations)
+        decay = 0.5 if self.anytime and self.learning_rate is None else 0.0
+        return LearningRate(np.full(tree.plex.n_infosets, rate), decay)
 
-    def rate(self, plex: Treeplex, k: int, iterations: int | None) -> LearningRate:
-        """The same, for ``k`` clipped to the horizon."""
+    def rate(self, plex: Treeplex, k: int, iterations: int | None) -> float:
+        """The learning rate at t = 1, for ``k`` clipped to the horizon."""
         if self.learning_rate is not None:
-            return LearningRate(float(self.learning_rate), 0.0)
+            return float(self.learning_rate)
         rate = self.scale * paper_learning_rate(plex, k)
         if self.anytime:
-            return LearningRate(rate, 0.5)
+            return rate
         if iterations is None:
             raise ArgumentError(
                 "WRHedge needs to know the number of iterations for the paper's learning rate; "
                 "give iterations, a learning_rate, or anytime=True"
             )
-        return LearningRate(rate / math.sqrt(iterations), 0.0)
+        return rate / math.sqrt(iterations)
 
 
 class LearningRate(NamedTuple):
-    """The learning rate of iteration t is ``rate * t ** -decay``."""
+    """The learning rate of iteration t at infoset x is ``rate[x] * t ** -decay``.
 
-    rate: float
+    It is the same at all infosets of a player, but one call may serve several players.
+    """
+
+    rate: Floats  # [n_infosets]
     decay: float
 
 
@@ -110,7 +118,7 @@ def hedge(
     Overwrites ``state.behavior`` and ``state.rec_reach``; adds to ``regret``,
     ``credit`` and, with ``weight``, to ``deviation_loss``.
     """
-    learning_rate = decayed(schedule.rate, schedule.decay, t)
+    slower = decayed(1.0, schedule.decay, t)
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, credit, deviation_loss = state.regret, state.credit, state.deviation_loss
     rates, rows, external = state.rates, state.rows, state.external
@@ -120,6 +128,7 @@ def hedge(
             continue
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
+        learning_rate = schedule.rate[x] * slower
         expected, largest = 0.0, 0.0
         for a in range(n):
             external[a] = 0.0

@@ -165,16 +165,17 @@ class RunFolder:
         folder = Path(path)
         file = folder / RUN
         content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
-        if content.get("format") != FORMAT or type(content.get("version")) is not int:
+        version = content.get("version")
+        if content.get("format") != FORMAT or type(version) is not int or version < 1:
             raise ParseError(
                 str(file), 0, 0,
                 f'must have "format": "{FORMAT}" and a "version"; got '
-                f"{content.get('format')!r:.80} and {content.get('version')!r:.80}",
+                f"{content.get('format')!r:.80} and {version!r:.80}",
             )  # fmt: skip
-        if content["version"] > VERSION:
+        if version > VERSION:
             raise ParseError(
                 str(file), 0, 0,
-                f'has "version": {content["version"]:.4g}, of a newer Accord; this one reads '
+                f'has "version": {version!r:.20}, of a newer Accord; this one reads '
                 f'"format": "{FORMAT}" up to {VERSION}; install a newer Accord: '
                 "pip install --upgrade accord",
             )  # fmt: skip
@@ -337,7 +338,7 @@ class RunFolder:
         return ParseError(
             str(self.path / CHECKPOINT), 0, 0,
             "is damaged, or was written by another version of Accord; resume with that version "
-            f"({self.versions.get('accord', 'see run.json')}; this is {version('accord')}), or "
+            f"({self.versions.get('accord', 'see run.json')}; this is {_version('accord')}), or "
             "start a new run",
         )  # fmt: skip
 

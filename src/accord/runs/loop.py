@@ -15,13 +15,15 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.equilibrium.rounding import Measured
-from accord.runs.activity import answer
+from accord.errors import NumericalError
+from accord.runs.activity import answer, doing
 from accord.runs.checkpoint import Checkpoint, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
@@ -146,7 +148,8 @@ class Loop:
                 before = time.perf_counter()
                 if step > 0.0 and before + size * step > end:
                     size = 1
-                iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
+                with doing(f"iteration {play.iteration + 1:,}") if size == 1 else nullcontext():
+                    iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
                 now = time.perf_counter()
                 block, step = next_block(block, now - before), (now - before) / size
                 if now >= estimate_at and ending is not None:
@@ -189,6 +192,13 @@ class Loop:
         episodes = None if each is None else each * iteration
         if measured is None:
             return Checkpoint(iteration, math.nan, (), (), seconds, episodes)
+        gaps, values = measured.gaps.tolist(), measured.values.tolist()
+        if not all(map(math.isfinite, (*gaps, *values))):
+            raise NumericalError(
+                f"the gaps and values after iteration {iteration:,} must be finite; got {gaps} and "
+                f"{values}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
+                "damaged"
+            )
         return Checkpoint(iteration, seconds=seconds, episodes=episodes, **numbers(measured))
 
     def _saving_seconds(self, files: RunFolder | None) -> float:
@@ -216,6 +226,8 @@ class Loop:
         for name, fresh in fixed.items():  # NumPy would stretch a smaller array
             if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
                 raise ValueError(f"{name} has another shape")
+            if fresh.dtype.kind == "f" and not np.isfinite(play[name]).all():
+                raise ValueError(f"{name} is not finite")
         history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
         iteration = int(play["iteration"])
         last = history[-1].iteration if history else 0

@@ -231,7 +231,8 @@ class _Search:
         with heeding_interrupts(saves=files is not None) as interruption:
             while True:
                 left = None if end is None else end - time.perf_counter()
-                rounds.advance(None if left is None else max(0.0, left))
+                with doing(f"round {rounds.iteration + 1:,}"):
+                    rounds.advance(None if left is None else max(0.0, left))
                 now = time.perf_counter()
                 if files is not None and rounds.saved is not None and rounds.saved is not kept:
                     kept, content = rounds.saved, self._content(rounds.saved, now - start)

@@ -94,6 +94,7 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
+    request.limits.check_target()
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return solving.run(request.limits, since, files, progress)
@@ -131,6 +132,7 @@ def resume_solve(
     """
     since = time.perf_counter() if since is None else since
     limits = Limits(iterations, target_gap, seconds)
+    limits.check_target()
     with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
         request = files.request
         assert isinstance(request, SolveRequest)

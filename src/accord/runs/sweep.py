@@ -128,8 +128,9 @@ class _Place:
             kept = _read(noted)["task"]
             if kept != self.task:
                 raise MismatchError(
-                    f"{self.folder} must hold the task {json.dumps(self.task)}, but holds "
-                    f"{json.dumps(kept)}; nothing is overwritten; choose another folder or name"
+                    f"{self.folder} must hold the task {json.dumps(self.task):.500}, but holds "
+                    f"{json.dumps(kept):.500}; nothing is overwritten; choose another folder or "
+                    "name"
                 )
         elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise ArgumentError(

@@ -9,27 +9,25 @@ so a reload does not send a move again, and moves are idempotent anyway (``serve
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from urllib.parse import parse_qs, quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from accord.deviations.notions import written_k
 from accord.errors import AccordError
+from accord.serve.answers import as_json, base_path, fail, page, redirect, refuse, sealed
 from accord.serve.export import export
-from accord.serve.hall import Hall, WatchedPlay, seat_title
-from accord.serve.pages import render
+from accord.serve.hall import Hall
+from accord.serve.views import WatchedPlay, digest, seat_title
 
 LOG = logging.getLogger("accord.serve")
 
@@ -79,7 +77,7 @@ def make_app(hall: Hall) -> Starlette:
     return Starlette(
         routes=routes,
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refuse, Exception: _fail},
+        exception_handlers={HTTPException: refuse, Exception: fail},
     )
 
 
@@ -128,20 +126,16 @@ class _Pages:
         self.hall.note_opened(request.path_params["token"])
         view = self.hall.look(play, player)
         note = LATE if "late" in request.query_params else None
-        nonce = _nonce()
-        base = _base(request, "seat")
+        base = base_path(request, "seat")
         left = None if view.until is None else max(0.0, view.until - self.hall.clock())
-        return _page(
-            render(
-                "seat.html", nonce=nonce, base=base, game=self.game, view=view, left=left,
-                title=seat_title(view), rules=self.rules, note=note,
-            ),
-            nonce,
+        return page(
+            "seat.html", base=base, game=self.game, view=view, left=left, title=seat_title(view),
+            rules=self.rules, note=note, digest=digest(view),
         )  # fmt: skip
 
     def seat_state(self, request: Request) -> Response:
         play, player = self._seat(request)
-        return _json({"view": self.hall.look(play, player).digest})
+        return as_json({"view": digest(self.hall.look(play, player))})
 
     def act(self, request: Request, fields: dict[str, str]) -> Response:
         play, player = self._seat(request)
@@ -159,12 +153,12 @@ class _Pages:
 
     def _back(self, request: Request, change: Callable[[], None]) -> Response:
         """Make a player's change, and show their page again."""
-        target = _base(request, "seat")
+        target = base_path(request, "seat")
         try:
             change()
         except AccordError:
             target += "?late"
-        return _redirect(target)
+        return redirect(target)
 
     # The operator
 
@@ -173,24 +167,21 @@ class _Pages:
         with self.hall.store.transaction():
             if self.hall.store.find_link(token) != (None, None):
                 raise HTTPException(404)
-        return _base(request, "operator")
+        return base_path(request, "operator")
 
     def hall_page(self, request: Request) -> Response:
         return self._hall_page(self._check_operator(request), None)
 
     def hall_state(self, request: Request) -> Response:
         self._check_operator(request)
-        return _json({"view": _digest(*self.hall.watch_all())})
+        return as_json({"view": digest(*self.hall.watch_all())})
 
     def _hall_page(self, base: str, note: str | None) -> Response:
-        nonce, plays = _nonce(), self.hall.watch_all()
-        return _page(
-            render(
-                "hall.html", nonce=nonce, base=base, game=self.game, k=self.hall.referee.mediator.k,
-                times=self.times, warning=self.hall.warning, plays=plays, digest=_digest(*plays),
-                note=note, once=_nonce(),
-            ),
-            nonce,
+        plays = self.hall.watch_all()
+        return page(
+            "hall.html", base=base, game=self.game, k=self.hall.referee.mediator.k,
+            times=self.times, warning=self.hall.warning, plays=plays, digest=digest(*plays),
+            note=note, once=secrets.token_urlsafe(12),
         )  # fmt: skip
 
     def create(self, request: Request, fields: dict[str, str]) -> Response:
@@ -198,19 +189,19 @@ class _Pages:
         id, count = fields.get("id", "").strip(), _whole(fields, "count")
         with self.hall.store.transaction():
             if not self.hall.store.use_form(fields.get("once", "")):
-                return _redirect(base)  # the form was sent twice
+                return redirect(base)  # the form was sent twice
             try:
                 made = self.hall.create(count, id or None)
             except AccordError as error:
                 return self._hall_page(base, str(error))
-        return _redirect(f"{base}/play/{_quoted(made[0])}" if len(made) == 1 else base)
+        return redirect(f"{base}/play/{quote(made[0])}" if len(made) == 1 else base)
 
     def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
         token = request.path_params["token"]
         with self.hall.store.transaction():
             self.hall.store.revoke_links(None, None, self.hall.clock(), but=token)
-        return _redirect(base)
+        return redirect(base)
 
     def export_public(self, request: Request) -> Response:
         return self._export(request, private=False)
@@ -221,7 +212,7 @@ class _Pages:
     def _export(self, request: Request, *, private: bool) -> Response:
         self._check_operator(request)
         name = "plays-private.csv" if private else "plays.csv"
-        return _sealed(
+        return sealed(
             Response(
                 export(self.hall, private=private),
                 media_type="text/csv",
@@ -235,20 +226,17 @@ class _Pages:
 
     def _play_page(self, request: Request, base: str, links: list[tuple[str, str]]) -> Response:
         reveal = request.query_params.get("reveal") == "yes"
-        play, nonce = self._watch(request, reveal), _nonce()
+        play = self._watch(request, reveal)
         ready = all(seat.robot or seat.invited for seat in play.seats)
-        return _page(
-            render(
-                "play.html", nonce=nonce, base=base, game=self.game, play=play, links=links,
-                reveal=reveal, ready=ready, digest=_digest(play), note=None,
-            ),
-            nonce,
+        return page(
+            "play.html", base=base, game=self.game, play=play, links=links, reveal=reveal,
+            ready=ready, digest=digest(play), note=None,
         )  # fmt: skip
 
     def play_state(self, request: Request) -> Response:
         self._check_operator(request)
         reveal = request.query_params.get("reveal") == "yes"
-        return _json({"view": _digest(self._watch(request, reveal))})
+        return as_json({"view": digest(self._watch(request, reveal))})
 
     def _watch(self, request: Request, reveal: bool) -> WatchedPlay:
         try:
@@ -270,7 +258,7 @@ class _Pages:
         if what not in ("start", "stop"):
             raise HTTPException(404)
         (self.hall.start if what == "start" else self.hall.stop)(play)
-        return _redirect(f"{base}/play/{_quoted(play)}")
+        return redirect(f"{base}/play/{quote(play)}")
 
     def seat_form(self, request: Request, fields: dict[str, str]) -> Response:
         base, play = self._check_operator(request), request.path_params["play"]
@@ -290,88 +278,13 @@ class _Pages:
             self.hall.set_robot(play, player, robot)
         else:
             raise HTTPException(404)
-        return _redirect(f"{base}/play/{_quoted(play)}")
+        return redirect(f"{base}/play/{quote(play)}")
 
     def _link(self, request: Request, play: str, player: int) -> str:
         return f"{str(request.base_url).rstrip('/')}/seat/{self.hall.invite(play, player)}"
 
 
-# Answers
-
-
-def _base(request: Request, kind: str) -> str:
-    """The path of a seat's or the operator's page, behind a proxy too."""
-    return f"{request.scope.get('root_path', '')}/{kind}/{request.path_params['token']}"
-
-
-def _page(html: str, nonce: str) -> Response:
-    response = _sealed(HTMLResponse(html))
-    response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
-        "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    )
-    return response
-
-
-def _sealed(response: Response) -> Response:
-    """The headers of every answer: not to be stored, framed, indexed or traced."""
-    response.headers.update(
-        {
-            "Cache-Control": "no-store",
-            "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-            "X-Robots-Tag": "noindex",
-        }
-    )
-    return response
-
-
-def _json(content: dict[str, str]) -> Response:
-    return _sealed(JSONResponse(content))
-
-
-def _redirect(path: str) -> Response:
-    return _sealed(RedirectResponse(path, status_code=303))
-
-
-def _message(code: int, head: str, text: str) -> Response:
-    nonce = _nonce()
-    response = _page(render("message.html", nonce=nonce, head=head, text=text), nonce)
-    response.status_code = code
-    return response
-
-
-def _refuse(request: Request, error: Exception) -> Response:
-    code = error.status_code if isinstance(error, HTTPException) else 500
-    if code in (404, 405):
-        return _message(
-            404, "Nothing here", "This link does not work, or no longer. Ask for a new one."
-        )
-    return _message(code, "This did not work", "Go back and try again.")
-
-
-def _fail(request: Request, error: Exception) -> Response:
-    LOG.error("a request failed: %s", type(error).__name__)
-    return _message(500, "Something went wrong", "Nothing was lost. Go back and try again.")
-
-
-# Small things
-
-
-def _nonce() -> str:
-    return secrets.token_urlsafe(12)
-
-
-def _quoted(play: str) -> str:
-    return quote(play, safe="")
-
-
-def _digest(*shown: WatchedPlay) -> str:
-    """Changes if and only if what is shown changes."""
-    text = json.dumps([asdict(play) for play in shown])
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+# Fields and words
 
 
 def _whole(fields: dict[str, str], name: str) -> int:

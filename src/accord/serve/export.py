@@ -10,7 +10,8 @@ import csv
 import io
 from datetime import UTC, datetime
 
-from accord.serve.hall import Hall, WatchedPlay, WatchedSeat
+from accord.serve.hall import Hall
+from accord.serve.views import WatchedPlay, WatchedSeat
 
 PUBLIC = ("play", "player", "decision", "infoset", "action", "by", "payoff")
 PRIVATE = (*PUBLIC, "status", "name", "recommended", "time")
@@ -27,8 +28,8 @@ def export(hall: Hall, *, private: bool) -> str:
                 continue  # the players have not seen the end yet
             play = hall.watch(row.id, reveal=True)
             made = {
-                (player, decision): (what, time)
-                for time, player, what, decision in hall.store.events(row.id)
+                (player, decision): time
+                for time, player, _, decision in hall.store.events(row.id)
                 if decision is not None
             }
             for seat in play.seats:
@@ -39,7 +40,7 @@ def export(hall: Hall, *, private: bool) -> str:
 def _rows(
     play: WatchedPlay,
     seat: WatchedSeat,
-    made: dict[tuple[int | None, int], tuple[str, float]],
+    made: dict[tuple[int | None, int], float],
     *,
     private: bool,
 ) -> list[list[object]]:
@@ -49,10 +50,11 @@ def _rows(
         return [[*blank, play.status, seat.name, "", ""] if private else blank]
     rows = []
     for n, move in enumerate(seat.moves):
-        what, time = made.get((seat.number, n), ("mediator", None))
-        by = "player" if what == "moved" else "robot" if "robot" in what else "mediator"
-        row: list[object] = [play.id, seat.player, n + 1, move.infoset, move.action, by, payoff]
+        row: list[object] = [
+            play.id, seat.player, n + 1, move.infoset, move.action, move.by, payoff,
+        ]  # fmt: skip
         if private:
+            time = made.get((seat.number, n))  # the mediator moves at no time of its own
             when = "" if time is None else datetime.fromtimestamp(time, UTC).isoformat()
             row += [play.status, seat.name, "" if move.told is None else move.told, when]
         rows.append(row)

@@ -14,21 +14,19 @@ nothing that the player could not have used.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 
 from accord._check import check_positive
 from accord.errors import ArgumentError, MediatorError
-from accord.game.labels import player_name
-from accord.mediator.referee import Referee, RefereedPlay, RefereedSeat
-from accord.serve.store import PlayRow, SeatRow, Store
+from accord.mediator.referee import Referee, RefereedPlay
+from accord.serve.store import PlayRow, Store
+from accord.serve.views import SeatView, WatchedPlay, seat_view, watched_play
 
 LOG = logging.getLogger("accord.serve")
 
@@ -38,69 +36,6 @@ CACHED = 1000
 LONGEST_NAME = 60
 MOST_AT_ONCE = 500
 """Plays that can be created with one request."""
-
-
-@dataclass(frozen=True)
-class OwnMove:
-    """A move of the player who looks, with what they were told."""
-
-    infoset: str
-    told: str | None
-    action: str
-
-
-@dataclass(frozen=True)
-class SeatView:
-    """All that a player may see. Only ``until`` changes without a reason that they may know."""
-
-    play: str
-    player: str
-    name: str
-    status: str  # open, choose, act, wait, over or stopped
-    delegated: bool
-    infoset: str | None
-    number: int | None  # of the infoset
-    actions: tuple[str, ...]
-    told: str | None  # None where the mediator is silent
-    moves: tuple[OwnMove, ...]
-    story: tuple[tuple[str, str], ...]  # at the end: (who, what they played)
-    payoffs: tuple[tuple[str, float], ...]  # at the end: of everybody
-    payoff: float | None  # at the end: their own
-    until: float | None  # when a robot will move for them
-
-    @property
-    def digest(self) -> str:
-        """Changes if and only if what the player sees changes."""
-        text = json.dumps(asdict(replace(self, until=None)))
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-@dataclass(frozen=True)
-class WatchedSeat:
-    """A seat as the operator sees it."""
-
-    player: str
-    name: str
-    number: int
-    robot: bool
-    invited: bool
-    opened: bool
-    doing: str  # in a word or two
-    decisions: int
-    moves: tuple[OwnMove, ...]  # empty unless asked for, or the play is over
-    payoff: float | None
-
-
-@dataclass(frozen=True)
-class WatchedPlay:
-    """A play as the operator sees it."""
-
-    id: str
-    status: str
-    created: float
-    seats: tuple[WatchedSeat, ...]
-    story: tuple[tuple[str, str], ...]  # when it is over
-    until: float | None
 
 
 class Hall:
@@ -156,8 +91,10 @@ class Hall:
         """What a player may see now."""
         with self.store.transaction():
             row = self._row(play)
-            seats = self.store.seats(play)
-            return self._view(row, self._load(row), seats, player)
+            return seat_view(
+                row, self._load(row), self.store.seats(play), self.store.robot_moves(play), player,
+                self._is_asked(row, player), self.clock(), self.limit,
+            )  # fmt: skip
 
     def note_opened(self, token: str) -> None:
         """Remember that a player has opened their page."""
@@ -279,17 +216,8 @@ class Hall:
         """What the operator sees; with ``reveal`` also moves and recommendations."""
         with self.store.transaction():
             row = self._row(play)
-            session, seats = self._load(row), self.store.seats(play)
-            over = row.status == "over"
-            limits = [when + self.limit for when in row.asked.values()] if self.limit else []
-            return WatchedPlay(
-                row.id,
-                row.status,
-                row.created,
-                tuple(self._watched(row, session, seat, reveal or over) for seat in seats),
-                self._story(session, seats) if over else (),
-                min(limits, default=None),
-            )
+            seats, robots = self.store.seats(play), self.store.robot_moves(play)
+            return watched_play(row, self._load(row), seats, robots, reveal, self.limit)
 
     def watch_all(self) -> list[WatchedPlay]:
         """All plays, the latest first."""
@@ -298,30 +226,34 @@ class Hall:
 
     def tick(self) -> None:
         """Let robots move where time is up."""
-        if (limit := self.limit) is None:
+        if self.limit is None:
             return
-        now = self.clock()
         with self.store.transaction():
-            due = [
-                row.id
-                for row in self.store.plays("running")
-                if any(now >= when + limit for when in row.asked.values())
-            ]
+            due = [row.id for row in self.store.plays("running") if self._is_due(row)]
         for id in due:
             try:
                 with self.store.transaction():
-                    row = self._row(id)
-                    if row.status == "running":
-                        self._save(row, self._load(row))
+                    self._row(id)
             except Exception as error:  # the other plays go on
                 LOG.error("play %s: robots could not move: %s", id, type(error).__name__)
 
     # Plays in memory and in the database
 
     def _row(self, play: str) -> PlayRow:
-        if (row := self.store.play(play)) is None:
+        """A play as it is now: whoever looks first after a time limit lets the robots move."""
+        row = self.store.play(play)
+        if row is not None and self._is_due(row):
+            self._save(row, self._load(row))
+            row = self.store.play(play)
+        if row is None:
             raise ArgumentError(f"there is no play {play!r}")
         return row
+
+    def _is_due(self, row: PlayRow) -> bool:
+        """Whether somebody's time is up."""
+        if self.limit is None or row.status != "running" or not row.asked:
+            return False
+        return self.clock() >= min(row.asked.values()) + self.limit
 
     def _running(self, play: str) -> tuple[PlayRow, RefereedPlay]:
         row = self._row(play)
@@ -418,87 +350,11 @@ class Hall:
         asked = {player: when + late for player, when in row.asked.items()}
         return replace(row, asked=asked, base=None if row.base is None else row.base + late)
 
-    # What is shown
-
     def _is_asked(self, row: PlayRow, player: int) -> bool:
         """Whether the player is asked now: not before their time, nor after it is up."""
         if (when := row.asked.get(player)) is None:
             return False
         return when <= self.clock() < when + (math.inf if self.limit is None else self.limit)
-
-    def _view(
-        self, row: PlayRow, session: RefereedPlay, seats: list[SeatRow], player: int
-    ) -> SeatView:
-        seat, status = session.seats[player], row.status
-        if status == "running":
-            asks = self._is_asked(row, player)
-            status = "wait" if not asks else "choose" if seat.undecided else "act"
-        elif status == "over" and row.ended is not None and self.clock() < row.ended:
-            status = "wait"
-        acts, over = status == "act", status == "over"
-        until = None
-        if status in ("act", "choose") and self.limit:
-            until = row.asked[player] + self.limit
-        payoffs = session.payoffs if over else None
-        return SeatView(
-            play=row.id,
-            player=seat.player,
-            name=seats[player].name,
-            status=status,
-            delegated=seat.delegated,
-            infoset=seat.infoset if acts else None,
-            number=seat.place if acts else None,
-            actions=seat.actions if acts else (),
-            told=seat.recommendation if acts else None,
-            moves=self._own_moves(seat, player) if over or not seat.delegated else (),
-            story=self._story(session, seats) if over else (),
-            payoffs=()
-            if payoffs is None
-            else tuple((s.name, float(p)) for s, p in zip(seats, payoffs, strict=True)),
-            payoff=None if payoffs is None else float(payoffs[player]),
-            until=until,
-        )
-
-    def _own_moves(self, seat: RefereedSeat, player: int) -> tuple[OwnMove, ...]:
-        infosets, actions = self.game.infoset_labels[player], self.game.action_labels[player]
-        return tuple(
-            OwnMove(
-                infosets[move.infoset],
-                None if move.told is None else actions[move.infoset][move.told],
-                actions[move.infoset][move.action],
-            )
-            for move in seat.moves
-        )
-
-    def _story(self, session: RefereedPlay, seats: list[SeatRow]) -> tuple[tuple[str, str], ...]:
-        """Who played what, from the beginning."""
-        names = [seat.name for seat in seats]
-        return tuple(
-            ("chance" if player is None else names[player], action)
-            for player, action in session.story
-        )
-
-    def _watched(
-        self, row: PlayRow, session: RefereedPlay, stored: SeatRow, reveal: bool
-    ) -> WatchedSeat:
-        seat = session.seats[stored.player]
-        payoffs = session.payoffs if row.status == "over" else None
-        doing = {"open": "not started", "over": "finished", "stopped": "stopped"}.get(row.status)
-        if doing is None:
-            asked = stored.player in row.asked
-            doing = "must decide" if asked else "waits"
-        return WatchedSeat(
-            player=seat.player,
-            name=stored.name,
-            number=stored.player,
-            robot=stored.robot,
-            invited=stored.invited is not None,
-            opened=stored.opened is not None,
-            doing=doing,
-            decisions=len(seat.moves),
-            moves=self._own_moves(seat, stored.player) if reveal else (),
-            payoff=None if payoffs is None else float(payoffs[stored.player]),
-        )
 
 
 def check_times(referee: Referee, limit: float | None, pace: float | None) -> None:
@@ -510,12 +366,6 @@ def check_times(referee: Referee, limit: float | None, pace: float | None) -> No
         raise ArgumentError("give either a time limit or a pace; a pace is a limit, too")
     if pace is not None and not referee.timing.exists:
         raise ArgumentError("this game has no timing, so its rounds cannot have a fixed length")
-
-
-def seat_title(view: SeatView) -> str:
-    """How a player is addressed: by name and role."""
-    role = player_name(view.player)
-    return role if view.name == view.player else f"{view.name}, {role}"
 
 
 def _answered(row: PlayRow, player: int) -> PlayRow:

@@ -290,6 +290,14 @@ class Store:
             "SELECT time, player, what, decision FROM events WHERE play = ? ORDER BY rowid", (play,)
         ).fetchall()
 
+    def robot_moves(self, play: str) -> set[tuple[int, int]]:
+        """The ``(player, decision)`` of all moves that robots made."""
+        rows = self._db.execute(
+            "SELECT player, decision FROM events WHERE play = ? AND what LIKE 'robot moved%'",
+            (play,),
+        )
+        return {(player, decision) for player, decision in rows}
+
     def use_form(self, once: str) -> bool:
         """Whether a form with this number was not sent before."""
         before = self._db.total_changes

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import jit
+from accord._jit import once
 from accord.game.tree import Game, summed_rewards
 from accord.game.validate import check_payoff_range, own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
@@ -131,7 +131,9 @@ class LeafTable:
     def _order(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows sorted by the sequences of player ``i``, and where each sequence starts."""
         n_sequences = int(self.first_reach[i + 1] - self.first_reach[i])
-        return _counting_sort(self.seqs[:, i], n_sequences)
+        first_row, order = np.zeros(n_sequences + 1, np.int64), np.empty(len(self), np.int64)
+        _counting_sort(self.seqs[:, i], first_row, np.zeros(n_sequences, np.int64), order)
+        return order, first_row
 
     def _sorted_by(self, i: int) -> LeafArrays:
         order, first_row = self._order(i)
@@ -159,7 +161,9 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     prob, roundings = np.ones(len(ends)), 1
     if (game.player == CHANCE).any():
         chance = game.chance_prob.copy()
-        roundings += _multiply_down(game.player, game.parent, chance)
+        roundings += _multiply_down(
+            game.player, game.parent, chance, np.zeros(len(chance), np.int32)
+        )
         prob = chance[ends]
         possible = prob > 0.0  # a product of many tiny probabilities may round to 0
         if not possible.all():
@@ -222,14 +226,13 @@ def _likeliest(starts: NDArray[np.int64], prob: Floats) -> NDArray[np.int64]:
     return by_prob[starts]
 
 
-@jit
-def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats) -> int:
+@once
+def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats, moves: Ints) -> int:
     """Replace each node's value by the product of the values from the root to it.
 
-    Returns the largest number of chance moves on any path.
+    Overwrites ``moves`` with the number of chance moves on the path, and returns the largest.
     """
-    moves = np.zeros(len(parent), np.int32)
-    most = 0
+    moves[0] = most = 0
     for node in range(1, len(parent)):
         above = parent[node]
         moves[node] = moves[above]
@@ -242,17 +245,17 @@ def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats) -> int
     return most
 
 
-@jit
-def _counting_sort(keys: Ints, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The stable order of ``keys``, which are in ``0..size-1``, and where each key starts in it."""
-    start = np.zeros(size + 1, np.int64)
+@once
+def _counting_sort(
+    keys: Ints, start: NDArray[np.int64], used: NDArray[np.int64], order: NDArray[np.int64]
+) -> None:
+    """Overwrite ``order`` with the stable order of ``keys``, and ``start`` with where each key
+    starts in it. Keys are below ``len(used)``; ``start`` and ``used`` must be zeros."""
     for key in keys:
         start[key + 1] += 1
-    for key in range(size):
+    for key in range(len(used)):
         start[key + 1] += start[key]
-    place = start[:-1].copy()
-    order = np.empty(len(keys), np.int64)
     for row in range(len(keys)):
-        order[place[keys[row]]] = row
-        place[keys[row]] += 1
-    return order, start
+        key = keys[row]
+        order[start[key] + used[key]] = row
+        used[key] += 1

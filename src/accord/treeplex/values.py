@@ -115,10 +115,11 @@ def compute_cf_loss(plex: TreeplexArrays, behavior: Floats, loss: Floats, cf_los
     for seq in range(len(loss)):
         cf_loss[seq] = loss[seq]
     for x in range(len(plex.parent_seq) - 1, -1, -1):
-        value = 0.0
+        above, value = plex.parent_seq[x], 0.0
         for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
             value += behavior[seq] * cf_loss[seq]
-        cf_loss[plex.parent_seq[x]] += value
+        if above < plex.first_seq[x]:  # else x is a start
+            cf_loss[above] += value
 
 
 @jit
@@ -141,7 +142,7 @@ def fold_single_actions(plex: TreeplexArrays, loss: Floats) -> None:
     loss of every policy and of every deviation stays the same.
     """
     for x in range(len(plex.parent_seq) - 1, -1, -1):
-        seq = plex.first_seq[x]
-        if plex.first_seq[x + 1] == seq + 1:
-            loss[plex.parent_seq[x]] += loss[seq]
+        seq, above = plex.first_seq[x], plex.parent_seq[x]
+        if plex.first_seq[x + 1] == seq + 1 and above < seq:  # else x is a start
+            loss[above] += loss[seq]
             loss[seq] = 0.0

@@ -1,0 +1,286 @@
+"""A mutation fuzzer for everything that Accord reads: games, policies, run folders, sweeps.
+
+A mutant is a valid file with one to three mutations, drawn from a seed. Reading it must succeed or
+raise an :class:`AccordError` with a message of reasonable length (running out of memory is allowed,
+too). Any other exception is a finding, and so is a reader that does not come back.
+
+``make fuzz`` draws new seeds for a minute per kind, or as long as ``SECONDS`` says, and prints how
+to repeat each finding.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import accord
+from accord.errors import AccordError
+from accord.runs.folder import RunFolder
+from accord.runs.learn import resume_learn
+from accord.runs.snapshot import read_snapshot
+from accord.runs.solve import resume_solve
+from accord.runs.sweep import sweep
+
+LONGEST_MESSAGE = 5_000
+PATIENCE = 60
+"""Seconds after which a reader is taken for one that never ends."""
+
+JUNK: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2**31, 2**63, -(2**63), 10**400, 0.5, -0.0, 1e308, -1e308, 5e-324,
+    "", "x", "inf", "nan", "-1", "\x00", "\x1b[31m", "é" * 50, "a" * 100_000, [], [[]], {}, [None],
+    {"": {}}, [1e400],
+)  # fmt: skip
+TOKENS = (
+    b"{", b"}", b"[", b"]", b'"', b",", b":", b"-", b"1e999", b"NaN", b"Infinity", b"null", b"\xff",
+    b"\x00", b"9" * 400, b"0", b"1/0", b"1/3", b"p", b"c", b"t", b"\\", b"\n", b"EFG 2 R",
+)  # fmt: skip
+
+
+class Endless(Exception):
+    """A reader that did not come back."""
+
+
+def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Bytes flipped, lost, repeated, moved or replaced by a token."""
+    place = rng.randrange(len(data) + 1)
+    end = min(len(data), place + rng.choice((1, 2, 8, 64, 1000)))
+    match rng.randrange(6):
+        case 0 if place < len(data):
+            return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
+        case 1:
+            return data[:place] + data[end:]
+        case 2:
+            return data[:end] + data[place:]
+        case 3:
+            return data[:place]
+        case 4:
+            other = rng.randrange(len(data) + 1)
+            return data[:other] + data[place:end] + data[other:]
+        case _:
+            return data[:place] + rng.choice(TOKENS) + data[place + rng.randrange(3) :]
+
+
+def mutated_json(content: Any, rng: random.Random) -> Any:
+    """One entry, at any depth, lost, repeated or replaced by junk."""
+    if not isinstance(content, (dict, list)) or not content or rng.random() < 0.1:
+        if isinstance(content, (int, float)) and not isinstance(content, bool):
+            return rng.choice((*JUNK, -content, content + 1, str(content)))
+        return rng.choice(JUNK)
+    if isinstance(content, dict):
+        key = rng.choice(sorted(content))
+        rest = {name: value for name, value in content.items() if name != key}
+        match rng.randrange(5):
+            case 0:
+                return rest
+            case 1:
+                return {**rest, rng.choice(("x", key + "x", "")): content[key]}
+            case _:
+                return {**content, key: mutated_json(content[key], rng)}
+    place = rng.randrange(len(content))
+    match rng.randrange(6):
+        case 0:
+            return content[:place] + content[place + 1 :]
+        case 1:
+            return [*content, content[place]]
+        case _:
+            return [*content[:place], mutated_json(content[place], rng), *content[place + 1 :]]
+
+
+def mutated_array(array: np.ndarray, rng: random.Random) -> np.ndarray:
+    """An array with another value, shape or type."""
+    match rng.randrange(7):
+        case 0:
+            return array.reshape(-1)[: rng.randrange(array.size + 1)]
+        case 1:
+            return np.stack([array, array])
+        case 2:
+            return np.zeros(array.shape, rng.choice(("f4", "f8", "i8", "u1", "U5", "?", "c16")))
+        case 3:
+            return np.array(rng.choice((-1, 0, 2**40, np.nan, np.inf, "text")))
+        case 4 if array.dtype.kind == "U" and array.size:
+            words = array.copy().reshape(-1)
+            words[rng.randrange(words.size)] = rng.choice(("", "x", "[", "\x00"))
+            return words.reshape(array.shape)
+        case _ if array.size and array.dtype.kind in "fiu":
+            values = array.astype(float).reshape(-1)
+            value = rng.choice((-1.0, 0.0, 0.5, 2.0, 1e300, np.nan, np.inf, -1e-7))
+            values[rng.randrange(values.size)] = value
+            with np.errstate(invalid="ignore"):
+                return values.astype(array.dtype).reshape(array.shape)
+        case _:
+            return np.zeros((0,) * rng.randrange(3), array.dtype)
+
+
+def mutated_npz(data: bytes, rng: random.Random) -> bytes:
+    """An archive with an array lost, added or mutated; now and then with damaged bytes."""
+    if rng.random() < 0.2:
+        return mutated_bytes(data, rng)
+    with np.load(io.BytesIO(data), allow_pickle=False) as content:
+        arrays: dict[str, Any] = {name: content[name] for name in content.files}
+    name = rng.choice(sorted(arrays))
+    match rng.randrange(6):
+        case 0:
+            del arrays[name]
+        case 1:
+            arrays[name] = arrays[rng.choice(sorted(arrays))]
+        case 2 if name == "note":
+            note = mutated_json(json.loads(bytes(arrays[name])), rng)
+            arrays[name] = np.frombuffer(json.dumps(note).encode(), np.uint8)
+        case _:
+            arrays[name] = mutated_array(arrays[name], rng)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def mutated_text(data: bytes, rng: random.Random) -> bytes:
+    """A JSON file, mutated as JSON or as bytes."""
+    if rng.random() < 0.3:
+        return mutated_bytes(data, rng)
+    lines = data.decode().splitlines()
+    place = rng.randrange(len(lines))
+    lines[place] = json.dumps(mutated_json(json.loads(lines[place]), rng))
+    return "\n".join(lines).encode()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that Accord reads."""
+
+    files: tuple[str, ...]  # that are mutated, in ``source``
+    source: Path  # a folder with valid files
+    mutate: Callable[[bytes, random.Random], bytes]
+    read: Callable[[Path], object]  # the folder with the mutant
+
+    def try_mutant(self, seed: int, base: Path) -> str | None:
+        """What goes wrong with the mutant of this seed, or None."""
+        rng, folder = random.Random(seed), base / "mutant"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.source, folder)
+        file = folder / rng.choice(self.files)
+        data = file.read_bytes()
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            try:
+                data = self.mutate(data, rng)
+            except Exception:  # what is mutated already cannot be read
+                data = mutated_bytes(data, rng)
+        file.write_bytes(data)
+        try:
+            with limited_time():
+                self.read(folder)
+        except (AccordError, MemoryError) as error:
+            length = len(str(error))
+            return f"a message of {length} characters" if length > LONGEST_MESSAGE else None
+        except Exception:
+            return traceback.format_exc()
+        return None
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Raise :class:`Endless` if the context takes too long; without effect on Windows."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def give_up(*_: Any) -> None:
+        raise Endless(f"no answer within {PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def kinds(base: Path) -> dict[str, Kind]:
+    """Every kind of file, with valid files in ``base``."""
+    game, small = accord.load_game("kuhn"), accord.load_game("signalling")
+    games, policies, solved = base / "games", base / "policies", base / "solved"
+    learned, tasks = base / "learned", base / "tasks"
+    for folder in (games, policies):
+        folder.mkdir(parents=True)
+    accord.write_efg(game, games / "game.efg")
+    solution = accord.solve(game, 1, iterations=20, components=4, folder=solved)
+    accord.save_policy(solution.policy, policies / "policy.json")
+    accord.save_policy(solution.policy, policies / "policy.npz")
+    accord.learn(game, 1, episodes=200, components=4, folder=learned)
+    made = {"one": {"n": 1}}
+    sweep(_job, made, tasks)
+
+    def read_solved(folder: Path) -> None:
+        read_snapshot(RunFolder.open(folder), game)
+        resume_solve(game, folder, iterations=25)
+
+    def read_learned(folder: Path) -> None:
+        read_snapshot(RunFolder.open(folder), game)
+        resume_learn(game, folder, episodes=250)
+
+    json_files = ("run.json",)
+    arrays = ("checkpoint.npz", "policy.npz")
+    return {
+        "efg": Kind(
+            ("game.efg",), games, mutated_bytes, lambda f: accord.load_game(str(f / "game.efg"))
+        ),
+        "policy.json": Kind(
+            ("policy.json",), policies, mutated_text,
+            lambda f: accord.load_policy(f / "policy.json", game),
+        ),
+        "policy.npz": Kind(
+            ("policy.npz",), policies, mutated_npz,
+            lambda f: accord.load_policy(f / "policy.npz", game),
+        ),
+        "other game": Kind(
+            ("policy.npz",), policies, mutated_npz,
+            lambda f: accord.load_policy(f / "policy.npz", small),
+        ),
+        "run.json": Kind(json_files, solved, mutated_text, read_solved),
+        "arrays of solve": Kind(arrays, solved, mutated_npz, read_solved),
+        "run.json of learn": Kind(json_files, learned, mutated_text, read_learned),
+        "arrays of learn": Kind(arrays, learned, mutated_npz, read_learned),
+        "sweep": Kind(
+            ("one/result.json", ".one.json"), tasks, mutated_text, lambda f: sweep(_job, made, f)
+        ),
+    }  # fmt: skip
+
+
+def _job(folder: Path, n: int) -> dict[str, int]:
+    return {"n": n}
+
+
+def main(seconds: float) -> int:
+    """Fuzz every kind with new seeds for so long; the number of findings."""
+    found = 0
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        for kind, target in kinds(base / "valid").items():
+            end, tried = time.monotonic() + seconds, 0
+            while time.monotonic() < end:
+                seed = random.SystemRandom().randrange(2**32)
+                tried += 1
+                if (finding := target.try_mutant(seed, base)) is not None:
+                    found += 1
+                    print(f"{kind}, seed {seed}:\n{finding}", flush=True)
+            print(f"{kind}: {tried:,} mutants", flush=True)
+    print(f"{found} findings")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(min(1, main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)))
