@@ -30,8 +30,10 @@ KEYS = [
     "episodes_per_iteration",
     "gap",
     "players",
+    "error",
     "components",
     "values",
+    "value_error",
     "seconds",
 ]
 
@@ -120,6 +122,8 @@ def test_a_run_is_a_folder(
         "k": 1,
         "episodes": 8000,
         "failure_prob": 0.05,
+        "batch": 1,
+        "environment": None,
         "method": method,
         "learning_rate_scale": 1.0,
         "exploration": exploration,
