@@ -138,7 +138,9 @@ def test_a_run_is_a_folder(
     assert record["result"]["gap"] == pytest.approx(certify(game, policy, 1)[1].gap, rel=1e-12)
     lines = (folder / "progress.jsonl").read_text().splitlines()
     played = [json.loads(line) for line in lines]
-    assert list(played[0]) == ["iteration", "gap", "players", "values", "seconds", "episodes"]
+    assert list(played[0]) == [
+        "iteration", "gap", "players", "error", "values", "value_error", "seconds", "episodes",
+    ]  # fmt: skip
     assert all(line["episodes"] == each * line["iteration"] for line in played)
     assert played[-1]["gap"] == record["result"]["gap"]
     assert refused("learn", "kuhn", "--episodes", 8000, "--out", folder).startswith(str(folder))
