@@ -47,7 +47,7 @@ def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -
 
 def played_page(view: PlayedView) -> str:
     """The page of a run in an environment."""
-    return _render("played.html", view=view, data={})
+    return render("played.html", view=view, data={})
 
 
 def tree_svg(tree: TreeView) -> str:
