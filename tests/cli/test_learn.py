@@ -30,8 +30,10 @@ KEYS = [
     "episodes_per_iteration",
     "gap",
     "players",
+    "error",
     "components",
     "values",
+    "value_error",
     "seconds",
 ]
 
@@ -120,6 +122,8 @@ def test_a_run_is_a_folder(
         "k": 1,
         "episodes": 8000,
         "failure_prob": 0.05,
+        "batch": 1,
+        "environment": None,
         "method": method,
         "learning_rate_scale": 1.0,
         "exploration": exploration,
@@ -134,7 +138,9 @@ def test_a_run_is_a_folder(
     assert record["result"]["gap"] == pytest.approx(certify(game, policy, 1)[1].gap, rel=1e-12)
     lines = (folder / "progress.jsonl").read_text().splitlines()
     played = [json.loads(line) for line in lines]
-    assert list(played[0]) == ["iteration", "gap", "players", "values", "seconds", "episodes"]
+    assert list(played[0]) == [
+        "iteration", "gap", "players", "error", "values", "value_error", "seconds", "episodes",
+    ]  # fmt: skip
     assert all(line["episodes"] == each * line["iteration"] for line in played)
     assert played[-1]["gap"] == record["result"]["gap"]
     assert refused("learn", "kuhn", "--episodes", 8000, "--out", folder).startswith(str(folder))
@@ -179,9 +185,11 @@ def test_mistakes(arguments: tuple[object, ...], message: str) -> None:
 @pytest.mark.slow
 def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    made = "from tests.support.environments import NoisyChicken as make_env\n"
+    (tmp_path / "env.py").write_text(made)
     text = run("learn", "--help").stdout
     examples = re.findall(r"^ +accord learn (.*)$", text, re.M)
-    assert len(examples) == 3
+    assert len(examples) == 5
     for example in examples:
         run("learn", *shlex.split(example))
     assert (tmp_path / "runs" / "learned" / "policy.npz").is_file()
