@@ -33,6 +33,7 @@ lint: $(READY)
 
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The documentation is in build/site/index.html: open it in a browser."
 
 # damaged files of every kind, with new seeds, for so many seconds each
 SECONDS ?= 60

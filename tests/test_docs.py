@@ -122,12 +122,13 @@ def test_everything_printed_runs(
             assert block.language in ("text", "bibtex"), f"{place}: {block.language!r} is not run"
 
 
-def test_the_readme_prints_a_gap_before_line_20() -> None:
-    first, second = blocks((ROOT / "README.md").read_text())[:2]
-    assert first.language == "python"
-    assert second.follows
-    assert "gap" in second.text
-    assert second.line + second.text.count("\n") < 20
+def test_the_readme_opens_with_payoffs_and_a_device_and_then_gaps() -> None:
+    first, second, third, fourth = blocks((ROOT / "README.md").read_text())[:4]
+    assert (first.language, third.language) == ("python", "python")
+    assert second.follows and fourth.follows
+    assert "probability" in second.text
+    assert second.line < 20
+    assert "gap" in fourth.text
 
 
 def test_links_lead_somewhere() -> None:
@@ -222,7 +223,9 @@ def test_pages_use_public_names_only() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
-    pages = [path.relative_to(ROOT / "docs").as_posix() for path in PAGES]
+    notebooks = (ROOT / "docs").rglob("*.ipynb")
+    pages = [path.relative_to(ROOT / "docs").with_suffix(".md").as_posix() for path in notebooks]
+    pages += [path.relative_to(ROOT / "docs").as_posix() for path in PAGES]
     assert sorted(listed) == sorted(pages)
 
 

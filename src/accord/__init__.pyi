@@ -39,7 +39,12 @@ from accord.game.pomg import POMG as POMG
 from accord.game.tree import Game as Game
 from accord.interop.efg import read_efg as read_efg
 from accord.interop.efg import write_efg as write_efg
+from accord.interop.frames import comparison_frame as comparison_frame
+from accord.interop.gambit import from_gambit as from_gambit
+from accord.interop.gambit import to_gambit as to_gambit
 from accord.interop.load import load_game as load_game
+from accord.interop.nfg import read_nfg as read_nfg
+from accord.interop.nfg import write_nfg as write_nfg
 from accord.interop.openspiel import load_openspiel as load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment as OpenSpielEnvironment
 from accord.interop.openspiel_games import openspiel_game as openspiel_game
@@ -47,6 +52,12 @@ from accord.interop.openspiel_policies import components_to_device as components
 from accord.interop.openspiel_policies import from_openspiel as from_openspiel
 from accord.interop.openspiel_policies import to_openspiel as to_openspiel
 from accord.interop.pettingzoo import PettingZooEnvironment as PettingZooEnvironment
+from accord.interop.python_code import format_python as format_python
+from accord.interop.python_code import write_python as write_python
+from accord.interop.trackers import MLflowTracker as MLflowTracker
+from accord.interop.trackers import TensorBoardTracker as TensorBoardTracker
+from accord.interop.trackers import Tracker as Tracker
+from accord.interop.trackers import WandbTracker as WandbTracker
 from accord.learning.balanced_kefr import BalancedKEFR as BalancedKEFR
 from accord.learning.kefr import KEFR as KEFR
 from accord.learning.plan import Plan as Plan
@@ -64,6 +75,8 @@ from accord.regret.regret_matching import RegretMatching as RegretMatching
 from accord.regret.sampled_matching import SampledRegretMatching as SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge as SWRHedge
 from accord.regret.wrhedge import WRHedge as WRHedge
+from accord.reports.write import Report as Report
+from accord.reports.write import report as report
 from accord.runs.certify_by_play import PlayCertificate as PlayCertificate
 from accord.runs.certify_by_play import PlayGap as PlayGap
 from accord.runs.certify_by_play import certify_by_play as certify_by_play

@@ -68,7 +68,7 @@ def test_the_library_takes_precedence_and_brackets_mean_openspiel(
         ("kuhn()", "kuhn is a library game, whose parameters follow a colon; try kuhn$"),
         ("kuhn(players=3)", "try kuhn:players=3$"),
         ("kuhn_poker:players=3", r"try kuhn_poker\(players=3\)$"),
-        ("", "a library name .*, an OpenSpiel name .* or the path of an .efg file"),
+        ("", "a library name .*, an OpenSpiel name .* or the path of an .efg or .nfg file"),
         ("a game of thrones", "a library name"),
         (":", "a library name"),
         ("(", "a library name"),

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import accord
 from accord._arrays import CHANCE, TERMINAL
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
@@ -785,3 +786,15 @@ def test_rollouts_have_seeds():
     for seed in (-1, "x"):
         with pytest.raises(ArgumentError, match="seed must be"):
             obedient_plays(policy, 10, seed)
+
+
+def test_the_mediator_takes_a_result_and_its_k():
+    found = accord.solve(kuhn(), 2, iterations=3)
+    mediator = Mediator(found.game, found)
+    assert mediator.policy is found.policy
+    assert mediator.k == 2
+    assert Mediator(found.game, found, k=1).k == 1
+    assert Mediator(found.game, found.policy).k == 1
+    assert Mediator(chicken(), accord.optimize(chicken(), "afce")).k == 1
+    with pytest.raises(ArgumentError, match="or a result that has one"):
+        Mediator(found.game, found.game)

@@ -148,7 +148,8 @@ def test_a_gap_that_is_0_at_the_end(folders: dict[str, Path]) -> None:
 
 
 def gap_table(solved: RunView) -> str:
-    """The first table of the page."""
+    """The table of gaps."""
     page = run_page(solved, None, None)
     Page(page)
-    return page[page.index("<table") : page.index("</table>")]
+    start = page.index("<table", page.index("<h2>Gaps</h2>"))
+    return page[start : page.index("</table>", start)]

@@ -83,7 +83,8 @@ def test_a_small_device_is_listed(tmp_path: Path) -> None:
     assert found.device.is_complete
     page = run_page(found, None, None)
     Page(page)
-    section = page[page.index('<section id="device">') : page.index('<section id="inspector">')]
+    start = page.index('<section id="device">')
+    section = page[start : page.index("</section>", start)]
     assert section.count("<tr>") == 1 + len(found.device.plans)
     for plan in found.device.plans:
         assert percent(plan.probability) in section

@@ -14,7 +14,7 @@ import pytest
 import accord
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.gap import efce_gaps
-from accord.errors import ArgumentError, BudgetError
+from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder
 from accord.game.library import balanced, chicken, kuhn, shapley, signalling
 from accord.learning.self_play import SelfPlay
@@ -334,3 +334,47 @@ def test_a_large_game_is_solved_on_threads_with_the_same_bits():
     other = solve(game, 1, iterations=3, threads=1)
     assert one.player_gaps == other.player_gaps
     np.testing.assert_array_equal(one.policy.behavior, other.policy.behavior)
+
+
+# --- cells that are run again ---------------------------------------------------------------------
+
+
+def test_a_run_is_resumed_where_there_is_one(tmp_path):
+    arguments = {"folder": tmp_path / "run", "resume": True}
+    first = solve(kuhn(), 1, iterations=20, **arguments)
+    again = solve(kuhn(), 1, iterations=20, **arguments)
+    assert (again.iterations, again.gap) == (first.iterations, first.gap)
+    assert np.array_equal(again.policy.behavior, first.policy.behavior)
+    longer = solve(kuhn(), 1, iterations=50, **arguments)
+    assert longer.gap == solve(kuhn(), 1, iterations=50).gap
+    assert solve(kuhn(), 1, **arguments).iterations == 50  # the first request had 20
+
+
+def test_a_run_that_took_its_time_is_returned_as_it_is(tmp_path):
+    arguments = {"folder": tmp_path / "run", "resume": True}
+    first = solve(kuhn(), 1, seconds=0.01, **arguments)
+    assert solve(kuhn(), 1, seconds=0.01, **arguments).iterations == first.iterations
+    assert solve(kuhn(), 1, seconds=first.seconds + 0.1, **arguments).iterations > first.iterations
+
+
+def test_another_run_is_not_resumed(tmp_path):
+    folder = tmp_path / "run"
+    solve(kuhn(), 1, iterations=5, folder=folder, resume=True)
+    with pytest.raises(MismatchError, match="holds a run with k = 1, not 2; only limits can"):
+        solve(kuhn(), 2, iterations=5, folder=folder, resume=True)
+    with pytest.raises(MismatchError, match="digest"):
+        solve(chicken(), 1, iterations=5, folder=folder, resume=True)
+    with pytest.raises(MismatchError, match="of 'solve', not of 'learn'"):
+        accord.learn(kuhn(), 1, episodes=300, folder=folder, resume=True)
+    with pytest.raises(ArgumentError, match="new or empty folder"):
+        solve(kuhn(), 1, iterations=5, folder=folder)
+
+
+def test_learning_and_optimizing_are_resumed_too(tmp_path):
+    arguments = {"folder": tmp_path / "learned", "resume": True}
+    learned = accord.learn(kuhn(), 1, episodes=600, **arguments)
+    assert accord.learn(kuhn(), 1, episodes=600, **arguments).gap == learned.gap
+    assert accord.learn(kuhn(), 1, episodes=900, **arguments).episodes > learned.episodes
+    arguments = {"folder": tmp_path / "best", "resume": True}
+    best = accord.optimize(chicken(), 1, **arguments)
+    assert accord.optimize(chicken(), 1, **arguments).value == best.value

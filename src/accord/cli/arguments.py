@@ -100,7 +100,7 @@ GameName = Annotated[
     str,
     typer.Argument(
         metavar="GAME",
-        help="Library name, OpenSpiel name or .efg file.",
+        help="Library name, OpenSpiel name, or .efg or .nfg file.",
         autocompletion=complete_game,
         show_default=False,
     ),
@@ -109,7 +109,7 @@ OptionalGameName = Annotated[
     str | None,
     typer.Argument(
         metavar="GAME",
-        help="Library name, OpenSpiel name or .efg file.",
+        help="Library name, OpenSpiel name, or .efg or .nfg file.",
         autocompletion=complete_game,
         show_default=False,
     ),

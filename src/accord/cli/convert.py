@@ -11,6 +11,9 @@ from accord.cli.arguments import complete_game, is_policy, load_policy_of
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
+GAMES, POLICIES = (".efg", ".nfg", ".py"), (".json", ".npz")
+TABLES = (".csv", ".tex", ".xlsx", ".svg")
+
 
 def convert(
     source: Annotated[
@@ -22,7 +25,8 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            metavar="TARGET", help="A .efg file for a game; a .json or .npz file for a policy."
+            metavar="TARGET",
+            help="A .efg, .nfg or .py file for a game; a .json or .npz file for a policy.",
         ),
     ],
     game_name: Annotated[
@@ -36,17 +40,19 @@ def convert(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace TARGET if it exists.")] = False,
 ) -> None:
-    """Write a game as a Gambit .efg file, or a policy as .json or .npz.
+    """Write a game as a Gambit .efg or .nfg file or as Python code, or a policy as .json or .npz.
+
+    A .nfg file has the strategic form. The code builds the game with a GameBuilder.
 
     \b
     Examples:
         accord convert "kuhn_poker(players=3)" kuhn3.efg
         accord convert policy.npz policy.json --game kuhn_poker
     """
-    if target.suffix not in (".efg", ".json", ".npz"):
-        tables = "; accord device writes tables" if target.suffix in (".csv", ".tex") else ""
+    if target.suffix not in (*GAMES, *POLICIES):
+        tables = "; accord export writes tables and pictures" if target.suffix in TABLES else ""
         raise ArgumentError(
-            "TARGET must end in .efg (a game) or in .json or .npz (a policy); got "
+            f"TARGET must end in {', '.join(GAMES)} (a game) or in .json or .npz (a policy); got "
             f"{str(target)!r}{tables}"
         )
     if not target.absolute().parent.is_dir():
@@ -54,7 +60,7 @@ def convert(
     if target.exists() and not force:
         raise ArgumentError(f"{target} exists; give --force to replace it")
     with announced_compilation():
-        if target.suffix == ".efg":
+        if target.suffix in GAMES:
             what = _convert_game(source, target)
         else:
             what = _convert_policy(source, target, game_name)
@@ -64,11 +70,14 @@ def convert(
 def _convert_game(source: str, target: Path) -> str:
     from accord.interop.efg import write_efg
     from accord.interop.load import load_game
+    from accord.interop.nfg import write_nfg
+    from accord.interop.python_code import write_python
 
     if is_policy(source):
         raise ArgumentError(f"{source} is a policy; TARGET must be a .json or .npz file")
     game = load_game(source)
-    write_efg(game, target)
+    write = {".efg": write_efg, ".nfg": write_nfg, ".py": write_python}[target.suffix]
+    write(game, target)
     return f"{game.name}, {game.n_nodes:,} nodes"
 
 
@@ -78,7 +87,7 @@ def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
 
     if not is_policy(source):
         raise ArgumentError(
-            f"{source} is not a .json or .npz policy; a game must be written to a .efg TARGET"
+            f"{source} is not a .json or .npz policy; the TARGET of a game must end in .efg"
         )
     if game_name is None:
         raise ArgumentError("a policy can only be read with its game; give --game GAME")

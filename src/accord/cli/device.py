@@ -92,7 +92,7 @@ def device(
         _check_target(out, force=force)
     most = (PRINTED if out is None and not as_json else WRITTEN) if plans is None else plans
     with announced_compilation():
-        policy = _read(source, game)
+        policy = read_policy(source, game)
         found = policy.device(most, off_path=off_path)
     if out is not None:
         _write(found, out)
@@ -118,7 +118,8 @@ def _check_target(target: Path, *, force: bool) -> None:
         raise ArgumentError(f"{target} exists; give --force to replace it")
 
 
-def _read(source: str, game: str | None) -> CorrelatedPolicy:
+def read_policy(source: str, game: str | None) -> CorrelatedPolicy:
+    """The policy of a run in a folder, of a file or of the library."""
     from accord.interop.load import load_game
 
     if source != DEVICE and Path(source).is_dir():

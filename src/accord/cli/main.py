@@ -16,9 +16,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from accord.cli.arguments import parse_whole
 from accord.cli.certify import certify
 from accord.cli.convert import convert
 from accord.cli.device import device
+from accord.cli.export import export
 from accord.cli.games import games
 from accord.cli.info import info
 from accord.cli.learn import learn
@@ -30,6 +32,7 @@ from accord.cli.serve import serve
 from accord.cli.solve import solve
 from accord.cli.sweep import sweep
 from accord.cli.terminal import INTERRUPTED, say
+from accord.cli.watch import watch
 from accord.errors import AccordError
 
 BAD_INPUT = 2
@@ -121,6 +124,14 @@ def accord(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Load OpenSpiel games of up to N nodes; by default two million.",
+        ),
+    ] = None,
 ) -> None:
     """Correlated equilibria of extensive-form games: computed, certified, explained.
 
@@ -129,8 +140,14 @@ def accord(
         accord solve kuhn_poker -k 1
 
     A game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker,
-    "kuhn_poker(players=3)") or the path of an .efg file; `accord games` lists the known games.
+    "kuhn_poker(players=3)") or the path of an .efg or .nfg file; `accord games` lists the known
+    games.
     """
+    if max_nodes is not None:
+        from accord.interop.openspiel import default_max_nodes
+
+        before = default_max_nodes.set(max_nodes)
+        ctx.call_on_close(lambda: default_max_nodes.reset(before))
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
@@ -145,6 +162,8 @@ app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
 app.command(short_help="Solve or learn many combinations.")(sweep)
 app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
 app.command(short_help="List what a policy recommends to all players together.")(device)
+app.command(short_help="Follow a run in the browser while it goes.")(watch)
+app.command(short_help="Write a table or picture of a run, a policy or a game.")(export)
 app.command(short_help="Play with the mediator, or simulate plays.")(play)
 app.command(short_help="Run plays with real people, on web pages.")(serve)
 app.command(short_help="Write a run as a page with plots and an inspector.")(report)

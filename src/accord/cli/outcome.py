@@ -51,6 +51,8 @@ def _print_files(folder: Path | None) -> None:
     if folder is not None:
         names = ", ".join(sorted(path.name for path in folder.iterdir()))
         print_text(f"\nWritten to {folder}: {names}.")
+    else:
+        say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
 
 
 def print_played(learned: LearnedByPlay, folder: Path | None) -> None:

@@ -32,7 +32,7 @@ def sweep(
         list[str],
         typer.Argument(
             metavar="GAME...",
-            help="Library names, OpenSpiel names or .efg files.",
+            help="Library names, OpenSpiel names, or .efg or .nfg files.",
             autocompletion=complete_game,
             show_default=False,
         ),

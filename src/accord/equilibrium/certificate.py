@@ -26,11 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from accord._above import DISPLAY, FRAMES, call_above
 from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
 from accord.deviations.notions import BCE, EFCE, LADDER, NFCCE, NFCE, Notion, NotionLike, as_notion
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
 from accord.equilibrium.normal_form import measured_nfce_gaps
@@ -197,14 +198,25 @@ class Certificate:
             "nfce_refusal": self.nfce_refusal,
         }
 
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per notion and player.
+
+        Its columns are ``notion``, ``k`` (NaN where there is none), ``player``, ``gap``, ``value``
+        and ``deviation``, the best one in words. It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "certificate_frame", self)
+
     def __repr__(self) -> str:
         gaps = ", ".join(f"{gap.notion}: {gap.gap:.4g}" for gap in self.gaps)
         return f"Certificate({self.game!r}, gaps={{{gaps}}})"
 
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "certificate_html", self))
+
 
 def certify(
     game: Game,
-    policy: CorrelatedPolicy,
+    policy: CorrelatedPolicy | Solved,
     k: NotionLike | Iterable[NotionLike] | None = None,
     *,
     budget: int | None = None,
@@ -213,7 +225,8 @@ def certify(
 
     Args:
         game: The game the policy is for.
-        policy: Any correlated policy, however it was made.
+        policy: Any correlated policy, however it was made, or a result that has one, such as a
+            :class:`Solution`.
         k: One notion or several. A number is a K: 0 (NFCCE), 1 (EFCE), 2, ..., ``math.inf`` (BCE).
             A name is any of ``"nfcce"``, ``"efcce"``, ``"efce"``, ``"afcce"``, ``"afce"``,
             ``"bce"``, ``"nfce"``. By default all of them and K = 2 in a small game, and 0, 1 and
@@ -226,7 +239,7 @@ def certify(
         MismatchError: If the policy is for another game.
         BudgetError: If there are too many rechistories.
     """
-    check_policy(game, policy)
+    policy = checked_policy(game, policy)
     form = sequence_form(policy.game)
     notions = _usual(form, policy) if k is None else _notions(k)
     deviators = [

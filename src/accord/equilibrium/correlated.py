@@ -11,10 +11,12 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.device import Device
@@ -24,6 +26,9 @@ from accord.game.tree import Game, checked_game
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import expected_values, joint_reach
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TOLERANCE = 1e-6
 """Probabilities must sum to 1 up to this error, and are then normalised."""
@@ -165,27 +170,58 @@ class CorrelatedPolicy:
         parts = form.split(self.behavior)
         return Agent(self.game.player_labels, player, form.plexes, self.weights, parts, seed)
 
+    def plot(self) -> Figure:
+        """A bar chart of the recommendations at each infoset, given that everybody obeys.
+
+        It has the infosets that are reached most often.
+        """
+        figure: Figure = call_above(DISPLAY, "policy_plot", self)
+        return figure
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per component, player, infoset and action.
+
+        Its columns are ``component``, ``weight``, ``player``, ``infoset``, ``action`` and
+        ``probability``. It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "policy_frame", self)
+
     def __repr__(self) -> str:
         return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"
 
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "policy_html", self))
 
-def check_policy(game: Game, policy: CorrelatedPolicy) -> None:
-    """Check that ``policy`` is a correlated policy of ``game``.
+
+class Solved(Protocol):
+    """A result that has a policy, such as a :class:`accord.Solution`."""
+
+    @property
+    def policy(self) -> CorrelatedPolicy: ...
+
+
+def checked_policy(game: Game, policy: CorrelatedPolicy | Solved) -> CorrelatedPolicy:
+    """The correlated policy of ``game`` that ``policy`` is or has.
 
     Raises:
-        ArgumentError: If ``game`` is not a game, or ``policy`` not a correlated policy.
+        ArgumentError: If ``game`` is not a game, or ``policy`` neither a correlated policy nor a
+            result that has one.
         MismatchError: If the policy is for another game.
     """
     checked_game(game)
+    given = policy
+    if not isinstance(policy, CorrelatedPolicy):
+        policy = getattr(given, "policy", given)
     if not isinstance(policy, CorrelatedPolicy):
         raise ArgumentError(
-            "policy must be an accord.CorrelatedPolicy, such as solution.policy or "
-            f"accord.load_policy(path, game); got {reprlib.repr(policy)}"
+            "policy must be an accord.CorrelatedPolicy, such as accord.load_policy(path, game), or "
+            f"a result that has one, such as accord.solve(game); got {reprlib.repr(given)}"
         )
     if policy.game is not game and policy.game.digest != game.digest:
         raise MismatchError(
             f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
         )
+    return policy
 
 
 def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> float:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import checked_whole
 from accord._format import number, one_line
@@ -131,6 +132,15 @@ class Device:
             "rest_most": self.rest_most,
         }
 
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per plan.
+
+        The first column is ``probability``. The others are the infosets, each a pair of player and
+        infoset; a cell is missing where a plan recommends nothing. It needs the extra
+        ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "device_frame", self)
+
     def _places(self) -> list[tuple[int, str]]:
         """Player and infoset of each column."""
         return [(i, infoset) for i, infosets in enumerate(self.infosets) for infoset in infosets]
@@ -175,6 +185,9 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({self.game!r}, plans={len(self.plans)}, rest={number(self.rest)})"
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "device_html", self))
 
 
 def _heading(player: str) -> str:

@@ -115,14 +115,14 @@ def as_latex(table: Table) -> str:
         lines += [_latex_row(titles), rules]
     lines += [_latex_row(map(escaped, table.header)), r"\midrule"]
     for row in table.rows:
-        cells = [_number(row[0]), *map(escaped, row[1:])] if row else []
+        cells = [in_mathematics(row[0]), *map(escaped, row[1:])] if row else []
         if row and wraps:
             cells[-2:] = [_ragged(cell) for cell in row[-2:]]
         lines.append(_latex_row(cells) if row else r"\addlinespace")
     if table.last is not None:
         amount, words = table.last
         span = rf"\multicolumn{{{count - 1}}}{{l}}{{{escaped(words)}}}" if count > 1 else ""
-        lines += [r"\midrule", _latex_row(filter(None, [_number(amount), span]))]
+        lines += [r"\midrule", _latex_row(filter(None, [in_mathematics(amount), span]))]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -139,7 +139,7 @@ def _ragged(text: str) -> str:
     return rf"{{\raggedright {broken}\par}}"
 
 
-def _number(text: str) -> str:
+def in_mathematics(text: str) -> str:
     """A number as :func:`accord._format.number` writes it; nothing if there is none."""
     mantissa, _, power = text.partition("e")
     factor = rf" \times 10^{{{int(power)}}}" if power else ""

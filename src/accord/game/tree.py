@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accord._above import DISPLAY, call_above
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
 from accord.errors import ArgumentError
@@ -206,6 +207,9 @@ class Game:
             f"Game({self.name!r}, players={self.n_players}, infosets={infosets}, "
             f"terminals={self.n_terminals})"
         )
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "game_html", self))
 
 
 _GIVEN = (

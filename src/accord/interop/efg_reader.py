@@ -62,6 +62,15 @@ def read_efg(path: str | PathLike[str]) -> Game:
             decision.
     """
     name = fspath(path)
+    return parse_efg(read_text(name, ".efg"), name)
+
+
+def read_text(name: str, ending: str) -> str:
+    """The text of a file of Gambit's.
+
+    Raises:
+        ParseError: If it cannot be read or is not text.
+    """
     try:
         data = Path(name).read_bytes()
     except (OSError, ValueError) as error:
@@ -70,19 +79,18 @@ def read_efg(path: str | PathLike[str]) -> Game:
             name,
             0,
             0,
-            f"an .efg file must be readable: {reason}; check the path and permissions",
+            f"an {ending} file must be readable: {reason}; check the path and permissions",
         ) from None
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8", errors="replace")
         raise ParseError(
             name,
             *line_and_column(before, len(before)),
-            f"an .efg file must be UTF-8 text; found byte 0x{data[error.start]:02x}; "
+            f"an {ending} file must be UTF-8 text; found byte 0x{data[error.start]:02x}; "
             "if it is text, save it again as UTF-8",
         ) from None
-    return parse_efg(text, name)
 
 
 def parse_efg(text: str, path: str = "<string>") -> Game:
@@ -104,8 +112,8 @@ def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
     """Read up to the first node; return the title and the players."""
     if tokens.token == "NFG":
         tokens.fail(
-            "an .efg file must hold a game in extensive form, but this one is in strategic form "
-            "(.nfg); write it as a tree in which the players move one after another, unseen",
+            "an .efg file must hold a game in extensive form, but this one is in strategic form; "
+            "rename it so that it ends in .nfg",
             tokens.start,
         )
     if tokens.token.startswith("<"):

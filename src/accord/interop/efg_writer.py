@@ -55,13 +55,13 @@ def format_efg(game: Game) -> str:
     rows: set[int] = set()  # rows of chance_labels whose number an event already has
     spare = len(game.chance_labels)  # last number used for further events with the same labels
 
-    players = " ".join(map(_quoted, game.player_labels))
-    lines = [f"EFG 2 R {_quoted(game.name)} {{ {players} }}", '""', ""]
+    players = " ".join(map(quoted, game.player_labels))
+    lines = [f"EFG 2 R {quoted(game.name)} {{ {players} }}", '""', ""]
     for node, (i, x) in enumerate(zip(game.player.tolist(), game.infoset.tolist(), strict=True)):
         if i == TERMINAL:
             pays = payoffs[node].tobytes()
             if pays not in outcomes:
-                numbers = ", ".join(map(_number, payoffs[node].tolist()))
+                numbers = ", ".join(map(as_number, payoffs[node].tolist()))
                 outcomes[pays] = f't "" {len(outcomes) + 1} "" {{ {numbers} }}'
             lines.append(outcomes[pays])
         elif i == CHANCE:
@@ -80,14 +80,14 @@ def format_efg(game: Game) -> str:
 
 
 def _decision(game: Game, player: int, x: int) -> str:
-    actions = " ".join(map(_quoted, game.action_labels[player][x]))
-    label = _quoted(game.infoset_labels[player][x])
+    actions = " ".join(map(quoted, game.action_labels[player][x]))
+    label = quoted(game.infoset_labels[player][x])
     return f'p "" {player + 1} {x + 1} {label} {{ {actions} }} 0'
 
 
 def _event(game: Game, row: int, number: int, probs: tuple[float, ...]) -> str:
     labels = distinct(game.chance_labels[row])  # OpenSpiel merges outcomes with equal labels
-    outcomes = zip(map(_quoted, labels), _exact_probabilities(probs), strict=True)
+    outcomes = zip(map(quoted, labels), _exact_probabilities(probs), strict=True)
     return f'c "" {number} "" {{ {" ".join(f"{label} {p}" for label, p in outcomes)} }} 0'
 
 
@@ -103,13 +103,14 @@ def _payoffs(game: Game) -> Floats:
     return total + 0.0  # no negative zero
 
 
-def _quoted(label: str) -> str:
+def quoted(label: str) -> str:
+    """A label in quotation marks."""
     text = label.replace('"', '\\"')
     return f'"{text} "' if text.endswith("\\") else f'"{text}"'
 
 
 @lru_cache(maxsize=4096)
-def _number(value: float) -> str:
+def as_number(value: float) -> str:
     """A short number without exponent that reads back as the same double."""
     text = repr(value)
     if len(text) > 10:

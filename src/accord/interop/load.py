@@ -2,7 +2,7 @@
 
 The form of a name determines where the game comes from:
 
-    ``kuhn.efg``                 a file, because it ends in ``.efg``
+    ``kuhn.efg``, ``pd.nfg``     a file, because it ends in ``.efg`` or ``.nfg``
     ``kuhn:players=3``           a library game with parameters, because of the colon
     ``kuhn_poker(players=3)``    an OpenSpiel game with parameters, because of the brackets
     ``kuhn``                     the library's game of that name if there is one, else OpenSpiel's
@@ -25,15 +25,19 @@ from accord.runs.activity import doing
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
-    "kuhn_poker(players=3)) or the path of an .efg file"
+    "kuhn_poker(players=3)) or the path of an .efg or .nfg file"
 )
 
 
-def load_game(name: str | os.PathLike[str]) -> Game:
-    """Load a game by library name, OpenSpiel name, or path of an ``.efg`` file.
+def load_game(name: str | os.PathLike[str], *, max_nodes: int | None = None) -> Game:
+    """Load a game by library name, OpenSpiel name, or path of an ``.efg`` or ``.nfg`` file.
 
     Where the library and OpenSpiel both have a plain name, the library takes precedence; ``name()``
     always means OpenSpiel.
+
+    Args:
+        name: The name or path.
+        max_nodes: OpenSpiel games with more nodes are refused; by default two million.
 
     Raises:
         ArgumentError: If there is no such game, in which case similar names are suggested, or if it
@@ -44,14 +48,16 @@ def load_game(name: str | os.PathLike[str]) -> Game:
     """
     text = os.fspath(name).strip()
     with doing(f"loading {shortened(text, 60)}"):
-        return _load(text)
+        return _load(text, max_nodes)
 
 
-def _load(text: str) -> Game:
-    if text.lower().endswith(".efg"):
+def _load(text: str, max_nodes: int | None) -> Game:
+    if (ending := text.lower()[-4:]) in (".efg", ".nfg"):
         from accord.interop.efg import read_efg
+        from accord.interop.nfg import read_nfg
 
-        return read_efg(text).replace(source=str(Path(text).resolve()))
+        read = read_efg if ending == ".efg" else read_nfg
+        return read(text).replace(source=str(Path(text).resolve()))
 
     from accord.game.library import LIBRARY, library_game
 
@@ -62,7 +68,7 @@ def _load(text: str) -> Game:
     from accord.interop.openspiel import load_openspiel
 
     try:
-        return load_openspiel(text)
+        return load_openspiel(text, max_nodes=max_nodes)
     except ArgumentError:
         if _openspiel_has(base) and mark != ":":
             raise  # OpenSpiel has the game, but refuses these parameters
@@ -100,7 +106,7 @@ def _advice(text: str, base: str, mark: str) -> str:
     if mark == ":" and _openspiel_has(base):
         return f"{base} is an OpenSpiel game, whose parameters are in brackets; try {base}({given})"
     if Path(text).exists():
-        return f"a file with a game must end in .efg; {FORMS}"
+        return f"a file with a game must end in .efg or .nfg; {FORMS}"
     if close := get_close_matches(base.lower(), game_names()):
         return f"did you mean {' or '.join(close)}?"
     return FORMS

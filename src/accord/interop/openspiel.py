@@ -20,6 +20,7 @@ strings, is refused near the root, within about a second.
 from __future__ import annotations
 
 from array import array
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,17 @@ MAX_NODES = 2_000_000
 """The default limit of :func:`load_openspiel`. Three-player Leduc poker still fits and takes about
 ten seconds and half a gigabyte."""
 
+default_max_nodes: ContextVar[int] = ContextVar("default_max_nodes", default=MAX_NODES)
+"""The limit where none is given; ``accord --max-nodes`` sets it for a whole command."""
 
-def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game:
+
+def load_openspiel(game: str | SpielGame, *, max_nodes: int | None = None) -> Game:
     """The tree of an OpenSpiel game.
 
     Args:
         game: A name with parameters as OpenSpiel writes them, such as ``kuhn_poker(players=3)``, or
             a ``pyspiel.Game``.
-        max_nodes: Games with more nodes are refused.
+        max_nodes: Games with more nodes are refused; by default two million.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
@@ -63,6 +67,8 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
         GameError: If OpenSpiel does not tell enough to build the tree, or the game does not have
             perfect recall.
     """
+    if max_nodes is None:
+        max_nodes = default_max_nodes.get()
     if max_nodes < 1:
         raise ArgumentError(f"load_openspiel(): max_nodes must be at least 1; got {max_nodes}")
     original = load_by_name(game) if isinstance(game, str) else game
@@ -73,8 +79,8 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int = MAX_NODES) -> Game
         if found > max_nodes:
             raise BudgetError(
                 f"{name} must have at most {max_nodes:,} nodes, but it has {found:,} or more; "
-                f"choose smaller parameters ({parameters(original.get_type())}), or in Python a "
-                "larger limit, load_openspiel(..., max_nodes=...)",
+                f"choose smaller parameters ({parameters(original.get_type())}), or a larger "
+                "limit: load_game(..., max_nodes=...), or accord --max-nodes N before the command",
                 found,
                 max_nodes,
             )

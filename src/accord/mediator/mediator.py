@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import Any, NoReturn, SupportsIndex
 
 from accord.deviations.notions import checked_k, written_k
-from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game
 from accord.mediator.seat import Name, Seat, find, shown
@@ -53,17 +53,18 @@ class Mediator:
     def __init__(
         self,
         game: Game,
-        policy: CorrelatedPolicy,
-        k: SupportsIndex | float = 1,
+        policy: CorrelatedPolicy | Solved,
+        k: SupportsIndex | float | None = None,
         seed: int | None = None,
     ) -> None:
         """Prepare the mediator.
 
         Args:
             game: The game that is played.
-            policy: The correlated policy to recommend from.
+            policy: The correlated policy to recommend from, or a result that has one, such as a
+                :class:`Solution`.
             k: The number of deviations after which a player gets no more recommendations: 0, 1,
-                ..., ``math.inf``.
+                ..., ``math.inf``. By default that of the result, or else 1.
             seed: Seed of all draws, for simulations. By default nobody can predict the draws;
                 with a seed everybody who knows it can.
 
@@ -72,8 +73,9 @@ class Mediator:
                 not a game or ``policy`` not a policy.
             MismatchError: If the policy is for another game.
         """
-        check_policy(game, policy)
-        self.game, self.policy, self.k = game, policy, checked_k(k)
+        own = getattr(policy, "k", None)  # of a result, unless its notion has no K
+        k = (1 if own is None else own) if k is None else k
+        self.game, self.policy, self.k = game, checked_policy(game, policy), checked_k(k)
         self.form = sequence_form(game)
         self._key, self._begun = new_key(seed), 0
 

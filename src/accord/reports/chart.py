@@ -55,6 +55,13 @@ FLOOR = 1e-17
 """Gaps below this are rounding and not drawn on a logarithmic axis."""
 
 
+class Plot(Figure):
+    """A figure that notebooks show, with or without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        return to_png(self, dpi=100)
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw in our style, and without a warning where the font lacks a letter of a label."""
@@ -71,7 +78,7 @@ def margin(labels: Iterable[str]) -> float:
 def chart(size: tuple[float, float], margin: float, below: float = 0.0) -> tuple[Figure, Any]:
     """An empty chart with ``margin`` inches on its right, and room ``below`` for a legend."""
     width, height = size
-    figure = Figure(figsize=size)
+    figure = Plot(figsize=size)
     bottom = 0.55 + below
     axes = figure.add_axes(
         (0.6 / width, bottom / height, 1 - (0.6 + margin) / width, 1 - (0.4 + bottom) / height)
@@ -120,12 +127,12 @@ def plain(text: str) -> str:
     return visible(text).replace("\n", " ").replace("$", r"\$")
 
 
-def to_png(figure: Figure) -> bytes:
+def to_png(figure: Figure, dpi: int = 160) -> bytes:
     """A figure as a PNG file."""
     with drawing():
         file = io.BytesIO()
         FigureCanvasAgg(figure)
-        figure.savefig(file, format="png", dpi=160)
+        figure.savefig(file, format="png", dpi=dpi)
         return file.getvalue()
 
 

@@ -15,12 +15,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from accord._format import NOTHING, duration, one_line, percent, pretty, visible
+from accord._format import NOTHING, duration, one_line, percent, pretty, shortened, visible
 from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.played import PlayedView
 from accord.reports.tree import TreeView
 from accord.reports.view import Axis, ComparisonView, Picture, RunView
+
+LABEL = 48
+"""Letters of an infoset's label that are shown; readers find the whole label in its title."""
+
+RARE_PLAN = 1e-4
+"""Probability below which plans of a device are only counted, if there are several of them."""
 
 
 def run_page(
@@ -31,24 +37,22 @@ def run_page(
 ) -> str:
     """The page of a run, with those of its plots that could be drawn."""
     data = {**run.inspector, "colours": len(SERIES)}
-    return _render(
-        "run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data
-    )
+    return render("run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data)
 
 
 def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -> str:
     """The page of several runs, with a plot for each axis that has one."""
-    return _render("comparison.html", comparison=comparison, plots=plots, data={})
+    return render("comparison.html", comparison=comparison, plots=plots, data={})
 
 
 def played_page(view: PlayedView) -> str:
     """The page of a run in an environment."""
-    return _render("played.html", view=view, data={})
+    return render("played.html", view=view, data={})
 
 
 def tree_svg(tree: TreeView) -> str:
     """The game tree as a file with its own colours."""
-    return _render("tree.svg", tree=tree, palette=LIGHT, standalone=True)
+    return render("tree.svg", tree=tree, palette=LIGHT, standalone=True, interactive=False)
 
 
 @cache
@@ -71,6 +75,7 @@ def environment() -> Environment:
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
         "one_line": one_line,
+        "shortened": shortened,
         "px": lambda length: f"{length:.1f}",
     }
     jinja.globals |= {
@@ -80,12 +85,15 @@ def environment() -> Environment:
         "variables": VARIABLES,
         "n_colours": len(SERIES),
         "nothing": NOTHING,
+        "label_length": LABEL,
+        "rare_plan": RARE_PLAN,
         "notions": {notion.k: name for name, notion in NAMES.items() if notion.k is not None},
     }
     return jinja
 
 
-def _render(template: str, **content: Any) -> str:
+def render(template: str, **content: Any) -> str:
+    """Fill in a template."""
     return environment().get_template(template).render(**content)
 
 

@@ -31,7 +31,7 @@ from accord.reports.chart import (
     plain,
 )
 from accord.reports.colours import INK, MUTED, PAPER, SERIES, colour_of
-from accord.reports.view import Axis, Group, Moment, PlayerView, RunView
+from accord.reports.view import Axis, Course, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
 """Decades above the curves within which the bound is drawn."""
@@ -42,7 +42,7 @@ MOST_MARGIN = 0.5
 Curve = list[tuple[float, float]]
 
 
-def convergence(run: RunView, *, narrow: bool = False) -> Figure | None:
+def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
     """The exact gap during a run, a bound that covers it, and what a slope of -1/2 looks like."""
     facts = run.facts
     drawn = [moment for moment in facts.history if moment.gap > FLOOR]
@@ -195,7 +195,7 @@ def overlay(
         return figure
 
 
-def _bound_name(run: RunView) -> str:
+def _bound_name(run: Course) -> str:
     """The bound's name; for a run from episodes it is about the average of all iterates."""
     if run.facts.learned:
         return "bound, all iterates"

@@ -14,10 +14,14 @@ from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.activity import doing
-from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.checkpoint import Checkpoint
+from accord.runs.folder import RunFolder, SavedRun, versions
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.snapshot import read_snapshot
 from accord.treeplex.form import sequence_form
+
+Result = Solution | Learned | Optimum
 
 LARGEST_WORK = 1e10
 """Cells times components that a report may add up for one K: well under a minute."""
@@ -61,26 +65,23 @@ def read_source(
     Raises:
         AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
+    return source_of(read_run(folder, game, known))
+
+
+def read_run(
+    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+) -> SavedRun:
+    """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
     name = game or files.request.game
-    loaded = _load(folder, name, {} if known is None else known)
+    loaded = load_game_of(folder, name, known)
     with doing("reading the run"):
-        return source_of(read_snapshot(files, loaded))
+        return read_snapshot(files, loaded)
 
 
 def source_of(run: SavedRun) -> Source:
     """What a report needs of ``run``."""
     result, players = run.result, run.result.get("players")
-    history = tuple(
-        Moment(
-            iteration=point.iteration,
-            episodes=point.episodes,
-            seconds=point.seconds,
-            player_gaps=point.player_gaps,
-            relative=_relative(run.game, point.player_gaps),
-        )
-        for point in run.history
-    )
     facts = RunFacts(
         folder=str(run.folder),
         game=run.game.name,
@@ -100,11 +101,47 @@ def source_of(run: SavedRun) -> Source:
         gap=result.get("gap"),
         relative=_relative(run.game, players) if players else None,
         saved_gap=result.get("saved_gap", result.get("gap")),
-        history=history,
+        history=moments(run.game, run.history),
         finished=run.finished,
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
+    """The checkpoints of a run as its plot shows them."""
+    return tuple(
+        Moment(
+            iteration=point.iteration,
+            episodes=point.episodes,
+            seconds=point.seconds,
+            player_gaps=point.player_gaps,
+            relative=_relative(game, point.player_gaps),
+        )
+        for point in history
+    )
+
+
+def source_of_result(result: Result, *, certified: bool = True) -> Source:
+    """What a report needs of a result, whether or not its run was kept in a folder.
+
+    Args:
+        result: The result.
+        certified: Whether the gap of the saved mixture is needed. It may take a while to compute.
+    """
+    fields = ("iterations", "episodes", "seconds", "gap", "objective", "value", "bound", "optimal")
+    known = {name: getattr(result, name, None) for name in fields}
+    return source_of(
+        SavedRun(
+            folder=Path(result.game.name),
+            game=result.game,
+            request=result.request,
+            result=result.to_json() if certified else {**known, "players": result.player_gaps},
+            versions=versions(),
+            policy=result.policy,
+            history=result.history,
+        )
+    )
 
 
 def _best(run: SavedRun) -> BestFacts | None:
@@ -125,7 +162,9 @@ def _best(run: SavedRun) -> BestFacts | None:
         raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
 
 
-def _load(folder: Path, name: str, known: dict[str, Game]) -> Game:
+def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:
+    """The game of the run in ``folder``, by its name; ``known`` has those loaded before."""
+    known = {} if known is None else known
     if name not in known:
         try:
             known[name] = load_game(name)

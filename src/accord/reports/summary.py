@@ -8,6 +8,7 @@ there if they are cheap.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
@@ -34,6 +35,7 @@ from accord.reports.view import (
     RunView,
     Step,
 )
+from accord.runs.folder import AnyRequest
 from accord.runs.region import Region, region
 from accord.runs.request import LearnRequest, SolveRequest
 from accord.treeplex.form import SequenceForm, sequence_form
@@ -75,7 +77,7 @@ def summarise(source: Source) -> RunView:
     ]
     certificate = certify(source.game, policy, [*wanted, *others])
     seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
-    players = _players(form, certificate)
+    players = players_of(form, certificate.values)
     deviations = tuple(
         _deviation(seen, player, gap.notion, witness)
         for gap in certificate.gaps
@@ -96,10 +98,10 @@ def summarise(source: Source) -> RunView:
         ),
         trigger_gap=certificate.trigger.gap,
         error=max(gap.error for gap in (*certificate.gaps, certificate.nfce) if gap is not None),
-        bound=_bound(source, form),
+        bound=bound_of(source.request, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),
-        device=_small_device(policy),
+        device=small_device(policy),
         tree=tree_view(source.game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
     )
@@ -112,7 +114,7 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
     return region(game, notion, tolerance=ROUGH, directions=MOST_DIRECTIONS)
 
 
-def _small_device(policy: CorrelatedPolicy) -> Device | None:
+def small_device(policy: CorrelatedPolicy) -> Device | None:
     """All plans that the mixture draws; None if they are too many for a page."""
     device = policy.device(MOST_PLANS)
     told = sum(len(part) for plan in device.plans for part in plan.told)
@@ -136,14 +138,15 @@ def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
     return refused
 
 
-def _players(form: SequenceForm, certificate: Certificate) -> tuple[PlayerView, ...]:
+def players_of(form: SequenceForm, values: Sequence[float]) -> tuple[PlayerView, ...]:
+    """All players, with their expected payoffs."""
     return tuple(
         PlayerView(
             index=i,
             label=label,
             name=player_name(label),
             n_infosets=form.plexes[i].n_infosets,
-            value=certificate.values[i],
+            value=float(values[i]),
             worst=float(form.leaves.worst[i]),
             best=float(form.leaves.best[i]),
         )
@@ -158,9 +161,8 @@ def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> G
     return GapRow(k, gap.player_gaps, gap.relative)
 
 
-def _bound(source: Source, form: SequenceForm) -> GapBound | None:
-    """The bound that a theorem gives for this run, if one covers it."""
-    asked = source.request
+def bound_of(asked: AnyRequest, form: SequenceForm) -> GapBound | None:
+    """The bound that a theorem gives for a run, if one covers it."""
     if isinstance(asked, SolveRequest):
         return solve_bound(form, asked.k, asked.minimizer, asked.iterations, asked.power)
     if isinstance(asked, LearnRequest):

@@ -92,7 +92,7 @@ class TreeView:
 
 def tree_view(
     game: Game,
-    recommended: Callable[[int, int], Floats | None],
+    recommended: Callable[[int, int], Floats | None] | None = None,
     deviation: Collection[tuple[int, int, int]] = (),
 ) -> TreeView | None:
     """The drawing of ``game``; None if it is too large to be read.
@@ -100,7 +100,7 @@ def tree_view(
     Args:
         game: The game.
         recommended: The probability of each recommendation at an infoset, given the player and
-            the infoset; None if nobody who obeys gets there.
+            the infoset; None if nobody who obeys gets there. By default nothing is recommended.
         deviation: (player, infoset, action) of the moves to be marked.
     """
     if game.n_nodes > LARGEST_TREE:
@@ -137,7 +137,7 @@ class _Label(NamedTuple):
 
     text: str
     title: str
-    share: float  # its probability; NaN where nobody who obeys gets
+    share: float | None  # its probability; NaN where nobody who obeys gets; None without a policy
 
 
 class _Places(NamedTuple):
@@ -223,13 +223,18 @@ def _lanes(
     return rank, room
 
 
-def _edge_label(game: Game, recommended: Callable[[int, int], Floats | None], node: int) -> _Label:
+def _edge_label(
+    game: Game, recommended: Callable[[int, int], Floats | None] | None, node: int
+) -> _Label:
     above, a = int(game.parent[node]), int(game.action[node])
     player, x = int(game.player[above]), int(game.infoset[above])
     if player == CHANCE:
         name, share = game.chance_labels[x][a], float(game.chance_prob[node])
     else:
-        name, told = game.action_labels[player][x][a], recommended(player, x)
+        name = game.action_labels[player][x][a]
+        if recommended is None:
+            return _Label(shortened(name, LABEL), name, None)
+        told = recommended(player, x)
         share = math.nan if told is None else float(told[a])
     shown = ""
     if not math.isnan(share):
@@ -247,13 +252,13 @@ def _edge(
     above = int(game.parent[node])
     x0, y0, x1, y1 = place.xs[above], place.ys[above], place.xs[node], place.ys[node]
     part = x0 + place.trunk[above]
-    never = not label.share > 0
+    never = label.share is not None and not label.share > 0
     move = int(game.player[above]), int(game.infoset[above]), int(game.action[node])
     return Edge(
         path=f"M{x0:.1f} {y0:.1f}L{part:.1f} {y0:.1f}"
         f"C{part + 22:.1f} {y0:.1f} {part + 4:.1f} {y1:.1f} "
         f"{part + 26:.1f} {y1:.1f}L{x1:.1f} {y1:.1f}",
-        width=1.0 if never else 1.0 + 3.0 * label.share,
+        width=1.5 if label.share is None else 1.0 if never else 1.0 + 3.0 * label.share,
         x=x1 - 8,
         y=y1 - 5,
         text=label.text,

@@ -225,18 +225,24 @@ class DeviationView:
 
 
 @dataclass(frozen=True)
-class RunView:
-    """Everything that the page of one run shows, except its plots."""
+class Course:
+    """How a run went, as its convergence plot shows it."""
 
     facts: RunFacts
     players: tuple[PlayerView, ...]
+    bound: GapBound | None  # None if no theorem covers the run
+
+
+@dataclass(frozen=True)
+class RunView(Course):
+    """Everything that the page of one run shows, except its plots."""
+
     n_nodes: int
     n_components: int
     gaps: tuple[GapRow, ...]  # by K
     notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
     trigger_gap: float
     error: float  # exact gaps differ from these by at most this much
-    bound: GapBound | None  # None if no theorem covers the run
     deviations: tuple[DeviationView, ...]
     region: Region | None  # of the first two players, in a report about a small game's optimum
     device: Device | None  # None if it has too many plans to list
@@ -254,6 +260,12 @@ class RunView:
         """The gap of the saved mixture, computed here or else as the run recorded it."""
         gap = self.own_gaps.gap
         return self.facts.saved_gap if gap is None else gap
+
+    @property
+    def at_rounding(self) -> bool:
+        """Whether the gaps of the run's own notion are only rounding."""
+        relative = self.own_gaps.relative
+        return relative is not None and relative <= 0
 
     @property
     def guaranteed(self) -> float | None:

@@ -1,9 +1,12 @@
-"""Reports as files: everything is made first, then each file is written whole."""
+"""Reports as pages and files: everything is made first, then each file is written whole."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import escape
 from matplotlib.figure import Figure
 
 from accord.equilibrium.files import write_whole
@@ -15,14 +18,61 @@ from accord.reports.compare import compare
 from accord.reports.page import comparison_page, played_page, run_page, tree_svg
 from accord.reports.played import read_played
 from accord.reports.region import picture
-from accord.reports.source import Source, read_source
+from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
 from accord.runs.activity import doing
 from accord.runs.folder import RunFolder
 from accord.runs.request import LearnRequest
+from accord.runs.result import Learned, Optimum, Solution
 
 REPORT = "report.html"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A page about a run, and its plots. Made by :func:`report`; a notebook shows the page."""
+
+    title: str
+    html: str
+    beside: dict[str, bytes]  # plots by the ends of the names of their files
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the page to an ``.html`` file and the plots beside it; return all these files."""
+        page = _checked(Path(path))
+        beside = {f"{page.stem}-{end}": data for end, data in self.beside.items()}
+        everything = {page.name: self.html.encode(), **beside}
+        return [_write(page.with_name(name), data) for name, data in everything.items()]
+
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {len(self.html):,} characters)"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" '
+            'style="width: 100%; height: 40rem; border: 1px solid #8888"></iframe>'
+        )
+
+
+def report(result: Result) -> Report:
+    """A page about a result, with its device, gaps, best deviations and plots.
+
+        accord.report(solution).save("report.html")
+
+    The page needs no network. ``accord report`` writes the same page about a run in a folder.
+
+    Args:
+        result: What ``solve``, ``learn`` or ``optimize`` returned.
+
+    Raises:
+        ArgumentError: If it is something else.
+    """
+    if not isinstance(result, (Solution, Learned, Optimum)):
+        raise ArgumentError(
+            "a report is about a result of solve, learn or optimize in a known game; got "
+            f"{result!r}"
+        )
+    return run_report(source_of_result(result))
 
 
 def write_report(folder: Path, out: Path | None = None, game: str | None = None) -> list[Path]:
@@ -36,34 +86,40 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
     Raises:
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
-    files = _Files(folder / REPORT if out is None else out, folder if out is None else None)
+    page = folder / REPORT if out is None else _checked(out)
     run_folder = RunFolder.open(folder)
     request = run_folder.request
     if isinstance(request, LearnRequest) and request.environment is not None:
-        return files.write(played_page(read_played(folder, run_folder)))
-    source = read_source(folder, game)
+        played = played_page(read_played(folder, run_folder))
+        return Report(run_folder.content["game"], played, {}).save(page)
+    return run_report(read_source(folder, game)).save(page)
+
+
+def run_report(source: Source) -> Report:
+    """The page of one run."""
     with doing("evaluating the mixture"):
         run = summarise(source)
     with doing("drawing"):
-        return _write_page(files, source, run)
+        return _drawn(source, run)
 
 
-def _write_page(files: _Files, source: Source, run: RunView) -> list[Path]:
+def _drawn(source: Source, run: RunView) -> Report:
+    files = _Plots()
     learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
-    convergence = files.add_plot(
+    convergence = files.add(
         "convergence",
         f"The gap of {run.facts.game} against the length of the run",
         plots.convergence(run) if learned else None,
         plots.convergence(run, narrow=True) if learned else None,
     )
-    gaps = files.add_plot(
+    gaps = files.add(
         "gaps",
         "Each player's gap for each number of deviations",
         plots.gaps_by_k(run),
         plots.gaps_by_k(run, narrow=True),
     )
     own = tuple(source.policy.values()[:2].tolist())
-    region = files.add_plot(
+    region = files.add(
         "region",
         f"The payoffs of the first two players in all equilibria of {run.facts.game}",
         None if run.region is None else picture(run.region, marked=own),
@@ -71,18 +127,20 @@ def _write_page(files: _Files, source: Source, run: RunView) -> list[Path]:
     )
     if run.tree is not None:
         files.content["tree.svg"] = tree_svg(run.tree).encode()
-    return files.write(run_page(run, convergence, gaps, region))
+    page = run_page(run, convergence, gaps, region)
+    return Report(f"{run.facts.game}: {run.facts.notion}", page, files.content)
 
 
 def write_comparison(folders: list[Path], out: Path, game: str | None = None) -> list[Path]:
     """Write one page about several runs, with their curves in the same plots."""
-    files = _Files(out, None)
+    _checked(out)
+    files = _Plots()
     known: dict[str, Game] = {}
     comparison = compare([read_source(folder, game, known).facts for folder in folders])
     drawn: dict[Axis, Picture] = {}
     groups, relative = comparison.groups, comparison.relative
     for axis in comparison.axes:
-        picture = files.add_plot(
+        picture = files.add(
             axis.value,
             f"The gaps of all runs against {axis.unit}",
             plots.overlay(groups, axis, relative=relative),
@@ -90,22 +148,17 @@ def write_comparison(folders: list[Path], out: Path, game: str | None = None) ->
         )
         if picture is not None:
             drawn[axis] = picture
-    return files.write(comparison_page(comparison, drawn))
+    page = comparison_page(comparison, drawn)
+    return Report("Comparison", page, files.content).save(out)
 
 
-class _Files:
-    """A page, and the files beside it."""
+class _Plots:
+    """The plots of a page, as files and as elements of the page."""
 
-    def __init__(self, page: Path, folder: Path | None) -> None:
-        """Notice before any work that nothing could be written."""
-        if page.suffix.lower() not in (".html", ".htm"):
-            raise ArgumentError(f"a report must end in .html; got {str(page)!r}")
-        if folder is None and not page.absolute().parent.is_dir():
-            raise ArgumentError(f"{page} cannot be written: there is no folder {page.parent}")
-        self.page = page
+    def __init__(self) -> None:
         self.content: dict[str, bytes] = {}  # by the end of the file's name
 
-    def add_plot(
+    def add(
         self, name: str, label: str, wide: Figure | None, narrow: Figure | None
     ) -> Picture | None:
         """A plot as two files, and for the page; None if there is nothing to draw.
@@ -126,13 +179,16 @@ class _Files:
             narrow=to_inline(to_svg(narrow), f"{name}-n", label),
         )
 
-    def write(self, page: str) -> list[Path]:
-        """Write the page and everything beside it."""
-        beside = {f"{self.page.stem}-{end}": data for end, data in self.content.items()}
-        everything = {self.page.name: page.encode(), **beside}
-        return [self._write(name, data) for name, data in everything.items()]
 
-    def _write(self, name: str, data: bytes) -> Path:
-        path = self.page.with_name(name)
-        write_whole(path, lambda file: file.write(data))
-        return path
+def _checked(page: Path) -> Path:
+    """Notice before any work that nothing could be written."""
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise ArgumentError(f"a report must end in .html; got {str(page)!r}")
+    if not page.absolute().parent.is_dir():
+        raise ArgumentError(f"{page} cannot be written: there is no folder {page.parent}")
+    return page
+
+
+def _write(path: Path, data: bytes) -> Path:
+    write_whole(path, lambda file: file.write(data))
+    return path

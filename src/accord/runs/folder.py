@@ -51,7 +51,7 @@ from accord.game.tree import Game
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
-from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
 VERSION = 3
@@ -187,6 +187,27 @@ class RunFolder:
             )
         return cls(folder, request, content, lock)
 
+    @classmethod
+    def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> bool:
+        """Whether there is a run of ``request`` in a folder, whatever its limits.
+
+        Raises:
+            ParseError: If the run there cannot be read.
+            MismatchError: If it is another run.
+        """
+        if not (Path(path) / "run.json").exists():
+            return False
+        run = cls.open(path, request.command)
+        run.check(game)
+        before = run.request.to_json()
+        for name, value in request.to_json().items():
+            if value != before[name] and name not in (*LIMITS, "game"):
+                raise MismatchError(
+                    f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
+                    "limits can change when a run is resumed; choose another folder"
+                )
+        return True
+
     def check(self, game: Game) -> None:
         """Refuse a game that is not the run's."""
         if self.content["digest"] != game.digest:
@@ -213,6 +234,12 @@ class RunFolder:
             self.version > 2 or isinstance(self.content.get("result"), dict)
         )
 
+    @property
+    def seconds(self) -> float:
+        """How long the run took, or 0 if it has no result."""
+        result = self.content.get("result")
+        return float(result["seconds"]) if isinstance(result, dict) else 0.0
+
     def read(self, game: Game) -> SavedRun:
         """The finished run of ``game`` in this folder.
 
@@ -228,7 +255,7 @@ class RunFolder:
         policy, note = load_policy_with_note(file, game)
         lines: Any
         if note is None and self.version < 3:
-            result, lines = self.content["result"], self._read_lines()
+            result, lines = self.content["result"], self.read_lines()
         else:
             content = _parse_object(file, note or "{}", 1)
             self._check_identity(file, content.get("run"))
@@ -250,8 +277,8 @@ class RunFolder:
             self.path, game, self.request, result, self.versions, policy, history, finished
         )
 
-    def _read_lines(self) -> list[Any]:
-        """The history of a run of version 1 or 2."""
+    def read_lines(self) -> list[Any]:
+        """The lines of ``progress.jsonl``, which a run that is going writes now and then."""
         file = self.path / PROGRESS
         text = _read_text(file, "cannot be read") if file.exists() else ""
         return [
@@ -386,10 +413,7 @@ def _new_content(request: AnyRequest, game: Game) -> dict[str, Any]:
         "asked": request.to_json(),
         "game": game.name,
         "digest": game.digest,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in PACKAGES},
-        },
+        "versions": versions(),
         "result": None,
     }
 
@@ -446,6 +470,11 @@ def _checked_result(file: Path, result: Any, n_players: int) -> dict[str, Any]:
 def _is_finite(value: Any) -> bool:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
     return known and abs(value) < float("inf")
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
 def _read_text(path: Path, failure: str) -> str:

@@ -66,6 +66,7 @@ class Learning:
     def facts(self) -> dict[str, Any]:
         """The fields that all results share."""
         return {
+            "request": self.request,
             "k": self.request.k,
             "method": self.request.method,
             "episodes": self.loop.play.iteration * self.each,

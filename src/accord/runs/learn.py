@@ -13,14 +13,14 @@ from typing import SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
-from accord.errors import MismatchError
+from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.environment import Environment
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.folder import new_run, resumed_run
+from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.known_game import Certified
 from accord.runs.learn_env import learn_env, resume_learn_env
 from accord.runs.loop import Progress
@@ -45,6 +45,7 @@ def learn(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Learned: ...
 
@@ -78,6 +79,7 @@ def learn(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Learned | LearnedByPlay:
     """Learn a K-EFCE of ``game`` from played episodes, by K-EFR in self-play.
@@ -106,13 +108,21 @@ def learn(
             these that the method has.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_learn`.
+        resume: Whether to continue the run in ``folder`` if there is one. A run that has played
+            these episodes is returned as it is.
         progress: Called with every checkpoint, and from time to time in between.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        MismatchError: If the run to be resumed has other arguments, apart from the episodes.
         BudgetError: If the rechistories do not fit into memory.
     """
     if not isinstance(game, (Game, str, os.PathLike)):
+        if resume:
+            raise ArgumentError(
+                "resume=True is for loaded games; to continue a run in an environment call "
+                "resume_learn(env, folder)"
+            )
         return learn_env(
             game, k, episodes=episodes, seed=seed, components=components, method=method,
             learning_rate_scale=learning_rate_scale, failure_prob=failure_prob,
@@ -130,6 +140,8 @@ def learn(
         exploration=exploration,
         **split_method(SAMPLED_METHODS, method),
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        return resume_learn(game, folder, episodes=episodes, progress=progress)
     learning = _on_simulator(game, request)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return learning.run(request.episodes, files, progress)

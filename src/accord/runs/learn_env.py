@@ -324,6 +324,7 @@ class EnvironmentRun:
     def facts(self) -> dict[str, Any]:
         """The fields that all results share."""
         return {
+            "request": self.request,
             "k": self.request.k,
             "method": self.request.method,
             "episodes": self.selfplay.iteration * self.each,

@@ -21,7 +21,7 @@ import numpy as np
 from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
 from accord.equilibrium.certificate import Certificate, certify
-from accord.equilibrium.correlated import CorrelatedPolicy, check_policy
+from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
@@ -53,8 +53,9 @@ def optimize(
     gap: float = 0.0,
     components: int | None = None,
     seconds: float | None = None,
-    start: CorrelatedPolicy | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Optimum:
@@ -76,16 +77,18 @@ def optimize(
         gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
         seconds: Stop after this much wall-clock time.
-        start: A mixture to start from, such as the policy of a solution.
+        start: A mixture to start from, or a result that has one, such as a solution.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_optimize`.
+        resume: Whether to continue the run in ``folder`` if there is one.
         progress: Called with a checkpoint after every round.
         since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range, or no equilibrium with so few components was
             found.
-        MismatchError: If ``start`` is for another game.
+        MismatchError: If ``start`` is for another game, or the run to be resumed has other
+            arguments, apart from ``seconds``.
         BudgetError: If the rechistories do not fit into memory.
         NumericalError: If the linear programs fail.
     """
@@ -93,7 +96,7 @@ def optimize(
     checked_game(game)
     target = None
     if start is not None:
-        check_policy(game, start)
+        start = checked_policy(game, start)
         target = tuple(map(float, start.values()))
     request = OptimizeRequest(
         game=game.source or game.name,
@@ -105,6 +108,8 @@ def optimize(
         seconds=seconds,
         target=target if objective == KEEP else None,
     )
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
     search = _Search(game, request, start)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return search.run(seconds, since, files, progress)
@@ -294,6 +299,7 @@ class _Search:
             progress(last)
         return Optimum(
             game=self.game,
+            request=request,
             notion=request.notion,
             objective=_written(self.objective),
             value=value,

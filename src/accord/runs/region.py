@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter as _now
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accord._above import DISPLAY, call_above
 from accord._arrays import Floats
 from accord._check import check_positive, checked_whole
 from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
@@ -23,6 +24,9 @@ from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
 from accord.runs.interrupt import heeding_interrupts
 from accord.treeplex.form import sequence_form
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TOLERANCE = 1e-6
 """The default error, in units of the payoff ranges."""
@@ -161,6 +165,14 @@ class Region:
 
     def __repr__(self) -> str:
         return f"Region({self.game.name!r}, players={self.players}, {list(self.polygons)})"
+
+    def plot(self) -> Figure:
+        """The picture of the region."""
+        figure: Figure = call_above(DISPLAY, "region_plot", self)
+        return figure
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "region_html", self))
 
 
 def region(

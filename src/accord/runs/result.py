@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from accord._above import DISPLAY, FRAMES, call_above
 from accord.deviations.notions import Notion, written_k
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -15,13 +16,40 @@ from accord.game.tree import Game
 from accord.runs.activity import doing
 from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Displayed:
+    """A result with a history, which a notebook shows and pandas reads."""
+
+    game: Game
+    history: tuple[Checkpoint, ...]
+
+    def plot(self) -> Figure:
+        """The gap during the run; for an optimum, its value and bound after each round."""
+        figure: Figure = call_above(DISPLAY, "history_plot", self)
+        return figure
+
+    def to_frame(self) -> Any:
+        """The history as a pandas data frame with one row per checkpoint.
+
+        It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "history_frame", self)
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "result_html", self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Displayed):
     """An approximate K-EFCE with its exact gap, computed by ``solve``."""
 
     game: Game
+    request: SolveRequest  # that the run was made from
     k: float
     method: str
     iterations: int
@@ -72,10 +100,11 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Learned:
+class Learned(Displayed):
     """An approximate K-EFCE with its exact gap, learned from episodes."""
 
     game: Game
+    request: LearnRequest  # that the run was made from
     k: float
     method: str
     episodes: int  # played in total
@@ -127,6 +156,7 @@ class LearnedByPlay:
     """A policy learned in an environment whose game is not known: its gap is bounded by plays."""
 
     name: str
+    request: LearnRequest  # that the run was made from
     k: float
     method: str
     episodes: int  # played in total
@@ -167,12 +197,16 @@ class LearnedByPlay:
             f"episodes={self.episodes}, values=({values}))"
         )
 
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "played_html", self))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Optimum:
+class Optimum(Displayed):
     """The best equilibrium of a game, or the best one found, with a bound on all of them."""
 
     game: Game
+    request: OptimizeRequest  # that the run was made from
     notion: Notion  # of the equilibrium
     objective: str
     value: float  # of the objective, from the certificate

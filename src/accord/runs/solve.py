@@ -42,6 +42,7 @@ def solve(
     averaging: str | None = None,
     threads: int | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Solution:
@@ -73,11 +74,15 @@ def solve(
             by the size of the game.
         folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
             with :func:`resume_solve`.
+        resume: Whether to continue the run in ``folder`` if there is one, as for a notebook's cell
+            that is run again. A run that has reached these limits is returned as it is; here
+            ``seconds`` counts all the time that the run has taken.
         progress: Called with every checkpoint, and from time to time in between.
         since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
         ArgumentError: If an argument is out of range.
+        MismatchError: If the run to be resumed has other arguments, apart from the limits.
         BudgetError: If the rechistories do not fit into memory.
     """
     since = time.perf_counter() if since is None else since
@@ -95,6 +100,15 @@ def solve(
         **split_method(METHODS, method),
     )
     request.limits.check_target()
+    if resume and folder is not None and RunFolder.has(folder, request, game):
+        spent = RunFolder.open(folder).seconds
+        if seconds is not None and spent >= seconds:
+            iterations = 1  # it has run for longer
+        left = None if seconds is None else max(0.0, seconds - spent)
+        return resume_solve(
+            game, folder, iterations=iterations, target_gap=target_gap, seconds=left,
+            progress=progress,
+        )  # fmt: skip
     solving = _Solving(game, request)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
         return solving.run(request.limits, since, files, progress)
@@ -174,6 +188,7 @@ class _Solving:
         target = limits.target_gap
         solution = Solution(
             game=self.game,
+            request=self.request,
             k=self.request.k,
             method=self.request.method,
             iterations=last.iteration,

@@ -6,6 +6,8 @@
 
   const MOST = 300; // infosets listed at once
   const MOST_NEXT = 40; // buttons per action
+  const RARE = 1e-6; // probability below which a gain says nothing about the equilibrium
+  const RARELY = "This is told in fewer than one of a million plays, so it adds next to nothing to the player’s gap.";
   const ks = data.ks;
   const state = { player: 0, infoset: 0, k: data.k };
   const get = (id) => document.getElementById(id);
@@ -210,10 +212,11 @@
         cells.push("never told", "", "", "");
       } else {
         const best = response(infoset, r);
+        const rare = infoset.prob[r] < RARE;
         cells.push(num(infoset.follow[r]));
         cells.push(best.gain > 0 ? (best.action === r ? `${action} now, disobey later` : `${actions[best.action]} instead`) : "obey");
         cells.push(num(infoset.follow[r] + best.gain));
-        cells.push(best.gain > 0 ? make("span", { class: "gain" }, `+${num(best.gain)}`) : "0");
+        cells.push(best.gain > 0 ? make("span", { class: rare ? "note" : "gain", title: rare ? RARELY : null }, rare ? `+${num(best.gain)}, rare` : `+${num(best.gain)}`) : "0");
       }
       body.append(make("tr", { "data-told": r }, ...cells.map((cell, i) =>
         make("td", { class: i === 3 ? "act" : null, "data-name": cell === "" ? null : names[i] }, cell))));
@@ -227,7 +230,7 @@
       const gains = infoset.gain[state.k][r];
       const best = infoset.follow[r] === null ? -1 : response(infoset, r).action;
       return make("tr", {}, make("th", { scope: "row" }, action), ...gains.map((gain, a) =>
-        make("td", { class: a === best ? "best" : a === r ? "told-here" : null },
+        make("td", { class: a === best && infoset.prob[r] >= RARE ? "best" : a === r ? "told-here" : null },
           gain === null ? "–" : num(infoset.follow[r] + gain))));
     });
     const head = make("tr", {}, make("th", { scope: "col" }, "told \\ plays"),
@@ -343,6 +346,15 @@
       get("inspector").scrollIntoView();
       get("panel").focus({ preventScroll: true });
     });
+  }
+
+  const drawing = get("tree");
+  function sayWhetherWider() {
+    get("wider").hidden = drawing.scrollWidth <= drawing.clientWidth;
+  }
+  if (drawing) {
+    sayWhetherWider();
+    window.addEventListener("resize", sayWhetherWider);
   }
 
   function render() {

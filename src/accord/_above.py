@@ -1,0 +1,22 @@
+"""Calls against the data flow: a result draws itself, and the drawing is at the other end.
+
+Imports go one way (``docs/architecture.md``), so that a game or a policy knows nothing of pages and
+plots. In a notebook it has to show itself all the same. Its method then calls the function that
+draws it by name, and the module is imported at that moment. Nothing else is found in this way.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+DISPLAY = "accord.reports.display"
+"""Results as HTML and as plots."""
+
+FRAMES = "accord.interop.frames"
+"""Results as pandas data frames."""
+
+
+def call_above(module: str, function: str, *arguments: Any) -> Any:
+    """Call a function of a module that comes later in the data flow."""
+    return getattr(import_module(module), function)(*arguments)

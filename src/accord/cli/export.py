@@ -1,0 +1,189 @@
+"""``accord export``: tables and pictures that go into a paper or a spreadsheet unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.arguments import complete_game, is_policy
+from accord.cli.device import WRITTEN, read_policy
+from accord.cli.terminal import announced_compilation, print_text
+from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from accord.equilibrium.correlated import CorrelatedPolicy
+
+FORMATS = {
+    "device": (".csv", ".tex", ".xlsx", ".json"),
+    "policy": (".csv", ".xlsx"),
+    "certificate": (".csv", ".tex", ".xlsx", ".json"),
+    "history": (".csv", ".xlsx"),
+    "tree": (".svg", ".tex"),
+}
+"""What can be exported, and the endings of its files."""
+
+
+def export(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="The folder of a run; a .json or .npz policy; or, for a tree, a game.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write. Its name says what: device.csv, certificate.tex, tree.svg.",
+            show_default=False,
+        ),
+    ],
+    what: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help=f"If the name does not say: {', '.join(FORMATS)}."),
+    ] = None,
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAME",
+            help="The game that the policy is for, or where the game of the run is now.",
+            autocompletion=complete_game,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+) -> None:
+    """Write the device, policy, certificate or history of a run, or a game tree, to a file.
+
+    \b
+    device        .csv .tex .xlsx .json   plans and their probabilities
+    policy        .csv .xlsx              probability of each action in each component
+    certificate   .csv .tex .xlsx .json   the gap of every notion and player
+    history       .csv .xlsx              the gap at every checkpoint of a run
+    tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
+
+    \b
+    Examples:
+        accord export runs/kuhn device.csv
+        accord export runs/kuhn table2.tex --what certificate
+        accord export signalling tree.tex
+    """
+    kind = _kind(target, what)
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.exists() and not force:
+        raise ArgumentError(f"{target} exists; give --force to replace it")
+    with announced_compilation():
+        data = EXPORTS[kind](source, game, target.suffix)
+        from accord.equilibrium.files import write_whole
+
+        write_whole(target, lambda file: file.write(data))
+    print_text(f"{target}: {kind}")
+
+
+def _kind(target: Path, what: str | None) -> str:
+    kind = what or target.stem
+    if kind not in FORMATS:
+        raise ArgumentError(
+            f"the name of FILE must be one of {', '.join(FORMATS)}; got {kind!r}"
+            + ("" if what else "; or say what to write, such as --what device")
+        )
+    if target.suffix not in FORMATS[kind]:
+        raise ArgumentError(
+            f"a {kind} is written to {', '.join(FORMATS[kind])}; got {str(target)!r}"
+        )
+    return kind
+
+
+def _device(source: str, game: str | None, ending: str) -> bytes:
+    import json
+
+    device = read_policy(source, game).device(WRITTEN)
+    if ending == ".xlsx":
+        return _sheet(device.to_frame())
+    if ending == ".json":
+        return json.dumps(device.to_json(), allow_nan=False).encode()
+    return _text(device.to_csv() if ending == ".csv" else device.to_latex())
+
+
+def _policy(source: str, game: str | None, ending: str) -> bytes:
+    return _table(read_policy(source, game).to_frame(), ending)
+
+
+def _certificate(source: str, game: str | None, ending: str) -> bytes:
+    import json
+
+    from accord.equilibrium.certificate import certify
+    from accord.reports.latex import certificate_latex
+
+    policy = read_policy(source, game)
+    certificate = certify(policy.game, policy)
+    if ending == ".tex":
+        return _text(certificate_latex(certificate))
+    if ending == ".json":
+        return json.dumps(certificate.to_json(), allow_nan=False).encode()
+    return _table(certificate.to_frame(), ending)
+
+
+def _history(source: str, game: str | None, ending: str) -> bytes:
+    from accord.interop.frames import checkpoints_frame
+    from accord.reports.source import read_run
+
+    if not Path(source).is_dir():
+        raise ArgumentError(f"a history belongs to the folder of a run; got {source!r}")
+    run = read_run(Path(source), game)
+    return _table(checkpoints_frame(run.history, run.game.player_labels), ending)
+
+
+def _tree(source: str, game: str | None, ending: str) -> bytes:
+    from accord.interop.load import load_game
+    from accord.reports.page import tree_svg
+    from accord.reports.tikz import tree_tikz
+    from accord.reports.tree import LARGEST_TREE, tree_view
+
+    if Path(source).is_dir() or is_policy(source):
+        policy: CorrelatedPolicy | None = read_policy(source, game)
+        assert policy is not None
+        drawn = policy.game
+    else:
+        policy, drawn = None, load_game(source)
+    view = tree_view(drawn, None if policy is None else _recommended(policy))
+    if view is None:
+        raise ArgumentError(
+            f"a tree must have at most {LARGEST_TREE} nodes to be drawn; {drawn.name} has "
+            f"{drawn.n_nodes:,}"
+        )
+    return _text(tree_svg(view) if ending == ".svg" else tree_tikz(view))
+
+
+EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
+    "device": _device,
+    "policy": _policy,
+    "certificate": _certificate,
+    "history": _history,
+    "tree": _tree,
+}
+
+
+def _recommended(policy: CorrelatedPolicy) -> Any:
+    from accord.equilibrium.inspection import inspect
+
+    return inspect(policy, []).recommended
+
+
+def _table(frame: Any, ending: str) -> bytes:
+    return _sheet(frame) if ending == ".xlsx" else _text(frame.to_csv(index=False))
+
+
+def _sheet(frame: Any) -> bytes:
+    from accord.interop.frames import to_excel
+
+    return to_excel(frame)
+
+
+def _text(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,57 @@
+"""``accord watch``: a page that follows a run while it goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.arguments import complete_game, parse_whole
+from accord.cli.terminal import announced_compilation, print_text
+from accord.errors import ArgumentError
+
+
+def watch(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="The folder of a run.", show_default=False),
+    ],
+    port: Annotated[
+        int,
+        typer.Option(parser=parse_whole, metavar="N", help="The port; 0 takes one that is free."),
+    ] = 0,
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAME",
+            help="Where the game is now, if it has moved since the run.",
+            autocompletion=complete_game,
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address.")
+    ] = False,
+) -> None:
+    """Open a page that follows the run in DIR: payoffs, gap and convergence, as they change.
+
+    Only this computer can open the page. Ctrl-C closes it, and the run continues.
+
+    \b
+    Example:
+        accord watch runs/leduc
+    """
+    if not 0 <= port < 2**16:
+        raise ArgumentError(f"--port must be 0 to 65535; got {port}")
+    with announced_compilation():
+        from accord.reports.watch import HOST, Watch, server_of
+
+        watched = Watch(folder, game)
+    with server_of(watched, port) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        print_text(f"{folder}: follow it at {address} (Ctrl-C ends)")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        server.serve_forever()

@@ -1,0 +1,43 @@
+"""Games from and to pygambit, if it is installed.
+
+pygambit reads and writes ``.efg`` and ``.nfg`` text, and so does Accord (``efg.py``, ``nfg.py``);
+that text is what passes between them, so labels change as those modules describe.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from accord.errors import ArgumentError, MissingDependencyError
+from accord.game.tree import Game, checked_game
+from accord.interop.efg import format_efg, parse_efg
+from accord.interop.nfg import parse_nfg
+
+
+def from_gambit(game: Any) -> Game:
+    """The game of a ``pygambit.Game``, in extensive or strategic form.
+
+    Raises:
+        ArgumentError: If it is something else.
+        GameError: If it does not have perfect recall.
+    """
+    if not all(hasattr(game, name) for name in ("is_tree", "to_efg", "to_nfg")):
+        raise ArgumentError(f"from_gambit() needs a pygambit.Game; got {game!r}")
+    if game.is_tree:
+        return parse_efg(game.to_efg(), game.title or "game")
+    return parse_nfg(game.to_nfg(), game.title or "game")
+
+
+def to_gambit(game: Game) -> Any:
+    """A game as a ``pygambit.Game`` in extensive form.
+
+    Raises:
+        MissingDependencyError: If pygambit is not installed.
+    """
+    checked_game(game)
+    try:
+        import pygambit
+    except ImportError:
+        raise MissingDependencyError("pygambit") from None
+    return pygambit.read_efg(io.StringIO(format_efg(game)))

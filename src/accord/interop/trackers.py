@@ -1,0 +1,167 @@
+"""Runs in experiment trackers: TensorBoard, Weights & Biases and MLflow.
+
+A tracker is a ``progress`` callback: ``solve``, ``learn`` and ``optimize`` call it with every
+:class:`~accord.runs.checkpoint.Checkpoint`, and so they would call any other function. Each of the
+three takes the same numbers under the same names, with the iteration as the step::
+
+    gap, gaps/PLAYER, values/PLAYER, seconds        and, if the run has them,
+    episodes, objective/value, objective/bound
+
+    with accord.TensorBoardTracker("logs/kuhn", game) as tracker:
+        accord.solve(game, k=1, progress=tracker)
+
+The tracker's own package is imported when the tracker is made. None writes to the network by
+default: W&B is offline, and MLflow writes to a local file.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from accord.errors import MissingDependencyError
+from accord.game.tree import Game
+from accord.runs.checkpoint import Checkpoint
+
+
+def scalars(point: Checkpoint, labels: tuple[str, ...]) -> dict[str, float]:
+    """The finite numbers of a checkpoint, by the names that all trackers give them."""
+    found = {"gap": point.gap, "seconds": point.seconds}
+    found |= {f"gaps/{who}": gap for who, gap in zip(labels, point.player_gaps, strict=False)}
+    found |= {f"values/{who}": value for who, value in zip(labels, point.values, strict=False)}
+    if point.episodes is not None:
+        found["episodes"] = point.episodes
+    if point.best is not None:
+        found["objective/bound"] = point.best.bound
+        if point.best.value is not None:
+            found["objective/value"] = point.best.value
+    return {name: float(number) for name, number in found.items() if math.isfinite(number)}
+
+
+class Tracker:
+    """Passes checkpoints on to a tracker. Close it, or use it as a context manager."""
+
+    def __init__(self, game: Game, log: Callable[[dict[str, float], int], Any]) -> None:
+        self._labels, self._log = game.player_labels, log
+
+    def __call__(self, point: Checkpoint) -> None:
+        """Log a checkpoint."""
+        self._log(scalars(point, self._labels), point.iteration)
+
+    def close(self) -> None:
+        """Write everything that is pending, and end the run."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class TensorBoardTracker(Tracker):
+    """Writes event files that ``tensorboard --logdir FOLDER`` shows."""
+
+    def __init__(self, folder: str | os.PathLike[str], game: Game) -> None:
+        """Start a run.
+
+        Args:
+            folder: Where the event files go; each run should have its own.
+            game: The game of the run.
+
+        Raises:
+            MissingDependencyError: If tensorboard is not installed.
+        """
+        try:
+            import tensorboard.summary
+        except ImportError:
+            raise MissingDependencyError("tensorboard", "tensorboard") from None
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        summary: Any = tensorboard.summary
+        self._writer = summary.Writer(summary.DirectoryOutput(os.fspath(folder)))
+        super().__init__(game, self._write)
+
+    def _write(self, numbers: dict[str, float], step: int) -> None:
+        for name, number in numbers.items():
+            self._writer.add_scalar(name, number, step)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write everything that is pending."""
+        self._writer.close()
+
+
+class WandbTracker(Tracker):
+    """Logs to Weights & Biases; ``wandb sync`` uploads what was logged offline."""
+
+    def __init__(self, game: Game, *, mode: str = "offline", **options: Any) -> None:
+        """Start a run.
+
+        Args:
+            game: The game of the run.
+            mode: ``"offline"``, ``"online"`` or ``"disabled"``.
+            options: Further arguments of ``wandb.init``, such as ``project``, ``name``, ``config``
+                and ``dir``.
+
+        Raises:
+            MissingDependencyError: If wandb is not installed.
+        """
+        try:
+            import wandb
+        except ImportError:
+            raise MissingDependencyError("wandb") from None
+        self._run = wandb.init(mode=mode, **{"project": "accord", **options})
+        super().__init__(game, lambda numbers, step: self._run.log(numbers, step=step))
+
+    def close(self) -> None:
+        """End the run."""
+        self._run.finish()
+
+
+class MLflowTracker(Tracker):
+    """Logs to MLflow, by default to the file ``mlflow.db``, which ``mlflow ui`` shows."""
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        tracking_uri: str | os.PathLike[str] = "sqlite:///mlflow.db",
+        experiment: str = "accord",
+        name: str | None = None,
+    ) -> None:
+        """Start a run.
+
+        Args:
+            game: The game of the run.
+            tracking_uri: A database, a folder, or the address of a server.
+            experiment: The name of the experiment.
+            name: The name of the run.
+
+        Raises:
+            MissingDependencyError: If mlflow is not installed.
+        """
+        try:
+            from mlflow.tracking import MlflowClient
+        except ImportError:
+            raise MissingDependencyError("mlflow") from None
+        address = os.fspath(tracking_uri)
+        if ":" not in address:
+            address = Path(address).absolute().as_uri()
+        self._client: Any = MlflowClient(tracking_uri=address)
+        found = self._client.get_experiment_by_name(experiment)
+        own = self._client.create_experiment(experiment) if found is None else found.experiment_id
+        self._id = self._client.create_run(own, run_name=name).info.run_id
+        self._client.log_param(self._id, "game", game.name)
+        super().__init__(game, self._write)
+
+    def _write(self, numbers: dict[str, float], step: int) -> None:
+        for name, number in numbers.items():
+            allowed = re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
+            self._client.log_metric(self._id, allowed, number, step=step)
+
+    def close(self) -> None:
+        """End the run."""
+        self._client.set_terminated(self._id)

@@ -1,0 +1,34 @@
+"""A certificate as a LaTeX table."""
+
+from __future__ import annotations
+
+from accord._format import number
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.tables import escaped, in_mathematics
+from accord.game.labels import player_name
+
+
+def certificate_latex(certificate: Certificate) -> str:
+    r"""The gap of every notion and player as a ``tabular`` for ``\input``; it needs booktabs."""
+    gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
+    labels = [player_name(witness.player) for gap in gaps[:1] for witness in gap.witnesses]
+    labels = labels or [f"player {i + 1}" for i in range(len(certificate.values))]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{@{{}}lr{'r' * len(labels)}r@{{}}}}",
+        r"\toprule",
+        _row("notion", "$K$", *map(escaped, labels), "share of range"),
+        r"\midrule",
+    ]
+    for gap in gaps:
+        shown = (*gap.player_gaps, gap.relative)
+        k = "" if gap.k is None else r"$\infty$" if gap.k == float("inf") else str(int(gap.k))
+        lines.append(_row(gap.notion.name, k, *(in_mathematics(number(value)) for value in shown)))
+    lines.append(r"\midrule")
+    values = (in_mathematics(number(value)) for value in certificate.values)
+    lines.append(_row("expected payoff", "", *values, ""))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _row(*cells: str) -> str:
+    return f"{' & '.join(cells)} \\\\"

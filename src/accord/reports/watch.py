@@ -1,0 +1,153 @@
+"""A live page that follows a run: a small web server on this computer.
+
+The page asks for news every few seconds and gets a piece of HTML, made from what the run has
+written to its folder by then (``progress.jsonl``, at most every ten seconds). The server listens on
+127.0.0.1 only. It answers only requests that name this host, so that other sites cannot read it
+through the browser.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from markupsafe import Markup
+
+from accord.errors import AccordError
+from accord.game.tree import Game
+from accord.learning.guarantee import GapBound
+from accord.reports import plots
+from accord.reports.chart import to_inline, to_svg
+from accord.reports.page import render
+from accord.reports.source import load_game_of, moments
+from accord.reports.summary import bound_of, players_of
+from accord.reports.view import Course, RunFacts
+from accord.runs.checkpoint import Checkpoint
+from accord.runs.folder import RunFolder
+from accord.runs.request import LearnRequest, OptimizeRequest
+from accord.treeplex.form import sequence_form
+
+HOST = "127.0.0.1"
+
+SECONDS = 3
+"""Between two questions of the page."""
+
+WAITING = "The run has written no checkpoint yet."
+
+
+class Watch:
+    """A run that is being watched."""
+
+    def __init__(self, folder: Path, game: str | None = None) -> None:
+        """Read what the run was asked for.
+
+        Raises:
+            AccordError: If there is no readable run in the folder, or its game cannot be loaded.
+        """
+        files = RunFolder.open(folder)
+        self.folder, self.request = folder, files.request
+        self.game: Game = load_game_of(folder, game or files.request.game)
+        files.check(self.game)
+        self.form = sequence_form(self.game)
+        self.bound: GapBound | None = bound_of(self.request, self.form)
+
+    def page(self) -> str:
+        """The whole page."""
+        return render(
+            "watch.html",
+            title=f"{self.game.name}: {self.request.notion}",
+            now=Markup(self.now()),
+            seconds=SECONDS,
+        )
+
+    def now(self) -> str:
+        """What the run has reached, as a piece of HTML."""
+        try:
+            files = RunFolder.open(self.folder)
+            history = files.read_history(files.read_lines(), self.game.n_players)
+            finished, waiting = files.finished, WAITING
+        except AccordError as error:
+            history, finished, waiting = (), False, str(error)
+        point = history[-1] if history else None
+        scale = self.form.leaves.loss_scale.tolist()
+        return render(
+            "watch_now.html",
+            game=self.game.name,
+            notion=self.request.notion,
+            method=self.request.method,
+            finished=finished,
+            waiting=waiting,
+            point=point,
+            players=() if point is None else players_of(self.form, point.values),
+            relative=None
+            if point is None
+            else max(gap * unit for gap, unit in zip(point.player_gaps, scale, strict=True)),
+            curve=self._curve(history),
+        )
+
+    def _curve(self, history: tuple[Checkpoint, ...]) -> Markup | None:
+        if not history or isinstance(self.request, OptimizeRequest):
+            return None
+        last = history[-1]
+        facts = RunFacts(
+            folder=str(self.folder),
+            game=self.game.name,
+            digest=self.game.digest,
+            learned=isinstance(self.request, LearnRequest),
+            notion=self.request.notion,
+            method=self.request.method,
+            requests=(),
+            versions=(),
+            iterations=last.iteration,
+            episodes=last.episodes,
+            seconds=last.seconds,
+            gap=last.gap,
+            relative=None,
+            saved_gap=None,
+            history=moments(self.game, history),
+        )
+        course = Course(facts, players_of(self.form, last.values), self.bound)
+        figure = plots.convergence(course)
+        if figure is None:
+            return None
+        return to_inline(to_svg(figure), "gap", f"The gap of {self.game.name} so far")
+
+
+def server_of(watch: Watch, port: int) -> ThreadingHTTPServer:
+    """The server of a watched run; port 0 takes any that is free.
+
+    Raises:
+        OSError: If the port is taken.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, or with the piece that changes."""
+
+        def do_GET(self) -> None:
+            hosts = [f"{name}:{server.server_port}" for name in (HOST, "localhost")]
+            if self.headers.get("Host") not in hosts:
+                self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+                return
+            pages = {"/": watch.page, "/now": watch.now}
+            if self.path not in pages:
+                self.send_error(HTTPStatus.NOT_FOUND)
+                return
+            content = pages[self.path]().encode()
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header(
+                "Content-Security-Policy",
+                "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                "img-src data:; connect-src 'self'",
+            )
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Say nothing about each request."""
+
+    server = ThreadingHTTPServer((HOST, port), Handler)
+    return server

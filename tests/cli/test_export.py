@@ -1,0 +1,116 @@
+"""accord export: tables and pictures as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import openpyxl
+
+from accord.game.library import kuhn
+from accord.interop.openspiel import MAX_NODES, default_max_nodes
+from accord.reports.tikz import tree_tikz
+from accord.reports.tree import tree_view
+from tests.support.command import refused, run
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def read_sheet(path: Path) -> list[list[object]]:
+    (sheet,) = openpyxl.load_workbook(path).worksheets
+    return [list(row) for row in sheet.iter_rows(values_only=True)]
+
+
+def test_tables_of_a_run(folders: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("device.csv", "policy.csv", "certificate.csv", "history.csv"):
+        assert run("export", folders["sep"], tmp_path / name).stdout.startswith(str(tmp_path))
+    assert read_csv(tmp_path / "device.csv")[0][:2] == ["plan", "probability"]
+    policy = read_csv(tmp_path / "policy.csv")
+    assert policy[0] == ["component", "weight", "player", "infoset", "action", "probability"]
+    history = read_csv(tmp_path / "history.csv")
+    assert history[0][:3] == ["iteration", "seconds", "gap"]
+    assert history[-1][0] == "30"
+    kept = json.loads((folders["sep"] / "certificate.json").read_text())
+    (own,) = [gap for gap in kept["gaps"] if gap["k"] == 2]
+    written = read_csv(tmp_path / "certificate.csv")
+    found = [float(row[3]) for row in written if row[0] == "2-EFCE"]
+    assert found == own["players"]
+
+
+def test_spreadsheets_have_the_same_rows_and_no_formulas(tmp_path: Path) -> None:
+    from accord.game.builder import GameBuilder
+    from accord.interop.efg import write_efg
+
+    b = GameBuilder("formula", players=["=1+1", "b"])
+    b.move(player="=1+1", infoset="=2+2", actions="=3 @x")
+    b.payoff("=3", 1, 2)
+    b.payoff("@x", 0, 0)
+    write_efg(b.build(), tmp_path / "formula.efg")
+    run("solve", tmp_path / "formula.efg", "--iterations", 5, "--out", tmp_path / "run")
+    run("export", tmp_path / "run", tmp_path / "device.xlsx")
+    run("export", tmp_path / "run", tmp_path / "policy.xlsx")
+    cells = [cell for row in read_sheet(tmp_path / "device.xlsx") for cell in row]
+    assert {"=1+1", "=2+2", "=3"} <= set(cells)
+    book = openpyxl.load_workbook(tmp_path / "policy.xlsx")
+    assert {cell.data_type for row in book.worksheets[0].iter_rows() for cell in row} == {"n", "s"}
+
+
+def test_a_certificate_as_latex(folders: dict[str, Path], tmp_path: Path) -> None:
+    run("export", folders["sep"], tmp_path / "table.tex", "--what", "certificate")
+    text = (tmp_path / "table.tex").read_text()
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert {row.count("&") for row in rows} == {4}
+    assert rows[0].startswith("notion & $K$ & player 1 & player 2")
+    assert text.count("{") == text.count("}")
+
+
+def test_trees_as_svg_and_tikz(folders: dict[str, Path], tmp_path: Path) -> None:
+    run("export", folders["1"], tmp_path / "tree.svg")
+    run("export", "kuhn", tmp_path / "bare.svg", "--what", "tree")
+    for name in ("tree.svg", "bare.svg"):
+        ET.fromstring((tmp_path / name).read_text())
+    assert "never" not in re.sub(
+        "<style>.*?</style>", "", (tmp_path / "bare.svg").read_text(), flags=re.S
+    )
+    run("export", "kuhn", tmp_path / "tree.tex")
+    tree = tree_view(kuhn())
+    assert tree is not None
+    text = (tmp_path / "tree.tex").read_text()
+    assert text == tree_tikz(tree)
+    assert text.count(r"\node[accord/payoff]") == kuhn().n_terminals
+    assert text.count(r"\draw[accord/edge") == kuhn().n_nodes - 1
+    assert text.count("{") == text.count("}")
+    statements = [line for line in text.splitlines() if line.startswith((r"\draw", r"\node"))]
+    assert all(line.endswith(";") for line in statements)
+    assert text.isascii()
+
+
+def test_bad_requests_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    assert "--what device" in refused("export", folders["1"], tmp_path / "x.csv")
+    assert "written to .csv, .xlsx" in refused("export", folders["1"], tmp_path / "policy.tex")
+    assert "there is no folder" in refused("export", folders["1"], tmp_path / "no" / "device.csv")
+    (tmp_path / "device.csv").write_text("")
+    assert "--force" in refused("export", folders["1"], tmp_path / "device.csv")
+    assert "the folder of a run" in refused("export", "kuhn", tmp_path / "history.csv")
+    assert "at most 200 nodes" in refused("export", "kuhn:players=3", tmp_path / "tree.svg")
+    assert "give --game" in refused("export", folders["1"] / "policy.npz", tmp_path / "policy.csv")
+
+
+def test_games_as_other_files(tmp_path: Path) -> None:
+    run("convert", "chicken", tmp_path / "chicken.nfg")
+    run("convert", tmp_path / "chicken.nfg", tmp_path / "chicken.py")
+    assert "b.move(" in (tmp_path / "chicken.py").read_text()
+    assert "export" in refused("convert", "chicken", tmp_path / "chicken.xlsx")
+
+
+def test_the_largest_game_is_an_option() -> None:
+    assert "at most 50 nodes" in refused("--max-nodes", 50, "info", "kuhn_poker")
+    assert "--max-nodes N before the command" in refused("--max-nodes", 50, "info", "kuhn_poker")
+    assert "58 nodes" in run("--max-nodes", 58, "info", "kuhn_poker").stdout
+    assert default_max_nodes.get() == MAX_NODES  # only for that command

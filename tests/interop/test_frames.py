@@ -1,0 +1,94 @@
+"""Results as pandas data frames."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import accord
+
+
+@pytest.fixture(scope="module")
+def game() -> accord.Game:
+    return accord.load_game("signalling")
+
+
+@pytest.fixture(scope="module")
+def solution(game: accord.Game) -> accord.Solution:
+    return accord.solve(game, k=1, iterations=30, components=5)
+
+
+def test_a_policy_can_be_rebuilt_from_its_frame(solution: accord.Solution) -> None:
+    frame = solution.policy.to_frame()
+    assert list(frame) == ["component", "weight", "player", "infoset", "action", "probability"]
+    sums = frame.groupby(["component", "player", "infoset"])["probability"].sum()
+    assert np.allclose(sums, 1.0)
+    plexes = accord.sequence_form(solution.game).plexes
+    components = []
+    for _, rows in frame.groupby("component"):
+        behaviors = []
+        for player, plex in zip(solution.game.player_labels, plexes, strict=True):
+            own = rows[rows["player"] == player].set_index(["infoset", "action"])["probability"]
+            keys = [
+                (label, action)
+                for label, actions in zip(plex.infoset_labels, plex.action_labels, strict=True)
+                for action in actions
+            ]
+            behaviors.append([1.0, *(own[key] for key in keys)])
+        components.append((rows["weight"].iloc[0], behaviors))
+    again = accord.CorrelatedPolicy.from_components(solution.game, components)
+    assert np.array_equal(again.behavior, solution.policy.behavior)
+    assert np.array_equal(again.weights, solution.policy.weights)
+
+
+def test_a_device_has_one_row_per_plan(game: accord.Game) -> None:
+    policy = accord.CorrelatedPolicy.from_device(game, accord.library_device("signalling"))
+    frame = policy.device().to_frame()
+    assert list(frame.columns) == [
+        ("probability", ""), ("student", "good"), ("student", "bad"),
+        ("professor", "X"), ("professor", "Y"),
+    ]  # fmt: skip
+    assert frame["probability"].to_numpy().sum() == pytest.approx(1.0)
+    assert frame.loc[1, ("student", "good")] in ("X", "Y")
+    missing = policy.device(plans=1).to_frame()
+    assert missing.index.tolist() == [1, "other"]
+
+
+def test_a_certificate_has_one_row_per_notion_and_player(
+    game: accord.Game, solution: accord.Solution
+) -> None:
+    certificate = accord.certify(game, solution)
+    frame = certificate.to_frame()
+    assert len(frame) == 2 * (len(certificate.gaps) + 1)
+    efce = frame[(frame["notion"] == "EFCE") & (frame["player"] == "professor")].iloc[0]
+    assert efce["gap"] == certificate[1].player_gaps[1]
+    assert efce["value"] == certificate.values[1]
+    assert efce["deviation"] == str(certificate[1].witnesses[1])
+    assert frame["k"].max() == math.inf
+    assert frame[frame["notion"] == "NFCE"]["k"].isna().all()
+
+
+def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None:
+    frame = solution.to_frame()
+    assert frame["iteration"].tolist() == [point.iteration for point in solution.history]
+    assert frame["gap"].iloc[-1] == solution.gap
+    assert frame["gap of professor"].iloc[-1] == solution.player_gaps[1]
+    assert frame["value of student"].iloc[-1] == solution.values[0]
+
+
+def test_a_comparison_puts_histories_together(solution: accord.Solution) -> None:
+    frame = accord.comparison_frame({"a": solution, "b": solution})
+    assert frame.groupby("run").size().tolist() == [len(solution.history)] * 2
+    with pytest.raises(accord.ArgumentError, match="at least one result"):
+        accord.comparison_frame({})
+
+
+def test_without_pandas_the_error_says_what_to_install(
+    solution: accord.Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(accord.MissingDependencyError, match=r"accord\[pandas\]"):
+        solution.to_frame()

@@ -1,0 +1,103 @@
+"""Trackers: the numbers that they get, and the files that the real packages write.
+
+wandb and mlflow are large, so they are not among the tests' dependencies; where they are installed,
+they are tested too.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord.game.library import chicken, kuhn
+from accord.interop.trackers import Tracker, scalars
+
+
+def test_trackers_get_every_checkpoint() -> None:
+    logged: list[tuple[dict[str, float], int]] = []
+    tracker = Tracker(kuhn(), lambda numbers, step: logged.append((numbers, step)))
+    with tracker:
+        found = accord.solve(kuhn(), 1, iterations=12, progress=tracker)
+    assert [step for _, step in logged] == [point.iteration for point in found.history]
+    last = found.history[-1]
+    first, second = kuhn().player_labels
+    assert logged[-1][0] == {
+        "gap": last.gap, "seconds": last.seconds,
+        f"gaps/{first}": last.player_gaps[0], f"gaps/{second}": last.player_gaps[1],
+        f"values/{first}": last.values[0], f"values/{second}": last.values[1],
+    }  # fmt: skip
+
+
+def test_numbers_of_episodes_and_objectives() -> None:
+    learned = accord.learn(kuhn(), 1, episodes=300).history[-1]
+    assert scalars(learned, ("1", "2"))["episodes"] == learned.episodes
+    best = accord.optimize(chicken(), 1).history[-1]
+    assert scalars(best, ("row", "col"))["objective/value"] == pytest.approx(10.5)
+    assert "objective/bound" in scalars(best, ("row", "col"))
+    unknown = replace(learned, gap=math.nan, player_gaps=(), values=())
+    assert scalars(unknown, ("1", "2")).keys() == {"seconds", "episodes"}
+
+
+@pytest.mark.parametrize(
+    ("package", "make"),
+    [
+        ("tensorboard.summary", lambda folder: accord.TensorBoardTracker(folder, chicken())),
+        ("wandb", lambda folder: accord.WandbTracker(chicken(), dir=folder)),
+        ("mlflow.tracking", lambda folder: accord.MLflowTracker(chicken(), tracking_uri=folder)),
+    ],
+)
+def test_a_missing_package_is_named(
+    package: str, make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(accord.MissingDependencyError, match=package.partition(".")[0]):
+        make(tmp_path)  # type: ignore[operator]
+
+
+def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with accord.TensorBoardTracker(tmp_path / "logs", kuhn()) as tracker:
+        found = accord.solve(kuhn(), 1, iterations=12, progress=tracker)
+    events = EventAccumulator(str(tmp_path / "logs"), size_guidance={"tensors": 0})
+    events.Reload()
+    points = events.Tensors("gap")
+    assert [point.step for point in points] == [point.iteration for point in found.history]
+    assert points[-1].tensor_proto.float_val[0] == pytest.approx(found.gap, rel=1e-6)
+
+
+if find_spec("wandb"):
+
+    def test_wandb_writes_an_offline_run(tmp_path: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+                accord.solve(kuhn(), 1, iterations=5, progress=tracker)
+        (log,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+        assert log.stat().st_size > 0
+
+
+if find_spec("mlflow"):
+
+    def test_mlflow_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database needs more packages
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from mlflow.tracking import MlflowClient
+
+            where = tmp_path / "runs"
+            with accord.MLflowTracker(kuhn(), tracking_uri=where, name="a run") as tracker:
+                found = accord.solve(kuhn(), 1, iterations=5, progress=tracker)
+            client = MlflowClient(tracking_uri=where.as_uri())
+            experiment = client.get_experiment_by_name("accord")
+            (run,) = client.search_runs([experiment.experiment_id])
+            kept = client.get_metric_history(run.info.run_id, "gap")
+        assert [metric.step for metric in kept] == [point.iteration for point in found.history]
+        assert run.info.status == "FINISHED"

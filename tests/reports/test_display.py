@@ -1,0 +1,145 @@
+"""What notebooks show of games, policies, certificates and results."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import accord
+from accord.reports.chart import Plot
+from tests.support.environments import NoisyChicken
+from tests.support.pages import Page
+
+
+@pytest.fixture(scope="module")
+def game() -> accord.Game:
+    return accord.load_game("signalling")
+
+
+@pytest.fixture(scope="module")
+def solution(game: accord.Game) -> accord.Solution:
+    return accord.solve(game, k=1, iterations=40)
+
+
+@pytest.fixture(scope="module")
+def optimum(game: accord.Game) -> accord.Optimum:
+    return accord.optimize(game, 1)
+
+
+def shown(thing: object) -> str:
+    """The HTML of something, which must load nothing and run nothing."""
+    html: str = thing._repr_html_()  # type: ignore[attr-defined]
+    page = Page(html)
+    assert page.outside == []
+    assert "script" not in page.tags
+    return html
+
+
+def words(html: str) -> str:
+    """The text of a piece of HTML, without its style."""
+    text = re.sub(r"<style>.*?</style>", " ", html, flags=re.S)
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_a_small_game_is_drawn_and_a_large_one_described(game: accord.Game) -> None:
+    html = shown(game)
+    assert html.count('class="node') == 6
+    assert html.count("edge never") == 0  # without a policy no move is one that is never told
+    assert {"student", "professor", "chance"} <= set(words(html).split())
+    large = shown(accord.load_game("kuhn:players=3"))
+    assert "<svg" not in large
+    assert "infosets" in words(large)
+
+
+def test_light_and_dark_follow_the_notebook(game: accord.Game) -> None:
+    html = shown(game)
+    assert "prefers-color-scheme: dark" in html
+    for sign in ('[data-jp-theme-light="false"]', ".vscode-dark", '[data-md-color-scheme="slate"]'):
+        assert sign in html
+
+
+def test_a_policy_shows_its_device(optimum: accord.Optimum) -> None:
+    text = words(shown(optimum.policy))
+    assert "44.4 % good X bad X X accept" in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text.count("accept") == words(shown(optimum.policy.device())).count("accept") == 4
+
+
+def test_a_policy_with_too_many_plans_shows_what_is_told_at_infosets() -> None:
+    kuhn = accord.load_game("kuhn")
+    html = shown(accord.solve(kuhn, k=1, iterations=30).policy)
+    assert "recommendations at each infoset" in html
+    assert "The mediator draws" not in html
+
+
+def test_a_certificate_shows_the_ladder_and_the_best_deviation(
+    game: accord.Game, solution: accord.Solution
+) -> None:
+    certificate = accord.certify(game, solution)
+    text = words(shown(certificate))
+    assert [name for name in ("NFCCE", "EFCE", "2-EFCE", "BCE", "NFCE") if name not in text] == []
+    assert "player professor at 'X' told 'accept' plays 'refuse' instead" in text.replace(
+        "&#39;", "'"
+    )
+
+
+def test_gaps_of_rounding_are_shown_as_none(game: accord.Game, optimum: accord.Optimum) -> None:
+    assert "nobody can gain by deviating" in words(shown(accord.certify(game, optimum, 1)))
+    assert "equilibrium to rounding" in words(shown(optimum))
+    assert "<svg" not in shown(optimum)
+
+
+def test_a_solution_shows_payoffs_gap_and_curve(solution: accord.Solution) -> None:
+    html = shown(solution)
+    assert words(html).index("expected payoff") < words(html).index("No player gains more than")
+    assert "<svg" in html
+    other = shown(accord.solve(solution.game, k=2, iterations=40))
+    ids = [set(re.findall(r'id="([^"]+)"', one)) for one in (html, other)]
+    assert ids[0] and not ids[0] & ids[1]
+
+
+def test_labels_are_only_text() -> None:
+    b = accord.GameBuilder("<b>", players=["<i>x", "y"])
+    b.move(player="<i>x", infoset="<script>alert(1)</script>", actions=["<u>", "d"])
+    b.move(("<u>",), ("d",), player="y", infoset="<img src=x>", actions="l r")
+    for first in ("<u>", "d"):
+        b.payoff((first, "l"), 1, 0)
+        b.payoff((first, "r"), 0, 1)
+    game = b.build()
+    found = accord.solve(game, k=1, iterations=20)
+    for thing in (game, found, found.policy, found.policy.device(), accord.certify(game, found)):
+        assert "<script>alert" not in shown(thing)
+
+
+def test_plots_are_figures_that_a_notebook_shows(
+    solution: accord.Solution, optimum: accord.Optimum
+) -> None:
+    for figure in (solution.plot(), optimum.plot(), solution.policy.plot()):
+        assert isinstance(figure, Plot)
+        assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_region_is_shown_as_its_picture() -> None:
+    found = accord.region(accord.load_game("chicken"), 1, tolerance=1e-3)
+    assert "<svg" in shown(found)
+    assert isinstance(found.plot(), Plot)
+
+
+def test_learning_without_a_game_shows_payoffs_and_claims_no_gap() -> None:
+    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=100)
+    assert "no gap is claimed" in words(shown(found))
+
+
+@pytest.mark.slow
+def test_reports_of_results(
+    solution: accord.Solution, optimum: accord.Optimum, tmp_path: Path
+) -> None:
+    page = accord.report(solution)
+    assert "<iframe srcdoc=" in page._repr_html_()
+    written = page.save(tmp_path / "page.html")
+    assert written[0].read_text() == page.html
+    assert {path.name for path in written} > {"page.html", "page-convergence.svg", "page-tree.svg"}
+    assert "proved to be the best" in accord.report(optimum).html
+    with pytest.raises(accord.ArgumentError, match="a result of solve, learn or optimize"):
+        accord.report("solution")  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""accord watch: a live page of a run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from accord.reports.watch import HOST, Watch, server_of
+from tests.support.command import process, refused
+from tests.support.pages import Page
+
+
+def get(address: str, host: str | None = None) -> str:
+    headers = {} if host is None else {"Host": host}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        return str(answer.read().decode())
+
+
+def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(folders["1"], folder)
+    progress = folder / "progress.jsonl"
+    lines = progress.read_text().splitlines(keepends=True)
+    progress.write_text("")
+    (folder / "policy.npz").unlink()
+    watch = Watch(folder)
+    assert "has written no checkpoint yet" in watch.now()
+    progress.write_text("".join(lines[:3]))
+    early = watch.now()
+    assert "in progress" in early
+    assert "<dd>3</dd>" in early
+    assert "<svg" in early
+    progress.write_text("".join(lines))
+    shutil.copy(folders["1"] / "policy.npz", folder)
+    assert "<dd>60</dd>" in watch.now()
+    assert "finished" in watch.now()
+    progress.write_text("{")
+    assert "progress.jsonl" in watch.now()  # a broken file is named, and the page stays
+    assert Page(watch.page()).outside == []
+
+
+@pytest.mark.parametrize("name", ["l1", "sep"])
+def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
+    Page(Watch(folders[name]).page())
+
+
+def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None:
+    with server_of(Watch(folders["1"]), 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        address = f"http://{HOST}:{port}"
+        assert server.server_address[0] == "127.0.0.1"
+        assert "<h1>kuhn" in get(f"{address}/")
+        assert get(f"{address}/now", f"localhost:{port}").strip().startswith("<header>")
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            get(f"{address}/run.json")
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            get(f"{address}/", "evil.example")
+        server.shutdown()
+
+
+def test_bad_folders_and_ports_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    assert "a run folder must have this file" in refused("watch", tmp_path)
+    assert "0 to 65535" in refused("watch", folders["1"], "--port", 70000)
+
+
+@pytest.mark.slow
+def test_the_command_serves_until_interrupted(folders: dict[str, Path]) -> None:
+    with process("watch", folders["1"], "--no-browser") as running:
+        assert running.stdout is not None
+        line = running.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/", line)
+        assert address, line
+        assert "<h1>kuhn" in get(address[0])
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=30) == 130
