@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
+import accord
 from accord import _format
+from tests.support.command import run
 
 
 @pytest.mark.parametrize(
@@ -38,3 +41,30 @@ def test_other_words() -> None:
     assert _format.shortened("abc", 6) == "abc"
     assert _format.visible("a\x00\ud800\n") == "a␀�\n"
     assert _format.signed(1.0) == "+1"
+
+
+def test_labels_cannot_command_the_terminal() -> None:
+    assert _format.safe("a\x1b[31mb\x9b2J\u202ec\nd\te") == "a\\x1b[31mb\\x9b2J\\u202ec\nd\te"
+    assert _format.safe("one\ntwo", keep="") == "one\\ntwo"
+    assert _format.safe("naïve → 12\u00a0%") == "naïve → 12\u00a0%"
+    assert str(accord.GameError("no \x1b]0;x\x07")) == "no \\x1b]0;x\\x07"
+
+
+def test_long_messages_lose_their_middle() -> None:
+    message = str(accord.GameError(f"infoset {'x' * 10**6!r} must have one action"))
+    assert len(message) < _format.LONGEST + 100
+    assert message.startswith("infoset 'xxx")
+    assert message.endswith("xxx' must have one action")
+    assert "characters left out" in message
+
+
+def test_commands_show_labels_safely(tmp_path: Path) -> None:
+    b = accord.GameBuilder("dark\x1b[2J", players=["one\x1b[31m", "two"])
+    b.move(player="one\x1b[31m", infoset="here\x1b[1m", actions="\x1b[7mup down")
+    b.payoff("\x1b[7mup", 1, 0)
+    b.payoff("down", 0, 1)
+    path = tmp_path / "dark.efg"
+    accord.write_efg(b.build(), path)
+    for result in (run("info", path), run("solve", path, "--iterations", 5)):
+        assert "one" in result.stdout
+        assert "\x1b" not in result.stdout + result.stderr

@@ -22,7 +22,7 @@ DOCS = PACKAGE.parents[1] / "docs"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 ORDER = (
-    ("errors", "_above", "_kernel_cache", "_jit", "_arrays", "_check", "_format"),
+    ("errors", "_above", "_kernel_cache", "_jit", "_memory", "_arrays", "_check", "_format"),
     ("game",),
     ("treeplex",),
     ("deviations",),
@@ -178,10 +178,10 @@ def test_one_module_imports_from_other_packages_by_name() -> None:
     """Such imports escape the tests above; ``_above.py`` says what they are for.
 
     The registry of methods imports minimizers of its own package, and ``load_env`` imports the
-    modules of users.
+    user's module.
     """
     found = {name_of(path) for path in MODULES if "import_module" in path.read_text()}
-    assert found == {"accord._above", "accord.interop.load_env", "accord.regret.methods"}
+    assert found == {"accord._above", "accord.regret.methods", "accord.interop.load_env"}
 
 
 def test_no_module_is_called_utils() -> None:

@@ -6,10 +6,38 @@ How K is written is in ``deviations/notions.py``.
 from __future__ import annotations
 
 import math
+import unicodedata
 from decimal import Decimal
 
 MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+LONGEST = 2000
+"""Characters of a message; longer ones lose their middle, usually a huge label."""
+
+UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that a terminal may obey: controls, bidi marks, line separators."""
+
+
+def safe(text: str, longest: int | None = None, keep: str = "\n\t") -> str:
+    """``text`` as it may be printed: escape sequences in labels are shown, not obeyed.
+
+    All unsafe characters except those in ``keep`` are written as in Python strings. Beyond
+    ``longest`` characters the middle is left out.
+    """
+    if longest is not None and len(text) > longest:
+        head, tail = longest * 3 // 4, longest // 4
+        left_out = len(text) - head - tail
+        text = f"{text[:head]}... [{left_out:,} characters left out] ...{text[-tail:]}"
+    if text.isprintable():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode()
+        if letter not in keep and unicodedata.category(letter) in UNSAFE
+        else letter
+        for letter in text
+    )
 
 
 def number(value: float) -> str:

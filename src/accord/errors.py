@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from accord._format import LONGEST, safe
+
 
 class AccordError(Exception):
     """Base of every error that Accord raises on purpose.
+
+    Labels from files and environments get into messages: ``str`` shows control characters as
+    escapes, and leaves out the middle of a message that is very long.
 
     Attributes:
         learned: What had been learned before, if :func:`accord.learn` was playing an environment.
     """
 
     learned: Any = None
+
+    def __str__(self) -> str:
+        return safe(super().__str__(), LONGEST)
 
 
 class ArgumentError(AccordError, ValueError):

@@ -36,6 +36,8 @@ COMMANDS = (
     "device",
     "play",
     "report",
+    "export",
+    "watch",
     "convert",
 )
 SOLVE_KEYS = [
@@ -72,6 +74,14 @@ def test_help_lists_the_commands() -> None:
         assert "--install-completion" in text
 
 
+def test_a_run_without_a_folder_says_that_nothing_was_kept(tmp_path: Path) -> None:
+    said = run("solve", "chicken", "--iterations", 5).stderr
+    assert "Nothing was kept. With --out DIR" in said
+    assert "Nothing" not in run("solve", "chicken", "--iterations", 5, "--json").stderr
+    kept = run("solve", "chicken", "--iterations", 5, "--out", tmp_path / "run")
+    assert "Nothing" not in kept.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example(command: str) -> None:
     text = run(command, "--help").stdout
@@ -79,7 +89,10 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"report"}))  # that is in test_report.py
+@pytest.mark.parametrize(
+    "command",
+    sorted({*COMMANDS} - {"report", "export", "watch"}),  # which need a run, and have their tests
+)
 def test_examples_in_help_are_good_use(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.support.command import refused, run, run_json
 
 KEYS = [
-    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "components",
-    "values", "iterations", "columns", "seconds",
+    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "error",
+    "components", "values", "value_error", "iterations", "columns", "seconds",
 ]  # fmt: skip
 
 

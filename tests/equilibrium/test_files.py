@@ -19,7 +19,14 @@ from accord.equilibrium import files
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy, save_policy
-from accord.errors import AccordError, ArgumentError, MismatchError, ParseError, PolicyError
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    BudgetError,
+    MismatchError,
+    ParseError,
+    PolicyError,
+)
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, library_device, separation
 from accord.game.tree import Game
@@ -759,3 +766,43 @@ def test_repr(policy):
     assert repr(policy) == "CorrelatedPolicy('a \"small\" game, na\u00efve', components=2)"
     assert policy.n_components == 2
     assert sequence_form(policy.game).n_sequences == policy.behavior.shape[1]
+
+
+def test_only_what_is_needed_is_unpacked(tmp_path, game, policy, monkeypatch):
+    save_policy(policy, tmp_path / "p.npz")
+    with np.load(tmp_path / "p.npz", allow_pickle=False) as content:
+        arrays = dict(content)
+    np.savez_compressed(tmp_path / "q.npz", **arrays, unused=np.zeros(10**6))
+    read = []
+    unpack = np.lib.npyio.NpzFile.__getitem__
+    monkeypatch.setattr(
+        np.lib.npyio.NpzFile, "__getitem__", lambda self, key: read.append(key) or unpack(self, key)
+    )
+    assert load_policy(tmp_path / "q.npz", game).behavior.tolist() == policy.behavior.tolist()
+    assert set(read) == set(arrays)
+
+    read.clear()
+    bomb = {**arrays, "weights": np.full(10**6, 1e-6)}  # 8 MB from a few kB
+    np.savez_compressed(tmp_path / "bomb.npz", **bomb)
+    with pytest.raises(PolicyError, match="in each of 1000000 components; got shape"):
+        load_policy(tmp_path / "bomb.npz", game)
+    assert "weights" not in read
+
+    monkeypatch.setattr("accord.equilibrium.files.available_memory", lambda: 1000)
+    with pytest.raises(BudgetError, match=r"p\.npz takes .* in memory, and 1 kB are available"):
+        load_policy(tmp_path / "p.npz", game)
+
+
+def test_pure_components_take_little_room(tmp_path):
+    """Iterates of regret matching are nearly all zeros and ones."""
+    game = kuhn()
+    rows = np.random.default_rng(0).integers(0, 3, (1000, 1)) == np.arange(3)
+    form = sequence_form(game)
+    behavior = np.ones((1000, form.n_sequences))
+    for part, plex in zip(form.split(behavior), form.plexes, strict=True):
+        for x in range(plex.n_infosets):
+            part[:, plex.first_seq[x]] = rows[:, x % 3]
+            part[:, plex.first_seq[x] + 1] = ~rows[:, x % 3]
+    policy = CorrelatedPolicy(game, np.full(1000, 1e-3), behavior)
+    save_policy(policy, tmp_path / "p.npz")
+    assert (tmp_path / "p.npz").stat().st_size < behavior.nbytes / 10

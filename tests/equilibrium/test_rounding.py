@@ -225,7 +225,7 @@ def test_the_rule_for_zero():
 # --- payoffs that cannot be computed with ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1e308, 1.01e300, 5e-324, 1e-310])
+@pytest.mark.parametrize("size", [1e308, 2e305, 5e-324, 1e-310])
 def test_games_whose_gaps_would_not_be_finite_are_refused(size):
     game = matrix_game([[[size, -size], [-size, size]], [[-size, size], [size, 0.0]]])
     with pytest.raises(GameError, match=r"player 1 are between .*, which changes no equilibrium"):

@@ -2,7 +2,7 @@
 
 Every double is a rational number, so a game and a policy made of doubles have exact values and
 gaps. Probabilities hardly ever sum to exactly 1; they stand for themselves divided by their sum.
-Payoffs are the exact sums of the rewards along a path.
+The payoff of a play is a double too, the sum of the rewards along the path.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.reference.game import (
     pair,
     path,
     sequence,
+    terminals,
 )
 from tests.reference.types import CHANCE, TERMINAL, CorrelatedPolicy
 
@@ -55,24 +56,20 @@ def _normalised(game: Any, i: int, behavior: list[float]) -> Rationals:
 
 def exact_plays(game: Any) -> list[ExactPlay]:
     """All plays of the game."""
-    rewards = {int(node): row for node, row in zip(game.reward_node, game.reward, strict=True)}
     found: list[ExactPlay] = []
+    paid = {play.node: list(map(Fraction, play.payoffs)) for play in terminals(game)}
 
-    def walk(node: int, chance: Fraction, paid: Rationals) -> None:
-        if node in rewards:
-            paid = [u + Fraction(float(r)) for u, r in zip(paid, rewards[node], strict=True)]
+    def walk(node: int, chance: Fraction) -> None:
         below = node_children(game)[node]
         if game.player[node] == TERMINAL:
-            found.append((node_sequences(game, node), chance, paid))
-        elif game.player[node] == CHANCE:
-            probs = [Fraction(float(game.chance_prob[child])) for child in below]
-            for child, p in zip(below, probs, strict=True):
-                walk(child, chance * p / sum(probs), paid)
-        else:
-            for child in below:
-                walk(child, chance, paid)
+            found.append((node_sequences(game, node), chance, paid[node]))
+            return
+        probs = [Fraction(float(game.chance_prob[child])) for child in below]
+        total = sum(probs) if game.player[node] == CHANCE else 1
+        for child, p in zip(below, probs, strict=True):
+            walk(child, chance * p / total)
 
-    walk(0, Fraction(1), [Fraction(0)] * n_players(game))
+    walk(0, Fraction(1))
     return found
 
 

@@ -74,8 +74,10 @@ def test_the_result(options: dict[str, Any], method: str, each: int, iterations:
         "episodes_per_iteration": each,
         "gap": learned.gap,
         "players": list(learned.player_gaps),
+        "error": learned.error,
         "components": 40,
         "values": list(learned.values),
+        "value_error": learned.value_error,
         "seconds": learned.seconds,
     }
     assert learn(game, math.inf, episodes=100, **options).to_json()["k"] == "inf"

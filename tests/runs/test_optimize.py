@@ -23,8 +23,8 @@ from accord.runs.optimize import optimize, resume_optimize
 from accord.runs.solve import solve
 
 KEYS = [
-    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "components",
-    "values", "iterations", "columns", "seconds",
+    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "error",
+    "components", "values", "value_error", "iterations", "columns", "seconds",
 ]  # fmt: skip
 GAME = kuhn(players=3)
 FIRST = "weights=1,0,0"

@@ -196,7 +196,7 @@ def test_it_stops_when_the_time_is_over():
     solve(kuhn(3), 1, iterations=2)  # compiles
     start = time.perf_counter()
     solution = solve(kuhn(3), 1, seconds=0.5)
-    assert time.perf_counter() - start >= 0.5
+    assert time.perf_counter() - start >= 0.125  # certifying is estimated after a quarter
     assert solution.iterations > 100
     assert solution.target_reached is None
     assert solution.history[-1].iteration == solution.iterations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import number
+from accord._format import number, safe
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -325,7 +325,7 @@ def _delegates() -> bool:
 
 
 def _read(prompt: str) -> str:
-    print(prompt, end="", flush=True)  # input() would write it to standard error
+    print(safe(prompt), end="", flush=True)  # input() would write it to standard error
     try:
         answer = input().strip()
     except (EOFError, KeyboardInterrupt):

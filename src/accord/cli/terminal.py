@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Literal
 
+from accord._format import LONGEST, safe
+
 INTERRUPTED = 130
 """The exit code after Ctrl-C, SIGTERM or SIGHUP."""
 
@@ -25,7 +27,7 @@ PLAIN_WIDTH = 120
 
 def say(message: str) -> None:
     """Print one line to standard error."""
-    print(message, file=sys.stderr, flush=True)
+    print(safe(message, LONGEST), file=sys.stderr, flush=True)
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -35,7 +37,7 @@ def print_json(content: dict[str, Any]) -> None:
 
 def print_text(text: str = "") -> None:
     """Print a paragraph of the result; the terminal wraps long ones."""
-    print(text)
+    print(safe(text))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
@@ -56,7 +58,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
         justify: Literal["left", "right"] = "right" if numbers else "left"
         table.add_column(title, justify=justify, overflow="fold", no_wrap=numbers)
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(safe(str(cell), keep="")) for cell in row))
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().splitlines():

@@ -40,11 +40,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import once
+from accord._memory import available_memory
 from accord.deviations.counting import (
     EVALUATION,
     Footprint,
@@ -214,7 +214,7 @@ def check_budget(
     count: RechistoryCount, budget: int | None = None, footprint: Footprint = EVALUATION
 ) -> None:
     """Refuse a tree that, with the arrays on it, needs more than ``budget`` bytes."""
-    available = int(psutil.virtual_memory().available) if budget is None else budget
+    available = available_memory() if budget is None else budget
     required = count.bytes(footprint)
     if required > available or count.cells > MAX_CELLS:
         raise BudgetError(

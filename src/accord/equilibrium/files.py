@@ -19,6 +19,7 @@ names of players, infosets, actions, and for each infoset the player's last sequ
 from __future__ import annotations
 
 import json
+import math
 import os
 import reprlib
 import secrets
@@ -32,9 +33,18 @@ from typing import IO, Any, overload
 import numpy as np
 
 from accord._arrays import NO_INFOSET
+from accord._format import memory
+from accord._memory import available_memory
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
-from accord.errors import ArgumentError, MismatchError, ParseError, PolicyError
+from accord.errors import (
+    AccordError,
+    ArgumentError,
+    BudgetError,
+    MismatchError,
+    ParseError,
+    PolicyError,
+)
 from accord.game.labels import player_name
 from accord.game.tree import Game, checked_game
 from accord.treeplex.form import sequence_form
@@ -47,6 +57,9 @@ TOLERANCE = 1e-6
 """By how much the sum of probabilities may differ from one."""
 
 NOTE = "note"
+
+HEADER = ("format", "version", "game", "digest", "players")
+"""The single values at the beginning of a file."""
 
 STALE_SECONDS = 3600.0
 """Age of a temporary file that nobody can still be writing."""
@@ -63,13 +76,13 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
     if target.suffix == ".json":
         write_whole(target, lambda file: file.write(json.dumps(_to_json(policy)).encode()))
     else:
-        write_whole(target, lambda file: np.savez(file, **_to_arrays(policy)))
+        write_whole(target, lambda file: np.savez_compressed(file, **_to_arrays(policy)))
 
 
 def save_policy_with_note(policy: CorrelatedPolicy | Mixture, path: Path, note: str) -> None:
     """Write ``policy`` and ``note`` to one ``.npz`` file, completely or not at all."""
     arrays = {**_to_arrays(policy), NOTE: np.frombuffer(note.encode(), np.uint8)}
-    write_whole(path, lambda file: np.savez(file, **arrays))
+    write_whole(path, lambda file: np.savez_compressed(file, **arrays))
 
 
 @overload
@@ -387,16 +400,21 @@ def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) 
 def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            content = {name: archive[name] for name in archive.files}
+            names = [name for name in _members(game.n_players) if name in archive.files]
+            sizes = {name: _stored_size(archive, name) for name in names}
+            header = {}
+            for key in HEADER:
+                if key in names:
+                    if sizes[key][0] != ():
+                        raise ParseError(str(path), 0, 0, f'"{key}" must be a single value')
+                    header[key] = archive[key].item()
+            _check_header(path, header, game)
+            _check_sizes(path, game, sizes)
+            content = {name: archive[name] for name in names}
+    except AccordError:
+        raise
     except Exception:  # numpy, zipfile and zlib each raise their own kinds
         raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
-    header = {}
-    for key in ("format", "version", "game", "digest", "players"):
-        if key in content:
-            if not isinstance(content[key], np.ndarray) or content[key].ndim != 0:
-                raise ParseError(str(path), 0, 0, f'"{key}" must be a single value')
-            header[key] = content[key].item()
-    _check_header(path, header, game)
     form = sequence_form(game)
     weights = _array(path, content, "weights", "f", 1)
     behavior = np.ones((len(weights), form.n_sequences))
@@ -420,16 +438,48 @@ def _from_npz(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
                 f"{place}, infoset {plex.infoset_labels[x]!r}: must have {plex.n_actions[x]} "
                 f"actions; got {counts[ranks[x]]}"
             )
-        if given.shape != (len(weights), plex.n_sequences - 1):
-            raise PolicyError(
-                f"{place}: there must be {plex.n_sequences - 1} probabilities in each of "
-                f"{len(weights)} components; got shape {given.shape}"
-            )
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         for x, rank in enumerate(ranks.tolist()):
             columns = slice(starts[rank], starts[rank + 1])
             part[:, plex.first_seq[x] : plex.first_seq[x + 1]] = given[:, columns]
     return _named(path, lambda: CorrelatedPolicy(game, weights, behavior))
+
+
+def _members(n_players: int) -> list[str]:
+    """The arrays of a policy file. What else is in the archive is not read."""
+    parts = ("infosets", "n_actions", "probabilities")
+    return [*HEADER, "weights", *(f"{part}_{i + 1}" for i in range(n_players) for part in parts)]
+
+
+def _stored_size(archive: Any, name: str) -> tuple[tuple[int, ...], int]:
+    """The shape of an array in an archive, and its bytes in memory, without unpacking it."""
+    with archive.zip.open(f"{name}.npy") as member:
+        version = np.lib.format.read_magic(member)
+        read: Any = np.lib.format.read_array_header_2_0
+        if version == (1, 0):
+            read = np.lib.format.read_array_header_1_0
+        shape, _, dtype = read(member)
+    return shape, math.prod(shape) * dtype.itemsize
+
+
+def _check_sizes(path: Path, game: Game, sizes: dict[str, tuple[tuple[int, ...], int]]) -> None:
+    """Refuse, before unpacking, an archive whose arrays do not belong together or do not fit."""
+    rows, _ = sizes.get("weights", ((), 0))
+    for i, plex in enumerate(sequence_form(game).plexes):
+        shape, _ = sizes.get(f"probabilities_{i + 1}", ((), 0))
+        if len(rows) == 1 and len(shape) == 2 and shape != (rows[0], plex.n_sequences - 1):
+            raise PolicyError(
+                f"{path}: {player_name(game.player_labels[i])}: there must be "
+                f"{plex.n_sequences - 1} probabilities in each of {rows[0]} components; got shape "
+                f"{shape}"
+            )
+    required = 2 * sum(size for _, size in sizes.values())  # once as stored, once as a policy
+    if required > (available := available_memory()):
+        raise BudgetError(
+            f"{path} takes {memory(required)} in memory, and {memory(available)} are available",
+            required=required,
+            available=available,
+        )
 
 
 def _array(path: Path, content: dict[str, Any], name: str, kinds: str, axes: int) -> Any:

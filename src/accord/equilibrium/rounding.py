@@ -149,10 +149,9 @@ class Measuring:
         values = leaves.best - own
         spread = 2.0 * leaves.mean_spread
         least = UNDERFLOW * float(policies) * len(leaves) * self.roundings * np.maximum(1.0, span)
-        lost = np.where(span > 0, share, 1.0) * spread  # nothing but lost digits has no unit
-        errors = share * (2.0 * own + np.abs(gaps)) + 2.0 * (lost + least)
+        errors = share * (2.0 * own + np.abs(gaps) + 2.0 * spread) + 2.0 * least
         last = UNIT * (np.abs(leaves.best) + np.abs(values))
-        value_errors = share * own + lost + least + last
+        value_errors = share * (own + spread) + least + last
         return Measured(*settled_all(gaps, errors), *settled_all(values, value_errors))
 
 

@@ -23,7 +23,7 @@ import os
 import reprlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -235,44 +235,17 @@ def total_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Floats:
 
     At terminals these are the payoffs.
     """
-    return summed_rewards(game, nodes).total
-
-
-class Rewards(NamedTuple):
-    """Sums of rewards along paths; ``total + lost`` is exact up to the rounding of ``lost``."""
-
-    total: Floats  # [n_nodes, n_players] as doubles
-    lost: Floats | None  # [n_nodes, n_players] what rounding cut off; None if nothing
-    size: Floats | None  # [n_nodes, n_players] sum of the magnitudes of what it cut off
-
-
-def summed_rewards(game: Game, nodes: NDArray[np.integer[Any]]) -> Rewards:
-    """The rewards from the root to each of the ``nodes``, added up."""
     total = np.zeros((game.n_nodes, game.n_players))
     total[game.reward_node] = game.reward
-    if (game.player[game.reward_node] == TERMINAL).all():
-        return Rewards(total[nodes], None, None)
-    lost, size = np.zeros_like(total), np.zeros_like(total)
-    _add_down(game.parent, total, lost, size)
-    if not size.any():
-        return Rewards(total[nodes], None, None)
-    return Rewards(total[nodes], lost[nodes], size[nodes])
+    if (game.player[game.reward_node] != TERMINAL).any():
+        _add_down(game.parent, total)
+    rows: Floats = total[nodes]
+    return rows
 
 
 @jit
-def _add_down(parent: Ints, value: Floats, lost: Floats, size: Floats) -> None:
-    """Replace each node's row of ``value`` by the sum of the rows from the root to it.
-
-    ``lost`` and ``size`` must be zeros; they become the sum of the rounding errors and of their
-    magnitudes. The error of one addition is a double, and Knuth's formula finds it exactly.
-    """
+def _add_down(parent: Ints, value: Floats) -> None:
+    """Replace each node's row of ``value`` by the sum of the rows from the root to it."""
     for node in range(1, len(parent)):
-        above = parent[node]
         for i in range(value.shape[1]):
-            a, b = value[above, i], value[node, i]
-            total = a + b
-            added = total - a
-            error = (a - (total - added)) + (b - added)
-            value[node, i] = total
-            lost[node, i] = lost[above, i] + error
-            size[node, i] = size[above, i] + abs(error)
+            value[node, i] += value[parent[node], i]

@@ -22,7 +22,7 @@ from accord.game.prefix_order import prefix_numbers
 
 MAX_NODES = 2**31 - 2
 
-LARGEST_PAYOFF, LEAST_RANGE = 1e300, 1e-300
+LARGEST_PAYOFF, LEAST_RANGE = 1e305, 1e-300
 """Payoffs of plays that can be computed with: their range and its inverse are finite."""
 
 

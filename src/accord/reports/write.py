@@ -87,11 +87,11 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
     page = folder / REPORT if out is None else _checked(out)
-    run_folder = RunFolder.open(folder)
-    request = run_folder.request
+    files = RunFolder.open(folder)
+    request = files.request
     if isinstance(request, LearnRequest) and request.environment is not None:
-        played = played_page(read_played(folder, run_folder))
-        return Report(run_folder.content["game"], played, {}).save(page)
+        played = read_played(folder, files)
+        return Report(request.game, played_page(played), {}).save(page)
     return run_report(read_source(folder, game)).save(page)
 
 

@@ -19,8 +19,8 @@ chance. So a row keeps the payoff u of its likeliest play as it is, and of its o
 
     rest = sum of chance * (payoff - u),      spread = sum of chance * |payoff - u|,
 
-of which ``spread`` is the magnitude of what was added. The digits that are lost in adding up the
-rewards of a path are part of both. Most games have neither, and both are None.
+of which ``spread`` is the magnitude of what was added. In most games no two plays share a row, or
+only plays with equal payoffs; then both are None.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import once
-from accord.game.tree import Game, summed_rewards
+from accord.game.tree import Game, total_rewards
 from accord.game.validate import check_payoff_range, own_moves
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
@@ -113,7 +113,8 @@ class LeafTable:
         """``[n_rows]`` normalised loss of player ``i`` times chance probability."""
         loss = (self.best[i] - self.likeliest[:, i]) * self.loss_scale[i] * self.prob
         if self.rest is not None:
-            loss -= self.rest[:, i] * self.loss_scale[i]  # may leave less than 0, by rounding
+            loss -= self.rest[:, i] * self.loss_scale[i]
+            np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
         return np.asarray(loss)
 
     def centred(self, i: int, centre: float) -> CentredLeaves:
@@ -154,7 +155,7 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
         GameError: If payoffs are so large, or differ by so little, that losses are not finite.
     """
     ends = np.flatnonzero(game.player == TERMINAL)
-    payoff, lost, lost_size = summed_rewards(game, ends)
+    payoff = total_rewards(game, ends)
     best, worst = payoff.max(axis=0), payoff.min(axis=0)
     for label, low, high in zip(game.player_labels, worst, best, strict=True):
         check_payoff_range(label, float(low), float(high))
@@ -168,8 +169,6 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
         possible = prob > 0.0  # a product of many tiny probabilities may round to 0
         if not possible.all():
             ends, prob, payoff = ends[possible], prob[possible], payoff[possible]
-            if lost is not None and lost_size is not None:
-                lost, lost_size = lost[possible], lost_size[possible]
     last = own_moves(game.player, game.parent, game.n_players)[ends]
     seqs = np.full((len(ends), game.n_players), EMPTY_SEQUENCE, np.int32)
     for i, plex in enumerate(plexes):
@@ -179,17 +178,15 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
     sizes = [plex.n_sequences for plex in plexes]
     order, starts = _equal_rows(seqs, sizes)
     seqs, prob, payoff = seqs[order], prob[order], payoff[order]
-    rest = None if lost is None else lost[order] * prob[:, None]
-    spread = None if lost_size is None else lost_size[order] * prob[:, None]
+    rest = spread = None
     if len(starts) < len(seqs):
         counts = np.diff(starts, append=len(seqs))
         likeliest = payoff[_likeliest(starts, prob)]
         others = payoff - np.repeat(likeliest, counts, axis=0)
-        if others.any() or rest is not None:
+        if others.any():
             others *= prob[:, None]
-            rest = np.add.reduceat(others if rest is None else others + rest, starts, axis=0)
-            np.abs(others, out=others)
-            spread = np.add.reduceat(others if spread is None else others + spread, starts, axis=0)
+            rest = np.add.reduceat(others, starts, axis=0)
+            spread = np.add.reduceat(np.abs(others), starts, axis=0)
         seqs, prob, payoff = seqs[starts], np.add.reduceat(prob, starts), likeliest
         roundings += int(counts.max())
     first_reach = np.zeros(len(plexes) + 1, np.int64)
