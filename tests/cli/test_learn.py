@@ -122,6 +122,8 @@ def test_a_run_is_a_folder(
         "k": 1,
         "episodes": 8000,
         "failure_prob": 0.05,
+        "batch": 1,
+        "environment": None,
         "method": method,
         "learning_rate_scale": 1.0,
         "exploration": exploration,
@@ -183,9 +185,11 @@ def test_mistakes(arguments: tuple[object, ...], message: str) -> None:
 @pytest.mark.slow
 def test_help_shows_examples_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    made = "from tests.support.environments import NoisyChicken as make_env\n"
+    (tmp_path / "env.py").write_text(made)
     text = run("learn", "--help").stdout
     examples = re.findall(r"^ +accord learn (.*)$", text, re.M)
-    assert len(examples) == 3
+    assert len(examples) == 5
     for example in examples:
         run("learn", *shlex.split(example))
     assert (tmp_path / "runs" / "learned" / "policy.npz").is_file()

@@ -187,6 +187,16 @@ def test_the_command_line(tmp_path: Path) -> None:
     shown = run("learn", "--resume", str(out), "--episodes", "600", "--workers", "2").stdout
     assert "600 episodes" in shown
     assert "gap at least" in shown
+    run("report", str(out))
+    page = (out / "report.html").read_text("utf-8")
+    for words in (
+        "noisy chicken",
+        "With 95",
+        "gap at least",
+        "the road",
+        "In fresh plays it gained",
+    ):
+        assert words in page
     policy = str(out / "policy.npz")
     certified = run("certify", CHICKEN, policy, "-k", "0", "-k", "1", "--episodes", "400").stdout
     assert certified.count("with 95% confidence") == 2

@@ -96,8 +96,8 @@ def learn(
 
     \b
     Examples:
-        accord learn env.py:make_env -k 1 --episodes 100000 --out runs/env
-        accord learn leduc_poker --play --episodes 100000
+        accord learn env.py:make_env -k 1 --episodes 10000 --out runs/env
+        accord learn kuhn_poker --play --episodes 10000
         accord learn kuhn_poker -k 1 --episodes 100000
         accord learn kuhn_poker --episodes 100000 --method swrhedge --seed 7 --out runs/learned
         accord learn --resume runs/learned --episodes 200000

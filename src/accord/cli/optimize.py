@@ -251,7 +251,7 @@ def _exit(found: Optimum, folder: Path | None) -> None:
     if not found.optimal:
         value, bound = (_shown(found, one) for one in (found.value, found.bound))
         if found.history[-1].best is not None and found.history[-1].best.value is None:
-            say(f"no equilibrium found: the mixture has a gap of {number(found.gap)}")
+            say(f"not proved optimal: the mixture has a gap of {number(found.gap)}")
         else:
             say(f"not proved optimal: the value is {value}, the bound {bound}")
         raise typer.Exit(NOT_PROVED)

@@ -64,4 +64,5 @@ def report(
         print_json({"files": [str(path) for path in written]})
     else:
         print_text(f"{written[0]}: open it in a browser")
-        print_text(f"beside it: {', '.join(path.name for path in written[1:])}")
+        if len(written) > 1:
+            print_text(f"beside it: {', '.join(path.name for path in written[1:])}")

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from accord._format import NOTHING, duration, one_line, percent, pretty, shortened, visible
 from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
+from accord.reports.played import PlayedView
 from accord.reports.tree import TreeView
 from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
@@ -42,6 +43,11 @@ def run_page(
 def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -> str:
     """The page of several runs, with a plot for each axis that has one."""
     return render("comparison.html", comparison=comparison, plots=plots, data={})
+
+
+def played_page(view: PlayedView) -> str:
+    """The page of a run in an environment."""
+    return render("played.html", view=view, data={})
 
 
 def tree_svg(tree: TreeView) -> str:

@@ -15,12 +15,15 @@ from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_png, to_svg
 from accord.reports.compare import compare
-from accord.reports.page import comparison_page, run_page, tree_svg
+from accord.reports.page import comparison_page, played_page, run_page, tree_svg
+from accord.reports.played import read_played
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
 from accord.runs.activity import doing
+from accord.runs.folder import RunFolder
+from accord.runs.request import LearnRequest
 from accord.runs.result import Learned, Optimum, Solution
 
 REPORT = "report.html"
@@ -84,6 +87,11 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
     page = folder / REPORT if out is None else _checked(out)
+    files = RunFolder.open(folder)
+    request = files.request
+    if isinstance(request, LearnRequest) and request.environment is not None:
+        played = read_played(folder, files)
+        return Report(request.game, played_page(played), {}).save(page)
     return run_report(read_source(folder, game)).save(page)
 
 

@@ -29,7 +29,8 @@ class Interruption:
     noted: ClassVar[int] = 0  # in the whole process
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = 0  # calls of the handler: one, if several signals arrive within a kernel
+        self.answered = 0  # signals
 
     @property
     def requested(self) -> bool:
@@ -39,7 +40,7 @@ class Interruption:
     @property
     def insisted(self) -> bool:
         """Whether the user has asked again."""
-        return self.count > 1
+        return max(self.count, self.answered) > 1
 
 
 def noted_interrupts() -> int:
@@ -66,7 +67,7 @@ def heeding_interrupts(*, saves: bool = False) -> Iterator[Interruption]:
         if not saves:
             signal.signal(number, before[number])
 
-    with _answered(frozenset(before), SAVING if saves else STOPPING):
+    with _answered(frozenset(before), SAVING if saves else STOPPING, interruption):
         for number in before:
             signal.signal(number, note)
         try:
@@ -112,7 +113,7 @@ def _interrupts(handler: Any) -> bool:
 
 
 @contextmanager
-def _answered(numbers: frozenset[int], text: str) -> Iterator[None]:
+def _answered(numbers: frozenset[int], text: str, interruption: Interruption) -> Iterator[None]:
     """Answer with ``text`` when one of the signals arrives, even while a kernel runs.
 
     Python calls a handler only between two of its own instructions, but writes the number of a
@@ -128,6 +129,7 @@ def _answered(numbers: frozenset[int], text: str) -> Iterator[None]:
     def wait() -> None:
         while (arrived := os.read(read, 1)) not in (b"", END):
             if arrived[0] in numbers:
+                interruption.answered += 1
                 answer(text)
 
     thread = threading.Thread(target=wait, name="accord-interrupts", daemon=True)

@@ -160,12 +160,13 @@ class Loop:
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
                     point = self._look(now - start)
-                    if recorded and point.player_gaps:
-                        self.history.append(point)
                     if progress is not None:
                         progress(point)
                         looked = time.perf_counter()
                         show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
+                    stop = stop or interruption.requested  # looking may take long, too
+                    if (recorded or stop) and point.player_gaps:
+                        self.history.append(point)
                 if stop:
                     break
                 if files is not None:
