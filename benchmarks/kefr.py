@@ -1,4 +1,4 @@
-"""Accord's side: K-EFR as ``solve`` runs it, and as ``learn`` runs it from episodes."""
+"""Accord's side: K-EFR and Balanced K-EFR as ``solve`` and ``learn`` run them by default."""
 
 from __future__ import annotations
 
@@ -29,17 +29,13 @@ def kefr(form: SequenceForm, k: float, method: str) -> SelfPlay:
     return SelfPlay(form, k, endless, averaging=averaging, threads=1, budget=BUDGET)
 
 
-def sampled_kefr(
+def balanced_kefr(
     form: SequenceForm, k: float, method: str, episodes: int, seed: int
 ) -> SampledSelfPlay:
-    """K-EFR from episodes, at the paper's learning rate for so many of them if it has one.
-
-    It only plays: no iterates are kept.
+    """Balanced K-EFR, at the paper's learning rate for so many episodes if it has one.
 
     Raises:
         BudgetError: If a learner needs more than :data:`BUDGET`.
     """
     rng = np.random.default_rng(seed)
-    play = SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)
-    play.averages = 1  # an average of several iterates would be begun before it is kept
-    return play
+    return SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)

@@ -166,7 +166,7 @@ def _full(
             last, loss = other, _loss(form, behavior, other)
         assert loss is not None
         learner.observe(loss)
-    return learner.regret(), regret_bound(plex, k, learner.schedule.rate, iterations)
+    return learner.regret(), regret_bound(plex, k, float(learner.schedule.rate[0]), iterations)
 
 
 def _none(

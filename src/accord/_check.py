@@ -15,7 +15,7 @@ MAX_SEED = 2**128 - 1
 """Seeds have at most as many bits as NumPy draws for a fresh one."""
 
 
-def checked_whole(name: str, value: SupportsIndex, least: int, most: int = LARGEST) -> int:
+def checked_whole(name: str, value: SupportsIndex, least: int, most: float = LARGEST) -> int:
     """Return ``value`` as a whole number from ``least`` to ``most``.
 
     Raises:

@@ -102,6 +102,11 @@ def test_examples_in_help_are_good_use(
     policy = accord.solve(game, iterations=10).policy
     for path in ("runs/kuhn/policy.npz", "policy.npz"):
         save_policy(policy, path)
+    (tmp_path / "env.py").write_text(
+        "import accord\n\n\ndef make_env():\n    return accord.OpenSpielEnvironment('kuhn_poker')\n"
+    )
+    if command == "certify":  # learn makes it
+        run("learn", "env.py:make_env", "--episodes", 300, "--out", "runs/env")
     for example in re.findall(rf"^ +accord ({command}.*)$", run(command, "-h").stdout, re.M):
         run(*shlex.split(example))
 
@@ -586,12 +591,12 @@ def test_device_of_a_policy_with_too_many_plans(
         ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),
         ("certify kuhn nowhere.txt", "must end in .json or .npz"),
         ("convert kuhn", "Missing argument 'TARGET'"),
-        ("convert kuhn kuhn.txt", "must end in .efg (a game)"),
-        ("convert kuhn kuhn.json", "a game must be written to a .efg TARGET"),
+        ("convert kuhn kuhn.txt", "must end in .efg, .nfg, .py (a game)"),
+        ("convert kuhn kuhn.json", "the TARGET of a game must end in .efg, .nfg or .py"),
         ("convert a.json b.efg", "a.json is a policy"),
         ("convert a.json b.npz", "give --game GAME"),
         ("convert a.json b.npz --game kuhn", "a.json: cannot be read"),
-        ("convert a.json b.csv --game kuhn", "; accord device writes tables"),
+        ("convert a.json b.csv --game kuhn", "; accord export writes tables"),
         ("device", "Missing argument 'SOURCE'"),
         ("device kuhn", "SOURCE must be the folder of a run, a .json or .npz policy, or `device`"),
         ("device a.json", "give --game GAME"),

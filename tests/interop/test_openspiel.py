@@ -264,7 +264,7 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
         ("dark_hex_ir(board_size=2)", ImperfectRecallError, "player 1 forgets at infoset"),
         ("leduc_poker(action_mapping=True)", ImperfectRecallError, "player 0 forgets"),
         ("chess", BudgetError, "at most 2,000,000 nodes, but it has 2,000,0"),
-        ("chess", BudgetError, r"in Python a larger limit, load_openspiel\(..., max_nodes=...\)"),
+        ("chess", BudgetError, r"load_game\(..., max_nodes=...\), or accord --max-nodes N"),
         ("oshi_zumo", BudgetError, r"choose smaller parameters \(oshi_zumo takes .*coins=50"),
         ("blotto(players=-1)", GameError, "OpenSpiel failed to enumerate"),
         ("universal_poker(numRanks=100)", ArgumentError, "OpenSpiel crashes on universal_poker"),

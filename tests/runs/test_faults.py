@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,16 @@ def test_signals_that_mean_something_else_are_left_alone() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Let processes hear SIGHUP, also if the tests were started with nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_command_saves_and_says_how_to_resume(number: int, tmp_path: Path) -> None:
     folder = tmp_path / "run"

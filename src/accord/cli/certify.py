@@ -74,7 +74,7 @@ def certify(
 
     \b
     Examples:
-        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 100000
+        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 10000
         accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce

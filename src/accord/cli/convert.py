@@ -87,7 +87,8 @@ def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
 
     if not is_policy(source):
         raise ArgumentError(
-            f"{source} is not a .json or .npz policy; the TARGET of a game must end in .efg"
+            f"{source} is not a .json or .npz policy; the TARGET of a game must end in .efg, .nfg "
+            "or .py"
         )
     if game_name is None:
         raise ArgumentError("a policy can only be read with its game; give --game GAME")

@@ -262,7 +262,7 @@ def _privacy(session: RefereedPlay, i: int, several: bool) -> Iterator[None]:
     print_text(f"\nNext is {who}. Everybody else, please look away.")
     _read(f"{who}, press Enter: ")
     yield
-    print_text(CLEAR if sys.stdout.isatty() else HIDDEN)
+    print(CLEAR if sys.stdout.isatty() else HIDDEN)
 
 
 def _show_delegated(session: RefereedPlay, me: int) -> None:

@@ -63,7 +63,7 @@ def regret_bound(
     for the unweighted K-EFCE regret with losses in [0, 1] over a whole play.
     """
     check_positive("learning_rate", learning_rate)
-    checked_whole("iterations", iterations, 1)
+    checked_whole("iterations", iterations, 1, math.inf)
     with decimal.localcontext(CONTEXT):
         return full_feedback_bound(plex, clipped_k(plex, k)).regret(learning_rate, iterations)
 
@@ -92,7 +92,7 @@ def bandit_regret_bound(
             once; by default only this player's.
     """
     check_positive("learning_rate", learning_rate)
-    checked_whole("iterations", iterations, 1)
+    checked_whole("iterations", iterations, 1, math.inf)
     check_probability("failure_prob", failure_prob)
     count = plex.n_infosets if infosets is None else infosets
     if count < plex.n_infosets:
