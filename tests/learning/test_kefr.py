@@ -447,7 +447,7 @@ def test_the_gap_while_running_is_that_of_the_definition(game, k, minimizer, pow
 @pytest.mark.slow
 def test_the_gap_of_a_long_run_has_not_drifted():
     game = kuhn()
-    play, kept = run(game, 1, iterations=20_000, averaging=2)
+    play, kept = run(game, 1, iterations=2_000, averaging=2)
     expected = efce_gaps(mixture(game, kept, 2), 1)
     assert 0.0 < expected.max() < 1e-6
     np.testing.assert_allclose(play.gaps(), expected, rtol=0, atol=1e-13)
