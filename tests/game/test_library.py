@@ -541,8 +541,8 @@ def test_balanced_games_are_built_without_objects():
         ({"infosets": 0}, "infosets must be at least 1; got 0"),
         ({"horizon": 0}, "horizon must be at least 1; got 0"),
         ({"actions": 0}, "actions must be at least 1; got 0"),
-        ({"ratio": -1.0}, "ratio must be positive; got -1.0"),
-        ({"horizon": 40}, "at most 2147483646 nodes; this one has"),
+        ({"ratio": -1.0}, "ratio must be positive and at most 2147483646; got -1.0"),
+        ({"horizon": 40}, "at most 2147483646 nodes; horizon 40 and actions 2 give more"),
     ],
 )
 def test_balanced_games_refuse_values_out_of_range(arguments, message):

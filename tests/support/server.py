@@ -84,8 +84,9 @@ def running(hall: Hall, listen: int = 0, **options: Any) -> Iterator[str]:
     """The address of a server that runs while the block does, at a free port by default."""
     listener = socket.create_server(("127.0.0.1", listen))
     config = uvicorn.Config(
-        make_app(hall), log_level="critical", access_log=False, server_header=False, **options
-    )
+        make_app(hall), log_config=None, log_level="critical", access_log=False,
+        server_header=False, **options,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import socket
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -146,7 +148,8 @@ def _run(
     if hall.warning:
         say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
     config = uvicorn.Config(
-        make_app(hall), access_log=False, log_level="critical", server_header=False,
+        make_app(hall), access_log=False, log_config=None, log_level="critical",
+        server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
         lifespan="on",
     )  # fmt: skip
@@ -155,9 +158,9 @@ def _run(
     where = url or _address(listener, root_path)
     print_text(f"{hall.game.name}: open {where.rstrip('/')}/operator/{secret}")
     print_text("Whoever has this link is the operator. Stop the server with Ctrl-C.")
-    _show_log()
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        with _shown_log():
+            uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:
@@ -180,10 +183,15 @@ def _address(listener: socket.socket, root_path: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}"
 
 
-def _show_log() -> None:
+@contextmanager
+def _shown_log() -> Iterator[None]:
     """One line on standard error per recommendation and move; none says what it was."""
     handler: Any = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log = logging.getLogger("accord")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
