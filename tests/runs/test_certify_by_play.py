@@ -142,6 +142,16 @@ def test_a_clear_deviation_is_found_and_told() -> None:
     json.dumps(content, allow_nan=False)
 
 
+def test_finding_no_deviation_proves_nothing() -> None:
+    """In a pure equilibrium the search finds none; only the upper bound says what that means."""
+    policy = CorrelatedPolicy(CHICKEN, np.ones(1), np.array([[1.0, 0.0, 1.0, 1.0, 1.0, 0.0]]))
+    certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=600)
+    assert certificate.upper > 0.0
+    assert [part["deviation"] for part in certificate.to_json()["players"]] == [None, None]
+    assert "no deviation has been shown to gain" in str(certificate)
+    assert "cannot gain" not in str(certificate)
+
+
 def test_infosets_that_the_policy_does_not_know() -> None:
     """A policy of a few plays; plays of the certificate find the rest."""
     learned = learn_env(Hidden(kuhn()), 1, episodes=6, value_plays=10)

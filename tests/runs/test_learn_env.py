@@ -194,9 +194,13 @@ def test_the_command_line(tmp_path: Path) -> None:
         "With 95",
         "gap at least",
         "the road",
-        "In fresh plays it gained",
+        "the plays that searched found no deviation that seemed to gain",
     ):
         assert words in page
+    coarse = tmp_path / "coarse"  # at K = 0 a deviation leaves at once, whether it gains or not
+    run("learn", CHICKEN, "-k", "0", "--episodes", "300", "--out", str(coarse))
+    run("report", str(coarse))
+    assert (coarse / "report.html").read_text("utf-8").count("In fresh plays it gained") == 2
     policy = str(out / "policy.npz")
     certified = run("certify", CHICKEN, policy, "-k", "0", "-k", "1", "--episodes", "400").stdout
     assert certified.count("with 95% confidence") == 2

@@ -58,6 +58,15 @@ class PlayGap:
     margin: float  # the true gain of this deviation is within this of the mean
     witness: Witness  # the deviation; its gains are estimates from the plays that found it
 
+    @property
+    def deviation(self) -> str | None:
+        """The deviation in words; None if the plays that searched found none that seemed to gain.
+
+        That is no proof that there is none.
+        """
+        found = self.witness.first_deviations or self.witness.modification.tree.k == 0
+        return str(self.witness) if found else None
+
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
         return {
@@ -67,7 +76,7 @@ class PlayGap:
             "vacuous": self.vacuous,
             "gain": self.gain,
             "margin": self.margin,
-            "deviation": str(self.witness),
+            "deviation": self.deviation,
         }
 
 
