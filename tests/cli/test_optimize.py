@@ -84,7 +84,7 @@ def test_other_notions(tmp_path, name):
     assert small["values"] == pytest.approx(content["values"])
     run("report", folder)
     page = (folder / "report.html").read_text()
-    assert f"{name.upper()}, the best for welfare" in page
+    assert f"{name.upper()}, the highest welfare, found by" in page
     how = {
         "efcce": "deviating once, before seeing the recommendation",
         "afce": "deviating once, and obeying again afterwards",

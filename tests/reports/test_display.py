@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord._format import pretty
 from accord.reports.chart import Plot
 from tests.support.environments import NoisyChicken
 from tests.support.pages import Page
@@ -126,9 +127,15 @@ def test_a_region_is_shown_as_its_picture() -> None:
     assert isinstance(found.plot(), Plot)
 
 
-def test_learning_without_a_game_shows_payoffs_and_claims_no_gap() -> None:
+def test_learning_without_a_game_shows_payoffs_and_bounds() -> None:
     found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=100)
-    assert "no gap is claimed" in words(shown(found))
+    text = words(shown(found))
+    assert f"Means of {found.value_plays} fresh plays" in text
+    assert all(pretty(value) in text for value in found.values)
+    if found.certificate is None:
+        assert "no plays were made to bound the gap" in text
+    else:
+        assert pretty(found.certificate.upper) in text
 
 
 @pytest.mark.slow
