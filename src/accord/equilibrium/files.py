@@ -133,14 +133,26 @@ def load_policy_with_note(path: Path, game: Game) -> tuple[CorrelatedPolicy, str
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"cannot be read: {_reason(error)}") from None
     with file:
-        policy = _from_npz(path, file, game)
-        file.seek(0)
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                note = bytes(archive[NOTE]).decode() if NOTE in archive.files else None
-        except Exception:  # numpy, zipfile and zlib each raise their own kinds
-            raise ParseError(str(path), 0, 0, f'"{NOTE}" must be text as UTF-8 bytes') from None
-    return policy, note
+        return _from_npz(path, file, game), _note(path, file)
+
+
+def load_mixture_with_note(path: Path) -> tuple[Mixture, str | None]:
+    """Like :func:`load_policy_with_note`, for the policy of an environment."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"cannot be read: {_reason(error)}") from None
+    with file:
+        return _mixture_from(path, file), _note(path, file)
+
+
+def _note(path: Path, file: IO[bytes]) -> str | None:
+    file.seek(0)
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return bytes(archive[NOTE]).decode() if NOTE in archive.files else None
+    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+        raise ParseError(str(path), 0, 0, f'"{NOTE}" must be text as UTF-8 bytes') from None
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
