@@ -84,11 +84,11 @@ class PartLibrary(numba.core.codegen.JITCodeLibrary):
         pass
 
     def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
 
     @property
@@ -105,9 +105,10 @@ class PartLowering(numba.core.typed_passes.NativeLowering):
     _name = "accord_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        name = state.func_id.func_qualname
+        state.library = PartLibrary(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
         state.flags.no_cpython_wrapper = True
-        return bool(super().run_pass(state))
+        return bool(super().run_pass(state))  # type: ignore[no-untyped-call]
 
 
 _machinery: Any = numba.core.compiler_machinery
@@ -123,7 +124,7 @@ class Part(numba.core.compiler.Compiler):
     """
 
     def define_pipelines(self) -> list[Any]:
-        (manager,) = super().define_pipelines()
+        (manager,) = super().define_pipelines()  # type: ignore[no-untyped-call]
         lowering = numba.core.typed_passes.NativeLowering
         manager.passes = [
             (PartLowering if kind is lowering else kind, what) for kind, what in manager.passes

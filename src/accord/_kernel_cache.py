@@ -33,7 +33,7 @@ import numba
 import numba.core.caching as numba_caching
 import numba.core.compiler as numba_compiler
 import numba.core.serialize as numba_serialize
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 _rebuild: Any = numba_compiler.CompileResult._rebuild
 _dumps: Any = numba_serialize.dumps
