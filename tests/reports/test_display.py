@@ -138,6 +138,16 @@ def test_learning_without_a_game_shows_payoffs_and_bounds() -> None:
         assert pretty(found.certificate.upper) in text
 
 
+def test_learning_with_a_game_has_gaps_where_they_are_known() -> None:
+    env, game = accord.OpenSpielEnvironment("kuhn_poker"), accord.load_game("kuhn_poker")
+    found = accord.learn_env(env, k=1, episodes=600, seed=1, game=game, value_plays=10)
+    known = [point for point in found.history if point.player_gaps]
+    assert isinstance(found.plot(), Plot)
+    frame = found.to_frame()
+    assert len(frame) == len(found.history)
+    assert frame["gap of 0"].dropna().tolist() == [point.player_gaps[0] for point in known]
+
+
 @pytest.mark.slow
 def test_reports_of_results(
     solution: accord.Solution, optimum: accord.Optimum, tmp_path: Path
