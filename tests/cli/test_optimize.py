@@ -28,7 +28,7 @@ def test_rounding_is_shown_as_zero():
     assert "welfare 0, proved optimal" in shown
     assert re.search(r"^gap 0 to within \de-1\d|^gap 0 to within \d\.\de-1\d", shown, re.M)
     assert ", 0 of the payoff range" in shown
-    assert "cannot gain by deviating" in shown
+    assert "no player can gain by deviating from it" in shown
     assert len(re.findall("e-1", shown)) == 1
 
 
