@@ -89,7 +89,7 @@ def load_policy(
         checked_game(game)
     with _opened(source) as file:
         if game is None:
-            return read_mixture(source, file)
+            return read_mixture(source, file)[0]
         if source.suffix == ".json":
             return read_json(source, file, game)
         return read_npz(source, file, game)[0]
@@ -99,6 +99,12 @@ def load_policy_with_note(path: Path, game: Game) -> tuple[CorrelatedPolicy, str
     """Read a policy of ``game`` from a ``.npz`` file, and the note beside it if there is one."""
     with _opened(path) as file:
         return read_npz(path, file, game)
+
+
+def load_mixture_with_note(path: Path) -> tuple[Mixture, str | None]:
+    """Like :func:`load_policy_with_note`, for the policy of an environment."""
+    with _opened(path) as file:
+        return read_mixture(path, file)
 
 
 def _opened(path: Path) -> IO[bytes]:

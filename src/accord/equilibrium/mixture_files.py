@@ -19,6 +19,7 @@ from accord.equilibrium.correlated import TOLERANCE
 from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy_header import PACKED, VERSION, check_format
 from accord.equilibrium.policy_npz import (
+    NOTE,
     TREES,
     check_sizes,
     read_header,
@@ -29,10 +30,10 @@ from accord.errors import AccordError, ArgumentError, ParseError, PolicyError
 from accord.treeplex.treeplex import Treeplex
 
 
-def read_mixture(path: Path, file: IO[bytes]) -> Mixture:
-    """The policy of an environment in an open file."""
+def read_mixture(path: Path, file: IO[bytes]) -> tuple[Mixture, str | None]:
+    """The policy of an environment in an open file, and the note beside it if there is one."""
     try:
-        mixture = (_from_json if path.suffix == ".json" else _from_npz)(path, file)
+        mixture, note = (_from_json if path.suffix == ".json" else _from_npz)(path, file)
     except (AccordError, MemoryError):
         raise
     except Exception:  # json, numpy, zipfile and zlib each raise their own kinds
@@ -42,14 +43,14 @@ def read_mixture(path: Path, file: IO[bytes]) -> Mixture:
             f"{path} is the policy of a game, without the treeplexes of an environment; give the "
             "game too: load_policy(path, game)"
         )
-    return _checked(path, mixture)
+    return _checked(path, mixture), note
 
 
-def _from_json(path: Path, file: IO[bytes]) -> Mixture | None:
+def _from_json(path: Path, file: IO[bytes]) -> tuple[Mixture | None, None]:
     content = json.loads(file.read().decode("utf-8"))
     check_format(path, content, (VERSION,))
     if (trees := content.get(TREES)) is None:
-        return None
+        return None, None
     plexes, parts = tuple(map(_plex, trees)), content["components"]
     weights = np.array([part["weight"] for part in parts], np.float64)
     rows = [
@@ -61,15 +62,16 @@ def _from_json(path: Path, file: IO[bytes]) -> Mixture | None:
     ]  # fmt: skip
     if any(len(row[0]) != plex.n_sequences for row, plex in zip(rows, plexes, strict=True)):
         raise ValueError("wrong number of probabilities")
-    return Mixture(str(content["game"]), _players(trees), plexes, weights, np.hstack(rows))
+    mixture = Mixture(str(content["game"]), _players(trees), plexes, weights, np.hstack(rows))
+    return mixture, None
 
 
-def _from_npz(path: Path, file: IO[bytes]) -> Mixture | None:
+def _from_npz(path: Path, file: IO[bytes]) -> tuple[Mixture | None, str | None]:
     with Archive(file) as archive:
         header = read_header(path, archive)
         check_format(path, header, (VERSION, PACKED))
         if (text := read_text(path, archive, TREES)) is None:
-            return None
+            return None, None
         trees = json.loads(text)
         players, plexes = _players(trees), tuple(map(_plex, trees))
         check_sizes(path, archive, header["version"], players, plexes)
@@ -83,7 +85,8 @@ def _from_npz(path: Path, file: IO[bytes]) -> Mixture | None:
                 path, archive, str(path), i, plex.n_actions, order, behavior[:, first + 1 : end]
             )
             first = end
-        return Mixture(str(header["game"]), players, plexes, weights, behavior)
+        note = read_text(path, archive, NOTE)
+        return Mixture(str(header["game"]), players, plexes, weights, behavior), note
 
 
 def _players(trees: list[dict[str, Any]]) -> tuple[str, ...]:
