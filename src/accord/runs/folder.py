@@ -201,7 +201,7 @@ class RunFolder:
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*LIMITS, "game"):
+            if value != before[name] and name not in (*LIMITS, "game", "environment"):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"
@@ -258,7 +258,7 @@ class RunFolder:
             result, lines = self.content["result"], self.read_lines()
         else:
             content = _parse_object(file, note or "{}", 1)
-            self._check_identity(file, content.get("run"))
+            self.check_identity(file, content.get("run"))
             result, lines = content.get("result"), content.get("history")
         return self.saved(game, policy, _checked_result(file, result, game.n_players), lines)
 
@@ -348,10 +348,10 @@ class RunFolder:
                 str(file), 0, 0, f"not a readable checkpoint: {error!s:.200}"
             ) from None
         identity = found.pop("run", None)
-        self._check_identity(file, None if identity is None else str(identity))
+        self.check_identity(file, None if identity is None else str(identity))
         return found
 
-    def _check_identity(self, file: Path, found: object) -> None:
+    def check_identity(self, file: Path, found: object) -> None:
         """Refuse a file of another run. Files of versions 1 and 2 have no identity."""
         if found == self.identity or (found is None and self.version < 3):
             return

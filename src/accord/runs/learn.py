@@ -13,7 +13,7 @@ from typing import SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
-from accord.errors import ArgumentError, MismatchError
+from accord.errors import MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.environment import Environment
@@ -63,6 +63,7 @@ def learn(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> LearnedByPlay: ...
 
@@ -118,15 +119,10 @@ def learn(
         BudgetError: If the rechistories do not fit into memory.
     """
     if not isinstance(game, (Game, str, os.PathLike)):
-        if resume:
-            raise ArgumentError(
-                "resume=True is for loaded games; to continue a run in an environment call "
-                "resume_learn(env, folder)"
-            )
         return learn_env(
             game, k, episodes=episodes, seed=seed, components=components, method=method,
             learning_rate_scale=learning_rate_scale, failure_prob=failure_prob,
-            exploration=exploration, folder=folder, progress=progress,
+            exploration=exploration, folder=folder, resume=resume, progress=progress,
         )  # fmt: skip
     checked_game(game)
     request = LearnRequest(

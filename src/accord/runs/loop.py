@@ -24,7 +24,7 @@ from accord._arrays import Floats
 from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
 from accord.runs.activity import answer, doing
-from accord.runs.checkpoint import Checkpoint, numbers
+from accord.runs.checkpoint import Checkpoint, Seen, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
@@ -81,7 +81,8 @@ class Loop:
         iterates: The iterates to save.
         measure: Returns gaps and values of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
-        history: The checkpoints at which the gap was known.
+        look: Returns what plays in an environment have shown, and running values.
+        history: The checkpoints at which the gap was known, or in an environment all of them.
         elapsed: Seconds that the run has taken in total.
         interrupted: Whether Ctrl-C ended it.
     """
@@ -92,8 +93,9 @@ class Loop:
         iterates: Iterates,
         measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
+        look: Callable[[], tuple[Seen, tuple[float, ...]]] | None = None,
     ) -> None:
-        self.play, self.iterates, self.measure = play, iterates, measure
+        self.play, self.iterates, self.measure, self.look = play, iterates, measure, look
         self.episodes_per_iteration = episodes_per_iteration
         self.history: list[Checkpoint] = []
         self.elapsed = 0.0
@@ -165,7 +167,7 @@ class Loop:
                         looked = time.perf_counter()
                         show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
                     stop = stop or interruption.requested  # looking may take long, too
-                    if (recorded or stop) and point.player_gaps:
+                    if (recorded or stop) and (point.player_gaps or point.seen is not None):
                         self.history.append(point)
                 if stop:
                     break
@@ -191,16 +193,19 @@ class Loop:
         measured = self.measure()
         iteration, each = self.play.iteration, self.episodes_per_iteration
         episodes = None if each is None else each * iteration
+        seen, values = (None, ()) if self.look is None else self.look()
         if measured is None:
-            return Checkpoint(iteration, math.nan, (), (), seconds, episodes)
-        gaps, values = measured.gaps.tolist(), measured.values.tolist()
-        if not all(map(math.isfinite, (*gaps, *values))):
+            return Checkpoint(iteration, math.nan, (), values, seconds, episodes, seen=seen)
+        gaps, exact = measured.gaps.tolist(), measured.values.tolist()
+        if not all(map(math.isfinite, (*gaps, *exact))):
             raise NumericalError(
                 f"the gaps and values after iteration {iteration:,} must be finite; got {gaps} and "
-                f"{values}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
+                f"{exact}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
                 "damaged"
             )
-        return Checkpoint(iteration, seconds=seconds, episodes=episodes, **numbers(measured))
+        return Checkpoint(
+            iteration, seconds=seconds, episodes=episodes, seen=seen, **numbers(measured)
+        )
 
     def _saving_seconds(self, files: RunFolder | None) -> float:
         """How long the last checkpoint and the mixture will take to write."""
