@@ -243,7 +243,10 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _ratio(ratio: float | None) -> str:
-    return NOTHING if ratio is None else f"**{number(ratio, 2 if ratio < 100 else 3)}**"
+    if ratio is None:
+        return NOTHING
+    text = number(ratio, 2 if ratio < 100 else 3)
+    return f"**{text}**" if ratio > 1.0 else text
 
 
 def _seconds(seconds: float) -> str:
