@@ -157,13 +157,23 @@ def add_deviation_loss(
     rec_reach: Floats,
     total: Floats,
 ) -> None:
-    """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b."""
+    """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b.
+
+    Infosets from which on no loss is met, because the others never let the player come there, are
+    left out. They are most of a large game, and their S_b are needed nowhere else.
+    """
     coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
+    met = loss != 0.0  # at this sequence or later
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            met[plex.parent_seq[x]] |= met[seq]
     rec_reach[0] = 1.0
     total[0] += weight * loss[0]  # leaves before the first decision
     for x in range(len(plex.parent_seq)):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
+        if not met[first : first + n].any():
+            continue
         obeyed = 0.0
         if coarse or agent:
             for r in range(first, first + n):
