@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord._format import LONGEST, safe
+from accord._format import LONGEST, listed, safe
 
 
 class AccordError(Exception):
@@ -105,7 +105,7 @@ class SweepError(AccordError, RuntimeError):
 
     def __init__(self, failed: dict[str, str], total: int) -> None:
         self.failed = failed
-        what = "; ".join(f"{name}: {message}" for name, message in failed.items())
+        what = listed([f"{name}: {message}" for name, message in failed.items()])
         rest = ", the others are done" if len(failed) < total else ""
         super().__init__(f"{len(failed)} of {total} tasks failed{rest}: {what}")
 
@@ -124,4 +124,5 @@ class MissingDependencyError(AccordError, ImportError):
 def _own_history(history: tuple[tuple[str, str], ...]) -> str:
     if not history:
         return "no own decision"
-    return ", ".join(f"{action!r} at {infoset!r}" for infoset, action in history)
+    steps = [f"{action!r} at {infoset!r}" for infoset, action in history]
+    return listed(steps, LONGEST // 4, ", ")

@@ -502,9 +502,9 @@ def _learn_planned(
     if game is not None:
         return Certified(play, request, game).run(request.episodes, None, progress)
     learning = Learning(play, request)
-    weights, behaviors = learning.play(request.episodes, None, progress)
+    learning.play(request.episodes, None, progress)
     players = tuple(map(str, env.players))
-    mixture = Mixture(str(env.name), players, tuple(plexes), weights, behaviors)
+    mixture = Mixture(str(env.name), players, tuple(plexes), *learning.mixture())
     values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
