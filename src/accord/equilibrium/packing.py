@@ -40,7 +40,7 @@ GRID = 2.0**32
 """Rounded probabilities are multiples of one over this. No gap changes by more than about 1e-9 of
 the payoff range."""
 
-BLOCK = 2**20
+BLOCK = 2**18
 """How many probabilities are packed or unpacked at once, to use little memory."""
 
 Mask = NDArray[np.bool_]
@@ -79,14 +79,8 @@ def pack(probabilities: Floats, n_actions: Ints | Sequence[int]) -> Packed:
         if new:
             parts.append(_pack_columns(np.concatenate(new), list(map(len, new))))
     support, values, off = zip(*parts, strict=True)
-    wide = np.concatenate(off)
-    low, high = int(wide.min(initial=0)), int(wide.max(initial=0))
-    small = next(kind for kind in "bhiq" if np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max)
     return Packed(
-        same,
-        np.concatenate(support),
-        np.concatenate(values, axis=1),
-        wide.astype(small),
+        same, np.concatenate(support), np.concatenate(values, axis=1), np.concatenate(off)
     )
 
 
@@ -148,7 +142,15 @@ def _pack_columns(rows: Floats, sizes: Sequence[int]) -> tuple[Any, Any, Any]:
     if len(sizes):
         off = np.add.reduceat(difference, _offsets(sizes)[:-1], axis=0)  # one of each is not 0
     values = rows[stored].astype("<f8").view(np.uint8).reshape(-1, 8).T
-    return np.packbits(positive, axis=1), values, off
+    return np.packbits(positive, axis=1), values, _narrowed(off)
+
+
+def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:
+    """The same integers in the smallest type that holds them."""
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    kinds = (np.int8, np.int16, np.int32, np.int64)
+    fitting = (k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
+    return numbers.astype(next(fitting))
 
 
 def _unpack_columns(

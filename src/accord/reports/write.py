@@ -124,7 +124,7 @@ def _drawn(source: Source, run: RunView) -> Report:
         plots.gaps_by_k(run),
         plots.gaps_by_k(run, narrow=True),
     )
-    own = tuple(source.policy.values()[:2].tolist())
+    own = None if run.region is None else (run.players[0].value, run.players[1].value)
     region = files.add(
         "region",
         f"The payoffs of the first two players in all equilibria of {run.facts.game}",

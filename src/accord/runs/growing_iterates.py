@@ -52,9 +52,8 @@ class GrowingIterates:
         """How many are kept now."""
         return len(self.rows)
 
-    @count.setter
-    def count(self, count: int) -> None:
-        """Nothing to do: the loop adds up what it was told, but rows may have been dropped."""
+    def add(self, rows: int) -> None:
+        """Nothing to do: the learners append their rows."""
 
     def make_room(self) -> GrowingIterates:
         """Itself, with room for at least one component more."""
