@@ -306,12 +306,13 @@ def test_infosets_without_losses_change_nothing(game, seed):
         totals = np.zeros((3, tree.n_cells))
         for total, loss in zip(totals, (parts[0], parts[1], parts[0] + parts[1]), strict=True):
             rec_reach = np.full(tree.n_nodes, np.nan)
-            add_deviation_loss(plex.arrays, tree.arrays, behavior, loss, 1.0, rec_reach, total)
+            rows = behavior[np.newaxis], loss[np.newaxis], np.ones(1)
+            add_deviation_loss(plex.arrays, tree.arrays, *rows, rec_reach, total)
         assert np.isfinite(totals).all()
         np.testing.assert_allclose(totals[0] + totals[1], totals[2], rtol=1e-13, atol=1e-300)
         whole = np.zeros(tree.n_cells)
-        everywhere, reach = parts[0] + 1e-200, np.zeros(tree.n_nodes)
-        add_deviation_loss(plex.arrays, tree.arrays, behavior, everywhere, 1.0, reach, whole)
+        rows = behavior[np.newaxis], (parts[0] + 1e-200)[np.newaxis], np.ones(1)
+        add_deviation_loss(plex.arrays, tree.arrays, *rows, np.zeros(tree.n_nodes), whole)
         np.testing.assert_allclose(totals[0], whole, rtol=1e-13, atol=1e-190)
 
 
