@@ -285,7 +285,8 @@ def test_the_kernel_writes_time_selections():
     behavior = random_behavior(plex, np.random.default_rng(0))
     total, rec_reach = np.zeros(tree.n_cells), np.full(tree.n_nodes, np.nan)
     loss = np.ones(plex.n_sequences)
-    add_deviation_loss(plex.arrays, tree.arrays, behavior, loss, 1.0, rec_reach, total)
+    rows = behavior[np.newaxis], loss[np.newaxis], np.ones(1)
+    add_deviation_loss(plex.arrays, tree.arrays, *rows, rec_reach, total)
     game = separation(k=2)
     for node in range(1, tree.n_nodes):
         x = int(tree.node_infoset[node])

@@ -75,10 +75,10 @@ class Evidence:
         self.passed = np.zeros(plex.n_sequences)  # plays in which obeying led there
         self._rec_reach = np.zeros(self.tree.n_nodes)
         self.obedient = np.zeros(self.tree.n_nodes, np.bool_)
-        self.bound = np.zeros(n)
-        write_bounds(
+        self.doubt = np.zeros(n)
+        write_doubts(
             plex.arrays, self.tree.arrays, self.tree.k > 0, self.base, FOLLOW, self.horizon,
-            np.ones(self.tree.n_nodes), self.obedient, self.bound,
+            self.obedient, self.doubt,
         )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
@@ -109,7 +109,8 @@ class Evidence:
         """
         n, m = max(1, self.explored), max(1, self.obeyed)
         leaves = self._sweep(self._pessimistic(), self.passed / m, np.zeros(len(self.passed)))[1]
-        second = self._chosen(leaves, self.square) / n
+        second = self._chosen(leaves, self.damped) / n
+        self.damped[:] = 0.0
         self.rate = math.sqrt(2.0 * math.log(1.0 / delta) / (max(1, plays) * max(second, 1.0 / n)))
         self.undamped = self.explored
 
@@ -136,7 +137,7 @@ class Evidence:
     def _pessimistic(self) -> Floats:
         """The losses of the cells, at most by about a standard error."""
         n = max(1, self.explored)
-        cost: Floats = self.loss / n + _errors(self.loss, self.square, n) + self.bound / n
+        cost: Floats = self.loss / n + _errors(self.loss, self.square, n) + self.doubt / n
         return cost
 
     def _sweep(
@@ -185,21 +186,25 @@ def _errors(total: Floats, square: Floats, n: int) -> Any:
 
 
 @jit
-def write_bounds(
+def write_doubts(
     plex: TreeplexArrays,
     tree: RechistoryArrays,
     listens: bool,
     base: Floats,
     follow: float,
     horizon: int,
-    low: Floats,
     obedient: NDArray[np.bool_],
-    bound: Floats,
+    doubt: Floats,
 ) -> None:
-    """Overwrite ``obedient`` and ``bound``; ``low`` is working memory, 1 at the root.
+    """Overwrite ``obedient``, and ``doubt``: the value of a cell in one play, about the largest.
 
-    The cells of obeying in obedient nodes have no bound and keep 0; nobody needs them.
+    If b and r first differ from the player's moves at layer h, sampling policy h shows that values
+    are at most horizon / product over j >= h of (1 - f) base(a_j | x_j), times the probability of
+    the recommendations from h on. For these it is assumed that all actions are recommended equally
+    often. Obeying in obedient nodes keeps 0; nobody needs it.
     """
+    low, share = np.ones(len(tree.parent)), np.ones(len(tree.parent))
+    width = np.ones(len(tree.parent))  # actions at the infoset of each node
     obedient[0] = listens
     for x in range(len(plex.parent_seq)):
         seq = plex.parent_seq[x]
@@ -209,14 +214,17 @@ def write_bounds(
             above = tree.parent[node]
             swap = node < tree.first_external[x]
             obedient[node] = listens and swap and obedient[above] and tree.rec_seq[node] == seq
+            width[node] = n
             if not obedient[node]:
                 low[node] = low[above] * ((1.0 - follow) * base[seq] if seq != 0 else 1.0)
+                share[node] = share[above] / (width[above] if tree.rec_seq[node] != 0 else 1.0)
             rows = n if swap else 1
             cell = tree.first_cell[node]
             for r in range(rows):
                 for a in range(n):
                     if not (obedient[node] and r == a):
-                        bound[cell] = horizon / (low[node] * (1.0 - follow) * base[first + a])
+                        most = horizon / (low[node] * (1.0 - follow) * base[first + a])
+                        doubt[cell] = most * share[node] / rows
                     cell += 1
 
 
@@ -239,13 +247,13 @@ def add_evidence(
 ) -> None:
     """Add a play's value to every cell that it informs, its square, and its damped value.
 
-    The square of a sum of cells is at most the sum of each cell times V, which is what is added.
+    Without a rate, ``damped`` gets the value times V. Summed over the cells of a deviation that is
+    at least the square of their sum.
     """
     if len(path) == 0:
         total[0] += loss
         square[0] += loss * loss
-        if rate > 0.0:
-            damped[0] += math.log1p(rate * loss) / rate
+        damped[0] += math.log1p(rate * loss) / rate if rate > 0.0 else loss * loss
         return
     reach = 0.0
     for policy in range(horizon):
@@ -265,7 +273,9 @@ def add_evidence(
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             rec_reach[node] = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
     most = loss / reach * (max(1.0 - obeyed, 0.0) if listens else 1.0)  # V
-    damping = math.log1p(rate * most) / (rate * most) if rate * most > 0.0 else 0.0
+    damping = most
+    if rate > 0.0:
+        damping = math.log1p(rate * most) / (rate * most) if most > 0.0 else 0.0
     x, a = path[len(path) - 1]
     first = plex.first_seq[x]
     n = plex.first_seq[x + 1] - first
@@ -278,7 +288,7 @@ def add_evidence(
         for r in range(n if swap else 1):
             seen = value * behavior[first + r] if swap else value
             total[cell] += seen
-            square[cell] += seen * most
+            square[cell] += seen * seen
             damped[cell] += seen * damping
             cell += n
 

@@ -185,6 +185,7 @@ def learn_env(
     check_environment(env)
     if game is not None and plexes is not None:
         raise ArgumentError("give game or plexes, not both: the treeplexes follow from the game")
+    growing = {"folder": folder, "workers": workers, "ray": ray, "batch": batch, "memory": memory}
     if batch is None:
         batch = 1 if workers is None and ray is None else WORKER_BATCH
     request = LearnRequest(
@@ -203,10 +204,12 @@ def learn_env(
     )
     plays = checked_whole("value_plays", value_plays, 1)
     if not grows(request):
-        if folder is not None:
+        if given := [name for name, value in growing.items() if value is not None]:
             raise ArgumentError(
-                f"{request.method} with {request.exploration} exploration keeps no folder in an "
-                "environment; use prm or rm with another exploration, or leave the folder out"
+                f"{request.method} with {request.exploration} exploration takes no {given[0]} in "
+                "an environment, because the paper's sampling plan counts the infosets below every "
+                "move, and its learning rate all of them, before the first episode; use prm or rm "
+                f"with spread or uniform exploration, or leave {given[0]} out"
             )
         return _learn_planned(env, request, game, plexes, plays, progress)
     if resume and folder is not None and RunFolder.has(folder, request, identity(env)):  # type: ignore[arg-type]
@@ -305,7 +308,7 @@ class EnvironmentRun:
         self.selfplay = GrowingSelfPlay(
             env, request.k, request.seed, method=request.minimizer, plexes=plexes,
             exploration=request.exploration, batch=request.batch, memory=half,
-            player=where.player(env, request.seed),
+            player=None if where.is_here else where.player(env, request.seed),
         )  # fmt: skip
         each = self.each = self.selfplay.episodes_per_iteration
         if not 1 <= each <= request.episodes:
