@@ -135,6 +135,7 @@ def test_other_proofs_lead_to_the_same_optimum_in_other_notions(way, monkeypatch
     monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
     if way == "mixed-integer program":
         monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+        monkeypatch.setattr(column_generation.Filling, "of", lambda _: None)
     tried = 0
     for seed in range(1000):
         rng = np.random.default_rng(seed)
@@ -204,21 +205,25 @@ def test_efce_is_the_optimum_of_the_polytope(seed, depth, actions, numbers, obse
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["enumeration", "mixed-integer program"])
+@pytest.mark.parametrize("way", ["enumeration", "sweep", "mixed-integer program"])
 def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
     """Without the relaxation and the free bound, pricing must prove everything."""
     monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
     monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
-    if way == "mixed-integer program":
+    if way != "enumeration":
         monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    if way == "mixed-integer program":
+        monkeypatch.setattr(column_generation.Filling, "of", lambda _: None)
+    swept = way == "sweep"  # two players at K <= 1 without chance
     tried = 0
     for seed in range(1000):
         rng = np.random.default_rng(seed)
-        k = (0, 1, 2, math.inf)[seed % 4]
-        players = int(rng.integers(1, 4))
+        k = seed % 2 if swept else (0, 1, 2, math.inf)[seed % 4]
+        players = 2 if swept else int(rng.integers(1, 4))
         game = random_game(
-            seed=seed, players=players, depth=4, actions=3, observe=0.5, chance=0.3, stop=0.2
-        )
+            seed=seed, players=players, depth=4, actions=3, observe=0.5,
+            chance=0.0 if swept else 0.3, stop=0.2,
+        )  # fmt: skip
         if not tiny(game, k) or reference.n_profiles(game) < 4:
             continue
         numbers = rng.integers(-2, 3, players).tolist()
