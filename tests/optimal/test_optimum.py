@@ -281,6 +281,33 @@ def test_sheriff(items, rounds, k, welfare):
 
 
 @pytest.mark.slow
+def test_an_optimum_of_the_relaxation_that_comes_apart_needs_no_other_program(monkeypatch):
+    """It is taken as it is: then the program is only solved to spare components."""
+    monkeypatch.setattr(column_generation.Program, "prices", None)
+    check(optimize(accord.load_game("sheriff(num_rounds=2)")), 0.75)
+
+
+@pytest.mark.slow
+def test_a_team_has_an_equilibrium_at_once(monkeypatch):
+    """Also where the relaxation is too large, and nothing is proved."""
+    monkeypatch.setattr(column_generation, "TUPLES", 0)
+    monkeypatch.setattr(column_generation, "FILLED", 0)
+    monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    b = accord.GameBuilder("team", players=2)
+    b.chance({"left": 0.5, "right": 0.5})
+    for side in ("left", "right"):
+        b.move(side, player="1", infoset=side, actions="l r")
+        for told in ("l", "r"):
+            b.move(f"{side} {told}", player="2", infoset=told, actions="l r")
+            for guess in ("l", "r"):
+                won = float(side[0] == guess)
+                b.payoff(f"{side} {told} {guess}", won, won)
+    found = optimize(b.build())
+    assert (found.value, found.bound, found.iterations) == (2.0, 2.0, 1)
+    check_mixture(found)
+
+
+@pytest.mark.slow
 def test_goofspiel():
     found = optimize(accord.load_game(GOOFSPIEL))
     check(found, 6.0)

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import BudgetError, NumericalError
 from accord.optimal.decomposition import decomposed
 from accord.optimal.enumeration import Enumeration
@@ -154,6 +155,11 @@ class ColumnGeneration:
         self.program.aim(objective)
         self._begin()
 
+    def offer(self, policy: CorrelatedPolicy) -> None:
+        """Take the joint plans of a mixture of pure components as columns."""
+        for behavior in policy.behavior:
+            self.program.add(self.incentives.sampled(behavior, self.rng))
+
     def advance(self, seconds: float | None = None) -> None:
         """One round: solve the program, and look for joint plans that improve it.
 
@@ -161,6 +167,7 @@ class ColumnGeneration:
             seconds: What may be spent. A round that runs out of time is ``late``; what was found
                 before still holds.
         """
+        self.late = False
         now = time.monotonic()
         end = None if seconds is None else now + seconds
         if self.iteration and self.iteration % FRESH == 0 and self._prepared:
@@ -273,6 +280,7 @@ class ColumnGeneration:
         self._prepared = True
         self._find_tuples()
         if self._tuples is None or len(self._tuples) > TUPLES:
+            self._add_teamwork()
             return None
         relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
         self._relaxed = relaxation.solve(max(0.0, end - time.monotonic()) / 2)
@@ -301,6 +309,19 @@ class ColumnGeneration:
             _, plan = self.pricing.descend(scaled, self._random_plan(), order, LEAST_GAIN)
             self.program.add(plan)
         return None
+
+    def _add_teamwork(self) -> None:
+        """Add joint plans that no player alone can improve for the objective. Where all players
+        want the same these are equilibria."""
+        form = self.form
+        weights = self.objective.sign * np.array(self.objective.weights or [1.0] * form.n_players)
+        kappa = weights * form.leaves.payoff_range / self.program.scale
+        prices = Multipliers(kappa, tuple(np.zeros(tree.n_cells) for tree in self.incentives.trees))
+        for _ in range(STARTS):
+            order = self.rng.permutation(form.n_players).tolist()
+            self.program.add(
+                self.pricing.descend(prices, self._random_plan(), order, LEAST_GAIN)[1]
+            )
 
     def _mixture(self, found: list[tuple[float, Ints]]) -> Lottery | None:
         """The mixture of joint plans with these weights if it is an equilibrium."""

@@ -105,6 +105,8 @@ def _candidates(
     if sparse is not None:
         for dust in DUST:
             yield _policy(program, _corrected(program, sparse, dust))
+            if time.monotonic() > end:
+                break
     if components is None:
         yield unpolished(program, lottery)
 
@@ -165,6 +167,7 @@ def _spared(program: Program, lottery: Lottery, end: float) -> Lottery:
     program.end = end
     try:
         best = program.solve_separated()
+        last: Lottery | None = best
         goal = program.cost() + EXACT / 10
         with suppress(OutOfTime):
             for column in kept[np.argsort(lottery.weights[kept], kind="stable")]:
@@ -175,11 +178,14 @@ def _spared(program: Program, lottery: Lottery, end: float) -> Lottery:
                 if best.weights[column] == 0.0 or not len(rest):
                     continue
                 program.allow(rest)
-                trial = program.solve_separated()
-                if program.cost() <= goal and trial.slack <= lottery.slack + EXACT / 10:
-                    best = trial
+                last = None
+                last = program.solve_separated()
+                if program.cost() <= goal and last.slack <= lottery.slack + EXACT / 10:
+                    best = last
+        if last is best:
+            return best
         program.allow(np.flatnonzero(best.weights > 0))
-        program.end = None  # as good as solved
+        program.end = None  # it was solved before, so this is quick
         return program.solve_separated()
     finally:
         program.end = None
