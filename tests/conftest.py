@@ -6,9 +6,12 @@ Functions and classes that tests import are in ``tests/support``, the plain twin
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,3 +57,25 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def folder(folders: dict[str, Path], tmp_path: Path) -> Path:
     """A run of Kuhn poker that a test may change."""
     return Path(shutil.copytree(folders["1"], tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A Ray on this machine, started once."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - else workers starve on a busy machine
+    import ray
+
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        ray.init(
+            "local",
+            num_cpus=2,
+            object_store_memory=100_000_000,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            _temp_dir=folder,
+        )
+        yield ray.get_runtime_context().gcs_address
+        ray.shutdown()

@@ -58,6 +58,22 @@ def test_long_messages_lose_their_middle() -> None:
     assert "characters left out" in message
 
 
+def test_lists_in_messages_are_shortened_item_by_item() -> None:
+    assert _format.listed(["one", "two"]) == "one; two"
+    failed = {f"task {n}": f"ValueError: {'x' * 5000} is {n}" for n in range(5)} | {"last": "no"}
+    message = str(accord.SweepError(failed, 6))
+    assert len(message) < _format.LONGEST
+    assert "left out" not in message
+    assert all(
+        f"task {n}: ValueError: xxx" in message and f"xxx is {n}" in message for n in range(5)
+    )
+    assert message.endswith("; last: no")
+    many = str(accord.SweepError({f"task {n}": "y" * 1000 for n in range(1000)}, 1000))
+    assert len(many) < _format.LONGEST
+    assert many.startswith("1000 of 1000 tasks failed: task 0: yyy")
+    assert many.endswith("; and 975 more")
+
+
 def test_commands_show_labels_safely(tmp_path: Path) -> None:
     b = accord.GameBuilder("dark\x1b[2J", players=["one\x1b[31m", "two"])
     b.move(player="one\x1b[31m", infoset="here\x1b[1m", actions="\x1b[7mup down")

@@ -70,6 +70,8 @@ from accord.mediator.timing import TimingWarning as TimingWarning
 from accord.mediator.timing import timing as timing
 from accord.play.discovery import discover as discover
 from accord.play.environment import Environment as Environment
+from accord.play.seats import SeatedPlays as SeatedPlays
+from accord.play.seats import rollout as rollout
 from accord.regret.discounted import DiscountedRegretMatching as DiscountedRegretMatching
 from accord.regret.regret_matching import RegretMatching as RegretMatching
 from accord.regret.sampled_matching import SampledRegretMatching as SampledRegretMatching

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from decimal import Decimal
 
 MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
@@ -15,6 +16,9 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 LONGEST = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
+
+SHORTEST_ITEM = 60
+"""To how many characters an item of a list in a message is shortened, at most."""
 
 UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of characters that a terminal may obey: controls, bidi marks, line separators."""
@@ -38,6 +42,11 @@ def safe(text: str, longest: int | None = None, keep: str = "\n\t") -> str:
         else letter
         for letter in text
     )
+
+
+def player_name(label: str) -> str:
+    """The name of a player in a sentence: ``player 1``, but not ``player Player 1``."""
+    return label if label.lower().startswith("player") else f"player {label}"
 
 
 def number(value: float) -> str:
@@ -102,6 +111,24 @@ def shortened(text: str, length: int) -> str:
         return text
     tail = length // 2
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
+
+
+def listed(items: Sequence[str], length: int = LONGEST * 3 // 4, separator: str = "; ") -> str:
+    """All items in about ``length`` characters.
+
+    Long items lose their middle, so that each can still be recognised. If there are so many that
+    nothing would be left of them, the last ones are only counted.
+    """
+    shown = items[: max(1, length // SHORTEST_ITEM)]
+    room, longest = length, length
+    for left, item in zip(range(len(shown), 0, -1), sorted(shown, key=len), strict=True):
+        longest = room // left
+        if len(item) > longest:
+            break
+        room -= len(item)
+    rest = len(items) - len(shown)
+    more = [f"and {rest:,} more"] if rest else []
+    return separator.join([*(shortened(item, longest) for item in shown), *more])
 
 
 def one_line(label: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord._format import LONGEST, safe
+from accord._format import LONGEST, listed, player_name, safe
 
 
 class AccordError(Exception):
@@ -54,8 +54,8 @@ class ImperfectRecallError(GameError):
         self.player, self.infoset, self.histories = player, infoset, histories
         one, other = (_own_history(history) for history in histories)
         super().__init__(
-            f"perfect recall must hold, but player {player} forgets at infoset {infoset!r}: "
-            f"it is reached both after {one} and after {other}; "
+            f"perfect recall must hold, but {player_name(player)} forgets at infoset "
+            f"{infoset!r}: it is reached both after {one} and after {other}; "
             "split the infoset by what the player has seen and done"
         )
 
@@ -105,7 +105,7 @@ class SweepError(AccordError, RuntimeError):
 
     def __init__(self, failed: dict[str, str], total: int) -> None:
         self.failed = failed
-        what = "; ".join(f"{name}: {message}" for name, message in failed.items())
+        what = listed([f"{name}: {message}" for name, message in failed.items()])
         rest = ", the others are done" if len(failed) < total else ""
         super().__init__(f"{len(failed)} of {total} tasks failed{rest}: {what}")
 
@@ -124,4 +124,5 @@ class MissingDependencyError(AccordError, ImportError):
 def _own_history(history: tuple[tuple[str, str], ...]) -> str:
     if not history:
         return "no own decision"
-    return ", ".join(f"{action!r} at {infoset!r}" for infoset, action in history)
+    steps = [f"{action!r} at {infoset!r}" for infoset, action in history]
+    return listed(steps, LONGEST // 4, ", ")

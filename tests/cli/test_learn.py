@@ -124,6 +124,7 @@ def test_a_run_is_a_folder(
         "failure_prob": 0.05,
         "batch": 1,
         "environment": None,
+        "memory": None,
         "method": method,
         "learning_rate_scale": 1.0,
         "exploration": exploration,

@@ -15,10 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.equilibrium import files
+from accord.equilibrium import files, policy_npz
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy, save_policy
+from accord.equilibrium.mixture import as_mixture
+from accord.equilibrium.packing import pack
+from accord.equilibrium.policy_json import to_json
+from accord.equilibrium.policy_npz import to_arrays
 from accord.errors import (
     AccordError,
     ArgumentError,
@@ -98,6 +102,55 @@ def test_a_thousand_components(tmp_path):
         again = load_policy(tmp_path / f"p{suffix}", game)
         assert again.weights.tobytes() == policy.weights.tobytes()
         assert again.behavior.tobytes() == policy.behavior.tobytes()
+
+
+@checked
+@given(all_games(), seeds)
+def test_large_policies_are_packed_and_lose_no_bit(game, seed):
+    policy = random_policy(game, seed)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy_npz, "PLAIN_BYTES", 0)
+        path = Path(folder, "policy.npz")
+        save_policy(policy, path)
+        with np.load(path) as archive:
+            assert archive["version"] == 2
+            assert not any(name.startswith("probabilities") for name in archive.files)
+        again = load_policy(path, game)
+        assert again.weights.tobytes() == policy.weights.tobytes()
+        assert again.behavior.tobytes() == policy.behavior.tobytes()
+
+
+def test_packed_infosets_in_any_order(tmp_path, monkeypatch):
+    game = kuhn()
+    policy = random_policy(game, 0, components=5)
+    monkeypatch.setattr(policy_npz, "PLAIN_BYTES", 0)
+    arrays = to_arrays(policy)
+    for i, (plex, part) in enumerate(
+        zip(sequence_form(game).plexes, sequence_form(game).split(policy.behavior), strict=True), 1
+    ):
+        order = np.random.default_rng(i).permutation(plex.n_infosets)
+        columns = np.concatenate([np.arange(*plex.first_seq[x : x + 2]) for x in order])
+        arrays[f"infosets_{i}"] = arrays[f"infosets_{i}"][order]
+        arrays[f"n_actions_{i}"] = plex.n_actions[order]
+        parts = pack(part[:, columns], plex.n_actions[order])._asdict()
+        arrays |= {f"{name}_{i}": array for name, array in parts.items()}
+    np.savez(tmp_path / "p.npz", **arrays)
+    again = load_policy(tmp_path / "p.npz", game)
+    assert again.behavior.tobytes() == policy.behavior.tobytes()
+
+
+def test_a_policy_shares_an_array_that_nobody_can_write(game, policy):
+    frozen = policy.behavior.copy()
+    frozen.flags.writeable = False
+    assert CorrelatedPolicy(game, policy.weights, frozen).behavior is frozen
+    rough = frozen * (1 + 1e-9)
+    rough[:, 0] = 1.0
+    rough.flags.writeable = False
+    before = rough.copy()
+    assert CorrelatedPolicy(game, policy.weights, rough).behavior is not rough
+    np.testing.assert_array_equal(rough, before)  # it was copied to be normalised
+    mine = policy.behavior.copy()
+    assert CorrelatedPolicy(game, policy.weights, mine).behavior is not mine
 
 
 def test_what_was_normalised_stays_as_it_is():
@@ -251,7 +304,7 @@ def test_infosets_of_different_sizes_in_another_order(tmp_path, game, policy):
 
 
 def test_sums_within_a_millionth_are_normalised(tmp_path, game, policy):
-    content = files._to_json(policy)
+    content = to_json(policy)
     content["components"][0]["policy"][1]["not\nright"] = [0.4999995, 0.4999999]
     content["components"][0]["weight"] = 0.2500009
     path = tmp_path / "p.json"
@@ -418,7 +471,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_json(tmp_path, game, policy, damage):
     change, kind, message = DAMAGE[damage]
-    content = files._to_json(policy)
+    content = to_json(policy)
     change(content)
     path = tmp_path / "p.json"
     path.write_text(json.dumps(content))
@@ -448,7 +501,7 @@ def test_a_key_given_twice(tmp_path, game, policy, old, new, message):
 
 def test_truncated_json_names_line_and_column(tmp_path, game, policy):
     path = tmp_path / "p.json"
-    path.write_text(json.dumps(files._to_json(policy), indent=1)[:-30])
+    path.write_text(json.dumps(to_json(policy), indent=1)[:-30])
     with pytest.raises(ParseError) as error:
         load_policy(path, game)
     lines = path.read_text().split("\n")
@@ -477,7 +530,7 @@ def test_deeply_nested_json(tmp_path, game, text):
 
 def test_numbers_of_too_many_digits(tmp_path, game, policy):
     path = tmp_path / "p.json"
-    text = json.dumps(files._to_json(policy))
+    text = json.dumps(to_json(policy))
     for digits in ("1" * 400, "9" * 5000, "-" + "9" * 5000, "1e999", "1" * 5000 + ".5"):
         path.write_text(text.replace("0.125", digits))
         with pytest.raises(PolicyError, match=f"component 0, player ann, infoset '{CARD}'"):
@@ -500,7 +553,7 @@ def test_any_damage_ends_in_an_accord_error(tmp_path, game, policy, suffix):
     save_policy(policy, path)
     whole = [path.read_bytes()]
     if suffix == ".npz":
-        np.savez_compressed(path, **files._to_arrays(policy))
+        np.savez_compressed(path, **to_arrays(policy))
         whole.append(path.read_bytes())
     rng = np.random.default_rng(0)
     refused = 0
@@ -606,15 +659,52 @@ NPZ_DAMAGE = {
     "digest vector": (lambda a: a.update(digest=np.array(["f"])), ParseError, '"digest" must'),
     "objects": (
         lambda a: a.update(infosets_1=np.array([None, {}], object)), ParseError,
-        r"not a readable \.npz policy file, or damaged",
+        '"infosets_1" must be an array of strings',
     ),
 }  # fmt: skip
+
+
+PACKED_DAMAGE = {
+    "gone": (lambda a: a.pop("off_1"), ParseError, '"off_1" must be an array of integers'),
+    "floats": (lambda a: a.update(same_1=a["same_1"] * 1.0), ParseError, '"same_1" must be'),
+    "few values": (
+        lambda a: a.update(values_2=a["values_2"][:, 1:]),
+        PolicyError, "player b\u00f6b: there must be as many packed values",
+    ),
+    "many values": (
+        lambda a: a.update(values_2=np.zeros((8, 99), np.uint8)), PolicyError,
+        r"there must be 2 probabilities in each of 2 components; got shape .*\(8, 99\)",
+    ),
+    "other components": (
+        lambda a: a.update(off_1=a["off_1"][:, :1]), PolicyError, r"got shape .*\(2, 1\)",
+    ),
+    "other actions": (
+        lambda a: a.update(support_1=a["support_1"][1:]), PolicyError, "must fit each other",
+    ),
+    "sum": (
+        lambda a: a.update(off_2=np.full_like(a["off_2"], 99, np.int64) << 45), PolicyError,
+        "component 0, player b\u00f6b, infoset 'not.nright'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", PACKED_DAMAGE)
+def test_damaged_packed_archives(tmp_path, game, policy, damage, monkeypatch):
+    change, kind, message = PACKED_DAMAGE[damage]
+    monkeypatch.setattr(policy_npz, "PLAIN_BYTES", 0)
+    arrays = to_arrays(policy)
+    change(arrays)
+    path = tmp_path / "p.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(kind, match=message) as error:
+        load_policy(path, game)
+    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("damage", NPZ_DAMAGE)
 def test_damaged_archives(tmp_path, game, policy, damage):
     change, kind, message = NPZ_DAMAGE[damage]
-    arrays = {name: np.array(array) for name, array in files._to_arrays(policy).items()}
+    arrays = {name: np.array(array) for name, array in to_arrays(policy).items()}
     change(arrays)
     path = tmp_path / "p.npz"
     np.savez(path, **arrays)
@@ -788,9 +878,40 @@ def test_only_what_is_needed_is_unpacked(tmp_path, game, policy, monkeypatch):
         load_policy(tmp_path / "bomb.npz", game)
     assert "weights" not in read
 
-    monkeypatch.setattr("accord.equilibrium.files.available_memory", lambda: 1000)
-    with pytest.raises(BudgetError, match=r"p\.npz takes .* in memory, and 1 kB are available"):
+    monkeypatch.setattr("accord.equilibrium.policy_npz.available_memory", lambda: 100)
+    with pytest.raises(BudgetError, match=r"p\.npz takes .* in memory, and 100 B are available"):
         load_policy(tmp_path / "p.npz", game)
+
+
+@pytest.mark.parametrize("plain", [0, 2**24])
+def test_only_what_an_environment_needs_is_unpacked(tmp_path, game, policy, monkeypatch, plain):
+    monkeypatch.setattr(policy_npz, "PLAIN_BYTES", plain)
+    save_policy(as_mixture(policy), tmp_path / "p.npz")
+    with np.load(tmp_path / "p.npz", allow_pickle=False) as content:
+        arrays = dict(content)
+    np.savez_compressed(tmp_path / "q.npz", **arrays, unused=np.zeros(10**6))
+    read = []
+    unpack = np.lib.npyio.NpzFile.__getitem__
+    monkeypatch.setattr(
+        np.lib.npyio.NpzFile, "__getitem__", lambda self, key: read.append(key) or unpack(self, key)
+    )
+    again = load_policy(tmp_path / "q.npz")
+    assert again.behavior.tolist() == policy.behavior.tolist()
+    assert "unused" not in read
+
+    read.clear()
+    np.savez_compressed(tmp_path / "w.npz", **{**arrays, "weights": np.full(10**6, 1e-6)})
+    with pytest.raises(PolicyError, match="in each of 1000000 components; got shape"):
+        load_policy(tmp_path / "w.npz")
+    np.savez_compressed(tmp_path / "t.npz", **{**arrays, "trees": np.full(10**7, 32, np.uint8)})
+    with pytest.raises(ParseError, match=r'"trees" has 10 MB of text in .* kB'):
+        load_policy(tmp_path / "t.npz")
+    assert read.count("trees") == 1
+    assert "weights" not in read
+
+    monkeypatch.setattr("accord.equilibrium.policy_npz.available_memory", lambda: 100)
+    with pytest.raises(BudgetError, match=r"p\.npz takes .* in memory, and 100 B are available"):
+        load_policy(tmp_path / "p.npz")
 
 
 def test_pure_components_take_little_room(tmp_path):

@@ -295,6 +295,69 @@ def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert e.value.learned is not None
 
 
+class TwoSteps:
+    """Left is better only if the second decision, of which there are many, is uniform."""
+
+    name, players, payoff_bounds = "two steps", ("me",), ((0.0, 1.0),)
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.done: list[int] = []
+        self.place = int(rng.integers(1000))
+
+    def turn(self) -> int:
+        return 0 if len(self.done) < 2 else TERMINAL
+
+    def infoset(self) -> str:
+        return "start" if not self.done else f"{self.done[0]} at {self.place}"
+
+    def actions(self) -> tuple[str, ...]:
+        return ("left", "right")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> list[float]:
+        first, second = self.done
+        return [float(second == 0) if first == 0 else 0.3]
+
+
+def test_an_episode_adds_the_first_new_infoset() -> None:
+    """The first episode the start, all others at most one of the second decisions."""
+    play = GrowingSelfPlay(TwoSteps(), 1, 3)
+    for iteration in range(1, 20):
+        play.advance(1)
+        assert play.n_infosets == play.learners[0].n_infosets <= 2 * iteration
+    assert play.n_infosets > 30
+    assert play.trees[0].labels[0] == "start"
+
+
+def test_full_tables_keep_learning() -> None:
+    """Infosets that do not fit are played uniformly, and the others learn what that is worth."""
+    play = GrowingSelfPlay(TwoSteps(), 1, 0, memory=1)
+    play.memory = 3000  # the first infoset fits, and one more or two
+    rows = Rows(1, 1)
+    play.advance(1500, rows)
+    assert play.is_full
+    assert 1 <= play.n_infosets < 20
+    assert play.n_bytes < 40_000  # the first sizes of all arrays, not of a thousand infosets
+    late = np.mean([row[0][1:3] for row in rows.rows[1000:]], axis=0)
+    assert late[0] > 0.9
+    large = GrowingSelfPlay(TwoSteps(), 1, 0)
+    large.advance(1500)
+    assert large.n_infosets > 500
+    assert not large.is_full
+
+
+def test_a_limit_of_memory_holds_for_tables_and_components() -> None:
+    learned = learn_env(TwoSteps(), 1, episodes=3000, memory=100_000, value_plays=10)
+    assert learned.request.memory == 100_000
+    last = learned.history[-1].seen
+    assert last is not None
+    assert last.full
+    assert last.memory < 50_000 + 20_000  # arrays begin with a size of their own
+    assert learned.policy.behavior.nbytes < 100_000
+
+
 def test_components_stay_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many, too large or too slow: every other one is dropped."""
     monkeypatch.setattr("accord.runs.growing_iterates.DEFAULT_BYTES", 8000)

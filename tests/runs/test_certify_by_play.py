@@ -8,18 +8,22 @@ import math
 import numpy as np
 import pytest
 
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import kuhn, matrix_game
 from accord.game.tree import Game
 from accord.learning.evidence import Evidence, bernstein
-from accord.runs.certify_by_play import certify_by_play
+from accord.learning.exploration import uniform_behavior
+from accord.runs.certify_by_play import _Trial, certify_by_play, grown
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 from tests.support.environments import Hidden, NoisyChicken
 from tests.support.policies import grown_game
 
@@ -42,7 +46,7 @@ def exact_evidence(game: Game, policy: CorrelatedPolicy, k: float) -> list[Evide
         evidence.explored = evidence.obeyed = 2
         evidence.loss[:] = 2.0 * meter.meters[i].deviation_loss
         evidence.square[:] = evidence.loss**2 / 2.0
-        evidence.bound[:] = np.where(evidence.bound > 0.0, 1e-300, 0.0)
+        evidence.doubt[:] = 0.0
         found.append(evidence)
     return found
 
@@ -113,6 +117,104 @@ def test_coverage(game: Game, k: float) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_upper_bounds_hold_although_no_union_is_taken(seed: int) -> None:
+    """The bound alone, at 60% confidence for each player, where many deviations compete."""
+    game = grown_game(seed, 2, 60)
+    policy = some_policy(game, seed)
+    gaps = certify(game, policy, 1)[1].player_gaps
+    span = 1.0 / sequence_form(game).leaves.loss_scale
+    missed = 0
+    for trial in range(60):
+        run = _Trial(Hidden(game), as_mixture(policy), 1, 400, 0.6, trial, None)
+        run._sit(grown(run.plays))
+        run.delta = 0.2
+        evidence = run._evidence(400)
+        missed += any(one.most(0.4) * span[i] < gaps[i] - 1e-9 for i, one in enumerate(evidence))
+    assert missed <= 12  # stated are up to 48; the maximum over deviations is on the safe side
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+def test_damped_cells_are_below_the_logarithm(k: float) -> None:
+    """In every play and for every deviation d <= V, and its damped cells are at most log(1 + d)."""
+    game, rng = grown_game(1, 3, 60), np.random.default_rng(5)
+    policy = some_policy(game)
+    form = sequence_form(game)
+    for i, plex in enumerate(form.plexes):
+        behavior = np.ascontiguousarray(form.split(policy.behavior)[i])
+        for _ in range(30):
+            first, evidence = Evidence(plex, k, behavior), Evidence(plex, k, behavior)
+            evidence.rate = rng.uniform(0.01, 5.0)
+            play = int(rng.integers(len(behavior))), random_path(plex, rng), rng.random()
+            first.explore(*play)
+            evidence.explore(*play)
+            tree = evidence.tree
+            informed = evidence.loss > 0.0
+            if not informed.any():
+                continue
+            most = float((first.damped[informed] / first.loss[informed]).max())  # V
+            for _ in range(10):
+                rows = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_row))
+                sizes = np.array([row_width(tree, int(node)) for node in rows])
+                phi = Modification(tree, rng.integers(0, sizes).astype(np.int32))
+                raw = evidence._chosen(phi, evidence.loss)
+                damped = evidence._chosen(phi, evidence.damped)
+                assert raw <= most * (1.0 + 1e-9)
+                assert damped <= math.log1p(evidence.rate * raw) / evidence.rate + 1e-12
+
+
+def random_path(plex: Treeplex, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Moves from a first decision to a last one."""
+    path, seq = [], 0
+    while children := plex.children(seq):
+        x = int(rng.choice(children))
+        a = int(rng.integers(plex.n_actions[x]))
+        path.append((x, a))
+        seq = int(plex.first_seq[x]) + a
+    return path
+
+
+def row_width(tree: RechistoryTree, node: int) -> int:
+    """How many actions a row of a node has; the root has none to choose."""
+    x = int(np.searchsorted(tree.arrays.first_node, node, side="right")) - 1
+    return int(tree.plex.n_actions[x]) if node else 1
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_the_lemma_of_the_upper_bound(heavy: bool) -> None:
+    """Both inequalities fail at most as often as stated, also for rare large values."""
+    rng, delta, n, wrong = np.random.default_rng(1), 0.2, 200, np.zeros(2)
+    for _ in range(400):
+        small = rng.random(n) < 0.05
+        values = np.where(small, 20.0, 0.0) if heavy else small.astype(float)
+        mean, rate = (1.0, 0.05) if heavy else (0.05, 0.5)
+        lower = (np.log1p(rate * values).sum() - math.log(1 / delta)) / (rate * n)
+        ones = values / values.max(initial=1.0)
+        upper = (rate * ones.sum() + math.log(1 / delta)) / n / -math.expm1(-rate)
+        wrong += (lower > mean, upper < 0.05)
+    assert (wrong <= 0.25 * 400).all()
+    assert wrong[0] > 0
+
+
+def test_plays_outside_of_the_tree_count_as_losses() -> None:
+    """Who never deviates where plays were seen may still gain all of the loss elsewhere."""
+    plex = sequence_form(kuhn()).plexes[0]
+    found = []
+    for complete in (True, False):
+        evidence = Evidence(plex, 1, np.tile(uniform_behavior(plex), (1, 1)))
+        for _ in range(4000):
+            evidence.obey([], 1.0, complete=complete)
+        evidence.explore(0, [], 1.0)
+        evidence.damp(4000, 0.1)
+        for _ in range(4000):
+            evidence.explore(0, [], 1.0)
+        found.append(evidence.most(0.1))
+    assert found[0] < 0.2
+    assert found[1] > 1.0
+
+
+@pytest.mark.slow
 def test_more_plays_say_more() -> None:
     policy = CorrelatedPolicy(
         CHICKEN, np.ones(1), np.array([[1.0, 0.5, 0.5, 1.0, 0.5, 0.5]])
@@ -120,7 +222,7 @@ def test_more_plays_say_more() -> None:
     exact = certify(CHICKEN, policy, 1)[1].gap
     found = [
         certify_by_play(Hidden(CHICKEN), policy, 1, episodes=episodes, seed=4)
-        for episodes in (400, 4000, 40_000)
+        for episodes in (100, 4000, 40_000)
     ]
     uppers = [certificate.upper for certificate in found]
     assert uppers[0] > uppers[1] > uppers[2] > exact

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from accord.cli.progress import _Pace
 from accord.equilibrium.files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
@@ -26,8 +28,12 @@ from accord.errors import (
 from accord.game.library import kuhn
 from accord.interop.load_env import load_environment, names_environment
 from accord.interop.pettingzoo import PettingZooEnvironment
+from accord.reports.played import compare_played
+from accord.runs.checkpoint import Checkpoint
+from accord.runs.folder import RunFolder
 from accord.runs.learn import learn, resume_learn
 from accord.runs.learn_env import learn_env
+from accord.runs.played_run import read_played_run
 from tests.support.command import run
 from tests.support.environments import Hidden, NoisyChicken
 
@@ -77,8 +83,81 @@ def test_a_finished_run_can_be_extended(tmp_path: Path) -> None:
     learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
     with pytest.raises(MismatchError, match="holds a run of 'kuhn' with digest"):
         resume_learn(Hidden(kuhn()), tmp_path / "game")
-    with pytest.raises(ArgumentError, match="swrhedge with balanced exploration keeps no folder"):
-        learn_env(Hidden(kuhn()), 1, episodes=100, method="swrhedge", folder=tmp_path / "b")
+    options: list[dict[str, Any]] = [{"folder": tmp_path / "b"}, {"workers": 2}, {"memory": 10**6}]
+    for option in options:
+        takes = f"swrhedge with balanced exploration takes no {next(iter(option))}"
+        with pytest.raises(ArgumentError, match=f"{takes}.*counts the infosets below every move"):
+            learn_env(Hidden(kuhn()), 1, episodes=100, method="swrhedge", **option)
+
+
+def test_learning_again_resumes(tmp_path: Path) -> None:
+    """A cell of a notebook that is run again continues, and a finished run stays as it is."""
+    with pytest.raises(SimulatorError, match="no connection"):
+        learn(Breaks(200), 1, folder=tmp_path / "again", resume=True, **SEED)
+    again = learn(Hidden(kuhn()), 1, folder=tmp_path / "again", resume=True, **SEED)
+    learn(Hidden(kuhn()), 1, folder=tmp_path / "whole", **SEED)
+    assert learned_bits(tmp_path / "again") == learned_bits(tmp_path / "whole")
+    more = learn(Hidden(kuhn()), 1, folder=tmp_path / "again", resume=True, seed=3, episodes=900)
+    assert (again.episodes, more.episodes) == (600, 900)
+    with pytest.raises(MismatchError, match="holds a run with k = 1, not 2"):
+        learn(Hidden(kuhn()), 2, folder=tmp_path / "again", resume=True, **SEED)
+    with pytest.raises(ArgumentError, match="must be a new or empty folder"):
+        learn(Hidden(kuhn()), 1, folder=tmp_path / "again", **SEED)
+
+
+def test_running_values_and_memory(tmp_path: Path) -> None:
+    seen: list[Checkpoint] = []
+    learned = learn_env(
+        NoisyChicken(), 1, episodes=900, value_plays=10, folder=tmp_path / "run",
+        progress=seen.append,
+    )  # fmt: skip
+    last = learned.history[-1]
+    assert seen[-1] == last
+    assert (last.iteration, last.episodes, last.player_gaps) == (300, 900, ())
+    assert last.seen is not None
+    assert (last.seen.infosets, last.seen.full) == (2, False)
+    assert last.seen.memory > 1000
+    assert all(0.0 < value < 7.0 for value in last.values)
+    assert all(0.1 < margin < 1.0 for margin in last.seen.margins)
+    lines = (tmp_path / "run" / "progress.jsonl").read_text().splitlines()
+    kept = [Checkpoint.from_json(json.loads(line)) for line in lines]
+    assert [point.values for point in kept] == [point.values for point in learned.history]
+    assert kept[-1].seen == last.seen
+    words = _Pace(900, None).state(last)
+    assert re.fullmatch(r"900 episodes, values \S+ \S+, 2 infosets in [\d.]+ kB", words)
+
+
+def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
+    with pytest.raises(SimulatorError):
+        learn(Breaks(200), 1, folder=tmp_path / "broken", **SEED)
+    run("report", tmp_path / "broken")
+    page = (tmp_path / "broken" / "report.html").read_text("utf-8")
+    assert "The run has not finished. This is its last checkpoint" in page
+    assert "the episodes in which nobody explored" in page
+    for seed in (3, 4):
+        learn_env(
+            Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, value_plays=400
+        )
+    folders = [tmp_path / name for name in ("broken", "3", "4")]
+    compared = compare_played([read_played_run(RunFolder.open(folder)) for folder in folders])
+    assert (compared.game, compared.labels, compared.best) == ("kuhn", ("prm",), None)
+    assert [one.finished for _, one in compared.runs] == [False, True, True]
+    run("report", *folders, "--out", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text("utf-8")
+    for words in ("3 runs in kuhn", "(not finished)", "Bounds on the gap", "gap at least"):
+        assert words in page
+    assert (tmp_path / "all-bounds.svg").exists()
+    learn_env(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, value_plays=400)
+    two = compare_played([read_played_run(RunFolder.open(tmp_path / name)) for name in ("3", "k2")])
+    assert two.labels == ("K = 1", "K = 2")
+    best = compare_played([read_played_run(RunFolder.open(tmp_path / name)) for name in ("3", "4")])
+    assert best.best in (0, 1)
+    learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
+    said = run("report", tmp_path / "3", tmp_path / "game", code=2).stderr
+    assert "cannot be compared with runs of known games" in said
+    for name, change in (("certificate.json", '{"run": "other"}'), ("certificate.json", "[]")):
+        (tmp_path / "3" / name).write_text(change)
+        assert run("report", tmp_path / "3", code=2).stderr
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])

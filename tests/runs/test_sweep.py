@@ -6,9 +6,7 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,27 +45,6 @@ def square_unless_three(folder: Path, x: int) -> int:
 
 def calls(folder: Path) -> dict[str, int]:
     return {path.parent.name: len(path.read_text()) for path in folder.glob("*/calls")}
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A Ray on this machine, started once."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
-    import ray
-
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
-        ray.init(
-            "local",
-            num_cpus=2,
-            object_store_memory=100_000_000,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="ERROR",
-            _temp_dir=folder,
-        )
-        yield ray.get_runtime_context().gcs_address
-        ray.shutdown()
 
 
 @pytest.fixture(params=[None, pytest.param("ray", marks=pytest.mark.slow)])
@@ -229,8 +206,8 @@ def test_a_run_that_was_stopped_early_is_no_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("nonsense", "must be 'local' or HOST:PORT; got 'nonsense'"),
-        ("127.0.0.1:", "must be 'local' or HOST:PORT"),
+        ("nonsense", "must be 'local', 'auto' or HOST:PORT; got 'nonsense'"),
+        ("127.0.0.1:", "must be 'local', 'auto' or HOST:PORT"),
         ("127.0.0.1:1", "no Ray cluster answers at '127.0.0.1:1'"),
         ("host.invalid:6379", "no Ray cluster answers at 'host.invalid:6379'"),
     ],
@@ -313,7 +290,7 @@ def test_learning_with_seeds(tmp_path: Path) -> None:
         ),
         (("kuhn()", "--iterations", 5), "'kuhn' and 'kuhn()' would both be kept in"),
         (("nosuchgame", "--iterations", 5), "1 of 2 tasks failed, the others are done: nosuchgame"),
-        (("--iterations", 5, "--ray", "nonsense"), "must be 'local' or HOST:PORT"),
+        (("--iterations", 5, "--ray", "nonsense"), "must be 'local', 'auto' or HOST:PORT"),
     ],
 )
 def test_bad_use(

@@ -72,6 +72,17 @@ def parse_number(text: str) -> float:
     return value
 
 
+def parse_memory(text: str) -> int:
+    """Parse a number of bytes with a unit, such as ``500MB`` or ``2 GiB``."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kMGT]?)(i?)B", str(text).strip())
+    if match is None:
+        raise typer.BadParameter(f"must be a size such as 500MB or 2GB; got {text!r}")
+    number, prefix, binary = match.groups()
+    return int(
+        float(number) * (1024 if binary else 1000) ** ("kMGT".find(prefix) + 1 if prefix else 0)
+    )
+
+
 def choice(names: Iterable[str], description: str) -> Any:
     """An option whose value is one of ``names``."""
     known = list(names)
@@ -177,6 +188,15 @@ Workers = Annotated[
         help="Play an environment in N processes. Their number does not change the result.",
     ),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Play an environment on a Ray cluster: HOST:PORT, `auto` for the one that this "
+        "machine is part of, or `local` for all cores of this machine. Needs accord[ray].",
+        show_default=False,
+    ),
+]
 
 
 def environment_source(
@@ -191,6 +211,13 @@ def environment_source(
         return None
     bounds = None if payoffs is None else list(payoffs)
     return {"source": game, "payoff_bounds": bounds, "play": play}
+
+
+def refuse_for_games(**options: object) -> None:
+    """Refuse options that only environments have."""
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError(f"--{name} is for environments")
 
 
 def refuse_with_resume(context: typer.Context, *names: str) -> None:

@@ -13,12 +13,15 @@ from accord.cli.arguments import (
     Payoffs,
     Play,
     PolicyName,
+    Ray,
+    Workers,
     complete_notion,
     environment_source,
     load_policy_of,
     parse_notion,
     parse_number,
     parse_whole,
+    refuse_for_games,
 )
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
@@ -65,6 +68,8 @@ def certify(
     ] = None,
     play: Play = False,
     payoffs: Payoffs = None,
+    workers: Workers = None,
+    ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the exact gaps of a correlated policy and the deviations that attain them.
@@ -81,8 +86,15 @@ def certify(
     """
     source = environment_source(game, play=play, payoffs=payoffs)
     if source is not None:
-        _by_play(source, policy, k, episodes or 20_000, confidence or 0.95, as_json=as_json)
+        asked = {
+            "episodes": episodes or 20_000,
+            "confidence": confidence or 0.95,
+            "workers": workers,
+            "ray": ray,
+        }
+        _by_play(source, policy, k, asked, as_json=as_json)
         return
+    refuse_for_games(workers=workers, ray=ray)
     if episodes is not None or confidence is not None:
         raise ArgumentError(
             "--episodes and --confidence are for environments; the gap of a loaded game is exact"
@@ -108,8 +120,7 @@ def _by_play(
     source: dict[str, Any],
     policy: str,
     notions: list[Notion] | None,
-    episodes: int,
-    confidence: float,
+    asked: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
@@ -122,11 +133,7 @@ def _by_play(
         raise ArgumentError("in an environment the notion must be a K: 0, 1, ..., inf")
     with announced_compilation():
         env, mixture = load_environment(**source), load_policy(policy)
-        certificates = [
-            certify_by_play(env, mixture, k, episodes=episodes, confidence=confidence)
-            for k in ks
-            if k is not None
-        ]
+        certificates = [certify_by_play(env, mixture, k, **asked) for k in ks if k is not None]
     if as_json:
         print_json({"certificates": [certificate.to_json() for certificate in certificates]})
         return

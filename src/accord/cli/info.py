@@ -15,6 +15,7 @@ from accord.regret.methods import DEFAULT
 
 if TYPE_CHECKING:
     from accord.game.tree import Game
+    from accord.treeplex.form import SequenceForm
 
 SHOWN = (0, 1, 2, math.inf)
 """The numbers of deviations shown by default."""
@@ -94,10 +95,28 @@ def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, 
         "terminals": game.n_terminals,
         "leaves": len(leaves),
         "players": players,
+        "memory": [_memory(form, k) for k in ks],
     }
     if epsilon is not None:
         described["plan"] = [_planned(game, k, epsilon) for k in ks]
     return described
+
+
+def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
+    """Bytes that each command takes at its peak, beside the game, with its default options."""
+    from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
+    from accord.reports.source import report_memory
+    from accord.runs.footprint import certify_memory, learn_memory, solve_memory
+    from accord.runs.iterates import Iterates
+
+    components = Iterates.default_components(form.n_sequences)
+    parts = {
+        "solve": solve_memory(form, k),
+        "learn": learn_memory(form, k, SAMPLED_METHODS[SAMPLED_DEFAULT].config),
+        "certify": certify_memory(form, [k], components),
+        "report": report_memory(form, k, components),
+    }
+    return {"k": written_k(k), **{name: _whole(sum(of.values())) for name, of in parts.items()}}
 
 
 def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
@@ -150,13 +169,19 @@ def _print(described: dict[str, Any]) -> None:
                 _counted(found["swap"]),
                 _counted(found["external"]),
                 _counted(found["cells"]),
-                memory(math.inf if found["bytes"] is None else found["bytes"]),
+                _stored(found["bytes"]),
             )
             for row in range(len(players[0]["rechistories"]))
             for one in players
             for found in [one["rechistories"][row]]
         ],
         left=2,
+    )
+    commands = ("solve", "learn", "certify", "report")
+    print_text("\nMemory that a command takes beside the game, at most:\n")
+    print_table(
+        ("K", *commands),
+        [(one["k"], *(_stored(one[name]) for name in commands)) for one in described["memory"]],
     )
     if "plan" in described:
         first = described["plan"][0]
@@ -173,3 +198,7 @@ def _print(described: dict[str, Any]) -> None:
 
 def _counted(value: int | None) -> str:
     return "over 1e308" if value is None else count(value)
+
+
+def _stored(value: int | None) -> str:
+    return memory(math.inf if value is None else value)

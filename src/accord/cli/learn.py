@@ -14,12 +14,15 @@ from accord.cli.arguments import (
     Out,
     Payoffs,
     Play,
+    Ray,
     Resume,
     Workers,
     choice,
     environment_source,
+    parse_memory,
     parse_number,
     parse_whole,
+    refuse_for_games,
     refuse_with_resume,
 )
 from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
@@ -74,13 +77,24 @@ def learn(
     play: Play = False,
     payoffs: Payoffs = None,
     workers: Workers = None,
+    ray: Ray = None,
     batch: Annotated[
         int | None,
         typer.Option(
             parser=parse_whole,
             metavar="B",
             help="Play the episodes of an iteration in an environment B times under the same "
-            "policies; by default once, or 16 times with --workers.",
+            "policies; by default once, or 16 times with --workers or --ray.",
+        ),
+    ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_memory,
+            metavar="SIZE",
+            help="Memory for what is learned in an environment, such as 2GB; when it is full, "
+            "infosets that are new are not learned.",
+            show_default=False,
         ),
     ] = None,
     out: Out = None,
@@ -106,13 +120,13 @@ def learn(
         raise ArgumentError("give a GAME to learn, or --resume DIR to resume a run")
     if resume is not None:
         options = ("k", "method", "learning_rate_scale", "exploration", "seed", "components", "out")
-        refuse_with_resume(context, *options, "play", "payoffs", "batch")
+        refuse_with_resume(context, *options, "play", "payoffs", "batch", "memory")
     elif episodes is None:
         raise ArgumentError("give --episodes N, the number of episodes to play")
 
     source = environment_source(game, play=play, payoffs=payoffs)
-    if source is None and batch is not None:
-        raise ArgumentError("--batch is for environments")
+    if source is None and resume is None:
+        refuse_for_games(workers=workers, ray=ray, batch=batch, memory=memory)
 
     from accord.interop.load import load_game
     from accord.interop.load_env import load_environment
@@ -134,9 +148,10 @@ def learn(
                 if source is not None:
                     learned = resume_learn_env(
                         load_environment(**source), resume, episodes=episodes, progress=show,
-                        workers=workers,
+                        workers=workers, ray=ray,
                     )  # fmt: skip
                 else:
+                    refuse_for_games(workers=workers, ray=ray)
                     learned = resume_learn(
                         load_game(game or request.game), resume, episodes=episodes, progress=show
                     )
@@ -150,8 +165,9 @@ def learn(
                 env = load_environment(**source)
                 with shown_progress(episodes, None) as show:
                     learned = learn_env(
-                        env, k, source=source, workers=workers, batch=batch, progress=show, **asked
-                    )
+                        env, k, source=source, workers=workers, ray=ray, batch=batch,
+                        memory=memory, progress=show, **asked,
+                    )  # fmt: skip
             else:
                 loaded = load_game(game)
                 with shown_progress(episodes, None) as show:

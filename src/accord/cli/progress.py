@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from accord._format import duration
+from accord._format import duration, memory
 from accord.cli.terminal import SECONDS_PER_LINE, LongSteps, say
 
 if TYPE_CHECKING:
-    from accord.runs.checkpoint import Checkpoint
+    from accord.runs.checkpoint import Checkpoint, Seen
 
 WORDS = 75
 """Columns left for the words beside the bar, and for the spaces between."""
+
+MOST_VALUES = 3
+"""Players whose values are shown."""
 
 COMPILING = 2
 """Iterations that say nothing about speed, because kernels may have been compiled during them."""
@@ -131,7 +134,16 @@ class _Pace:
             value = "no equilibrium yet" if best.value is None else f"value {best.value:.6g}"
             rounds = f"round {now.iteration:,}, {best.columns:,} plans"
             return f"{rounds}, {value}, bound {best.bound:.6g}{gap}"
-        return f"{_done(now):,} {what}{speed if rate else ''}{gap}"
+        seen = "" if now.seen is None or gap else _seen(now, now.seen)
+        return f"{_done(now):,} {what}{speed if rate else ''}{gap}{seen}"
+
+
+def _seen(now: Checkpoint, seen: Seen) -> str:
+    """Running values, and the size of what has been seen."""
+    values = " ".join(f"{value:.3g}" for value in now.values[:MOST_VALUES])
+    more = " ..." if len(now.values) > MOST_VALUES else ""
+    full = ", full" if seen.full else ""
+    return f", values {values}{more}, {seen.infosets:,} infosets in {memory(seen.memory)}{full}"
 
 
 def _time_left(seconds: float) -> str:

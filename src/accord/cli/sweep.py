@@ -81,8 +81,8 @@ def sweep(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Run on the Ray cluster whose head is at HOST:PORT, or with `local` on all cores "
-            "of this machine. Needs accord[ray].",
+            help="Run on a Ray cluster: HOST:PORT, `auto` for the one that this machine is part "
+            "of, or `local` for all cores of this machine. Needs accord[ray].",
         ),
     ] = None,
     as_json: AsJson = False,

@@ -33,6 +33,7 @@ from accord.deviations.notions import BCE, EFCE, LADDER, NFCCE, NFCE, Notion, No
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
+from accord.equilibrium.footprint import check_certifying
 from accord.equilibrium.gap import Deviator
 from accord.equilibrium.normal_form import measured_nfce_gaps
 from accord.equilibrium.rounding import settled
@@ -242,27 +243,61 @@ def certify(
     policy = checked_policy(game, policy)
     form = sequence_form(policy.game)
     notions = _usual(form, policy) if k is None else _notions(k)
-    deviators = [
-        [Deviator(RechistoryTree.build(plex, notion, budget)) for plex in form.plexes]
-        for notion in notions
-    ]
-    triggers = [Deviator(RechistoryTree.build_triggers(plex, budget)) for plex in form.plexes]
-    obedience = evaluate(policy, dict(enumerate(zip(*deviators, triggers, strict=True))))
-    values = [obedience[i].value() for i in range(form.n_players)]
-    nfce, refusal = _nfce(form, policy)
-    return Certificate(
-        game=game.name,
-        values=tuple(value for value, _ in values),
-        value_errors=tuple(error for _, error in values),
-        stakes=tuple(obedience[i].stake for i in range(form.n_players)),
-        gaps=tuple(
-            _gap(form, notion, own, obedience)
-            for notion, own in zip(notions, deviators, strict=True)
-        ),
-        trigger=_trigger_gap(form, triggers, obedience),
-        nfce=nfce,
-        nfce_refusal=refusal,
-    )
+    deviators = Deviators.of(form, notions, budget)
+    return deviators.certificate(policy, evaluate(policy, deviators.by_player()))
+
+
+@dataclass(frozen=True, eq=False)
+class Deviators:
+    """Everybody who may deviate from a policy: by notion and player, and by triggers."""
+
+    form: SequenceForm
+    notions: Sequence[Notion]
+    of_notions: Sequence[Sequence[Deviator]]  # for each notion one per player
+    triggers: Sequence[Deviator]  # one per player
+
+    @classmethod
+    def of(cls, form: SequenceForm, notions: Sequence[Notion], budget: int | None) -> Deviators:
+        """New ones, which have seen no policy.
+
+        Raises:
+            BudgetError: If there are too many rechistories.
+        """
+        check_certifying(form, notions, budget)
+        return cls(
+            form,
+            notions,
+            [
+                [Deviator(RechistoryTree.build(plex, notion, budget)) for plex in form.plexes]
+                for notion in notions
+            ],
+            [Deviator(RechistoryTree.build_triggers(plex, budget)) for plex in form.plexes],
+        )
+
+    def by_player(self) -> dict[int, tuple[Deviator, ...]]:
+        """All deviators of each player."""
+        return dict(enumerate(zip(*self.of_notions, self.triggers, strict=True)))
+
+    def certificate(
+        self, policy: CorrelatedPolicy, obedience: Mapping[int, Obedience]
+    ) -> Certificate:
+        """The certificate of ``policy``, of which the deviators have seen all components."""
+        form = self.form
+        values = [obedience[i].value() for i in range(form.n_players)]
+        nfce, refusal = _nfce(form, policy)
+        return Certificate(
+            game=form.game.name,
+            values=tuple(value for value, _ in values),
+            value_errors=tuple(error for _, error in values),
+            stakes=tuple(obedience[i].stake for i in range(form.n_players)),
+            gaps=tuple(
+                _gap(form, notion, own, obedience)
+                for notion, own in zip(self.notions, self.of_notions, strict=True)
+            ),
+            trigger=_trigger_gap(form, self.triggers, obedience),
+            nfce=nfce,
+            nfce_refusal=refusal,
+        )
 
 
 def _notions(k: NotionLike | Iterable[NotionLike]) -> list[Notion]:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6
 """Probabilities must sum to 1 up to this error, and are then normalised."""
 
+BLOCK = 2**18
+"""Probabilities that are checked at once, to use little memory."""
+
 ROUNDING = 1e-13
 """Sums this close to 1 are not normalised, so that normalising twice changes no bit."""
 
@@ -49,7 +52,9 @@ class CorrelatedPolicy:
     def __post_init__(self) -> None:
         try:
             weights = np.array(self.weights, dtype=np.float64)
-            behavior = np.array(self.behavior, dtype=np.float64)
+            behavior = self.behavior
+            if not _is_frozen(behavior):
+                behavior = np.array(behavior, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise PolicyError("weights and probabilities must be arrays of numbers") from None
         form = sequence_form(self.game)
@@ -72,8 +77,13 @@ class CorrelatedPolicy:
         if abs(total - 1.0) > TOLERANCE:
             raise PolicyError(f"the weights must sum to one; they sum to {total}")
         excess = [0.0]
-        for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
-            excess.append(_check_probabilities(self.game, i, plex, part))
+        for first in range(0, len(behavior), step := max(1, BLOCK // form.n_sequences)):
+            block = behavior[first : first + step].copy()
+            for i, (plex, part) in enumerate(zip(form.plexes, form.split(block), strict=True)):
+                excess.append(_check_probabilities(self.game, first, i, plex, part))
+            if not np.array_equal(block, behavior[first : first + step]):
+                behavior = behavior if behavior.flags.writeable else behavior.copy()
+                behavior[first : first + step] = block
         if abs(total - 1.0) > ROUNDING:
             weights /= total
         else:
@@ -224,8 +234,19 @@ def checked_policy(game: Game, policy: CorrelatedPolicy | Solved) -> CorrelatedP
     return policy
 
 
-def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> float:
-    """Check one player's behaviours in all components, and normalise them in place.
+def _is_frozen(behavior: ArrayLike) -> bool:
+    """Whether nobody can write to an array: its maker gave it up, and no copy is needed."""
+    return (
+        isinstance(behavior, np.ndarray)
+        and behavior.dtype == np.float64
+        and behavior.flags.c_contiguous
+        and behavior.base is None
+        and not behavior.flags.writeable
+    )
+
+
+def _check_probabilities(game: Game, first: int, i: int, plex: Treeplex, part: Floats) -> float:
+    """Check one player's behaviours in components from ``first`` on, and normalise them in place.
 
     Returns the largest difference from 1 of the sums that are so close that they are left alone.
     """
@@ -237,7 +258,7 @@ def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> fl
         c, seq = map(int, np.argwhere(bad)[0])
         x = int(plex.seq_infoset[seq])
         raise PolicyError(
-            f"{_place(game, c, i, x)}: probabilities must be non-negative and finite; got "
+            f"{_place(game, first + c, i, x)}: probabilities must be non-negative and finite; got "
             f"{part[c, seq]} for action {plex.action_labels[x][seq - plex.first_seq[x]]!r}"
         )
     with np.errstate(over="ignore"):
@@ -245,7 +266,8 @@ def _check_probabilities(game: Game, i: int, plex: Treeplex, part: Floats) -> fl
     if (off := np.abs(sums - 1.0) > TOLERANCE).any():
         c, x = map(int, np.argwhere(off)[0])
         raise PolicyError(
-            f"{_place(game, c, i, x)}: probabilities must sum to one; they sum to {sums[c, x]}"
+            f"{_place(game, first + c, i, x)}: probabilities must sum to one; they sum to "
+            f"{sums[c, x]}"
         )
     close = np.abs(sums - 1.0) <= ROUNDING
     excess = float(np.abs(sums - 1.0).max(where=close, initial=0.0))

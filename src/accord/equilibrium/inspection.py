@@ -21,7 +21,9 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from accord._arrays import Floats
+from accord.deviations.notions import Notion
 from accord.deviations.rechistory import ROOT, RechistoryTree
+from accord.equilibrium.certificate import Certificate, Deviators
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
@@ -99,6 +101,24 @@ def inspect(policy: CorrelatedPolicy, ks: Sequence[float]) -> Inspection:
         k: tuple(BestDeviation.of(losses[i].pop(0), probs[i].pop(0)) for i in losses) for k in ks
     }
     return Inspection(form, tuple(obedience.values()), deviators)
+
+
+def certify_and_inspect(
+    policy: CorrelatedPolicy, notions: Sequence[Notion], ks: Sequence[float]
+) -> tuple[Certificate, Inspection]:
+    """The certificate for ``notions`` and the inspection for ``ks``, which must be among them.
+
+    Both come from one pass over the components.
+    """
+    form = sequence_form(policy.game)
+    every = Deviators.of(form, notions, None)
+    losses = {k: every.of_notions[list(notions).index(Notion(k))] for k in ks}
+    probs = {k: [Deviator(one.tree) for one in losses[k]] for k in ks}
+    by_player = {i: [probs[k][i] for k in ks] for i in range(form.n_players)}
+    obedience = evaluate(policy, every.by_player(), by_player)
+    deviators = {k: tuple(map(BestDeviation.of, losses[k], probs.pop(k))) for k in ks}
+    seen = Inspection(form, tuple(obedience.values()), deviators)
+    return every.certificate(policy, obedience), seen
 
 
 def steps(best: BestDeviation, start: tuple[int, int] | None, limit: int) -> tuple[list[Step], int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,18 @@ class Mixture:
         """``(weight, (behavior of each player))`` of every component, as views."""
         for weight, joint in zip(self.weights, self.behavior, strict=True):
             yield float(weight), self.split(joint)
+
+    def trees(self) -> list[dict[str, Any]]:
+        """The players' treeplexes in plain lists, as files have them."""
+        return [
+            {
+                "player": label,
+                "infosets": list(plex.infoset_labels),
+                "actions": [list(actions) for actions in plex.action_labels],
+                "parent_seq": plex.parent_seq.tolist(),
+            }
+            for label, plex in zip(self.player_labels, self.plexes, strict=True)
+        ]
 
     def agent(self, player: int | str, seed: int = 0) -> Agent:
         """A player who obeys; agents with the same seed are correlated with each other."""

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord._format import listed
 from accord.errors import GameError
 from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
@@ -246,7 +247,7 @@ def _numbers(values: Sequence[SupportsFloat], what: str) -> list[float]:
 
 
 def _listed(items: Sequence[object]) -> str:
-    return ", ".join(map(str, items)) or "none"
+    return listed(list(map(str, items)), separator=", ") or "none"
 
 
 def _named(path: Sequence[str]) -> str:

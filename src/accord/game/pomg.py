@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord._format import listed
 from accord.errors import GameError
 from accord.game.builder import GameBuilder
 from accord.game.chance import CHANCE_TOLERANCE
@@ -204,7 +205,7 @@ def _draw(
     if not all(p > 0 for p in probs.values()) or not abs(total - 1.0) <= CHANCE_TOLERANCE:
         raise GameError(
             f"{what} must be a distribution, non-negative with sum one; got "
-            + ", ".join(f"{state}: {p}" for state, p in probs.items())
+            + listed([f"{state}: {p}" for state, p in probs.items()], separator=", ")
         )
     if len(probs) == 1:
         return [(history, state) for state in probs]

@@ -93,7 +93,9 @@ class OpenSpielEnvironment:
         return f"{self._before[i]}{escaped(self.state.observation_string(i))}"
 
     def actions(self) -> Sequence[str]:
-        """OpenSpiel's names of the moves."""
+        """OpenSpiel's names of the moves; its numbers of those of chance."""
+        if self.state.is_chance_node():
+            return list(map(str, self._legal()))
         return move_labels(self.state, self.state.current_player(), self._legal())
 
     def probabilities(self) -> Sequence[float]:

@@ -7,23 +7,27 @@ over cells of the rechistory tree (``equilibrium/gap.py``), and each cell is the
 
 over plays in which the player explores and the others obey; Q_c is the probability that their own
 moves lead to (x, a). One of ``horizon`` sampling policies is drawn for each play: policy e obeys
-before layer e, and from there on it plays f pi_c + (1 - f) base. So Q_c is a mean over e. If b and
-r first differ from the player's moves at layer h, policy h bounds the cell: its values lie between
-0 and
-
-    M = horizon / product over j >= h of (1 - f) base(a_j | x_j).
+before layer e, and from there on it plays f pi_c + (1 - f) base. So Q_c is a mean over e.
 
 A deviation that leaves the mediator at x, told r, gains the loss of obeying there, which plays in
 which everybody obeys show, minus the loss of what it does instead. The best deviation follows from
 one sweep from the last layer to the first: in each row either leave, or add up what can be gained
-later. With upper bounds on the losses of obeying and lower bounds on all others the same sweep
-bounds the gain of every deviation at once. Infosets that were never seen only add losses, which are
-not negative, so the bound covers them too.
+later. Infosets that were never seen only add losses to the latter, which are not negative; and who
+leaves there gains at most the loss of the plays that get there.
 
-Bounds are those of Maurer and Pontil (2009), the empirical Bernstein inequality: for n values in
-[0, M] with sample variance V, with probability 1 - delta the mean is at most the sample mean plus
+*The upper bound* needs no union over deviations. The gap is the gain of the best deviation phi, one
+that nobody knows but that does not depend on the plays. Let d be the sum of its cells in one play,
+and V >= d the same if every row were to lead to the last move. For a fixed rate l > 0, with
+probability 1 - delta,
 
-    sqrt(2 V log(2 / delta) / n) + 7 M log(2 / delta) / (3 (n - 1)).
+    E d  >=  mean of (d / V) log(1 + l V) / l  -  log(1 / delta) / (l n),
+
+and for the loss h of obeying in the rows that phi leaves, and a fixed rate k > 0,
+
+    E h  <=  (k mean of h  +  log(1 / delta) / m) / (1 - exp(-k)).
+
+Both right sides are sums over cells and a constant, so that the same sweep finds their largest
+difference over all deviations. It is at least that of phi. ``docs/theory/bandit.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -46,6 +50,10 @@ FOLLOW = 0.1
 """The share of pi in the policies that explore."""
 
 
+TYPICAL_LOSS = 0.5
+"""The loss for which the rate of obeying is the best; any number gives a valid bound."""
+
+
 class Evidence:
     """What plays have shown about one player's deviations.
 
@@ -61,15 +69,16 @@ class Evidence:
         self.horizon = max(1, plex.horizon)
         self.explored = self.obeyed = 0
         n = self.tree.n_cells
-        self.loss, self.square = np.zeros(n), np.zeros(n)
-        self.obeying, self.obeying_square = np.zeros((2, plex.n_sequences))
+        self.loss, self.square, self.damped = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.rate, self.undamped = 0.0, 0  # of damping, and how many plays came before it
+        self.obeying, self.obeying_square, self.unseen = np.zeros((3, plex.n_sequences))
         self.passed = np.zeros(plex.n_sequences)  # plays in which obeying led there
         self._rec_reach = np.zeros(self.tree.n_nodes)
         self.obedient = np.zeros(self.tree.n_nodes, np.bool_)
-        self.bound = np.zeros(n)
-        write_bounds(
+        self.doubt = np.zeros(n)
+        write_doubts(
             plex.arrays, self.tree.arrays, self.tree.k > 0, self.base, FOLLOW, self.horizon,
-            np.ones(self.tree.n_nodes), self.obedient, self.bound,
+            self.obedient, self.doubt,
         )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
@@ -79,41 +88,63 @@ class Evidence:
         moves = np.array(path, np.int32).reshape(-1, 2)
         add_evidence(
             plex, arrays, moves, self.behavior[component], self.base, FOLLOW, self.horizon, loss,
-            self._rec_reach, self.loss, self.square,
+            self.tree.k > 0, self.rate, self._rec_reach, self.loss, self.square, self.damped,
         )  # fmt: skip
 
-    def obey(self, path: Sequence[tuple[int, int]], loss: float) -> None:
-        """Take in a play in which everybody obeyed."""
+    def obey(self, path: Sequence[tuple[int, int]], loss: float, *, complete: bool = True) -> None:
+        """Take in a play in which everybody obeyed; it may end outside of the tree."""
         self.obeyed += 1
         first = self.tree.plex.first_seq
         seqs = [0, *(int(first[x]) + a for x, a in path)]
         self.obeying[seqs] += loss
         self.obeying_square[seqs] += loss * loss
         self.passed[seqs] += 1.0
+        if not complete:
+            self.unseen[seqs[-1]] += loss
+
+    def damp(self, plays: int, delta: float) -> None:
+        """Choose the rate at which the next ``plays`` plays are damped, for :meth:`most`.
+
+        It suits a deviation that leaves wherever it can, as if obeying always cost the most.
+        """
+        n, m = max(1, self.explored), max(1, self.obeyed)
+        leaves = self._sweep(self._pessimistic(), self.passed / m, np.zeros(len(self.passed)))[1]
+        second = self._chosen(leaves, self.damped) / n
+        self.damped[:] = 0.0
+        self.rate = math.sqrt(2.0 * math.log(1.0 / delta) / (max(1, plays) * max(second, 1.0 / n)))
+        self.undamped = self.explored
 
     def best(self) -> tuple[float, Modification, Floats]:
         """A promising deviation: its estimated gain, itself, and what each move gains by leaving.
 
         Where little is known the deviator expects the worst, within about a standard error.
         """
-        n, m = max(1, self.explored), max(1, self.obeyed)
-        cost = self.loss / n + _errors(self.loss, self.square, n) + self.bound / n
+        m = max(1, self.obeyed)
         obeyed = self.obeying / m - _errors(self.obeying, self.obeying_square, m)
-        return self._sweep(cost, obeyed)
+        return self._sweep(self._pessimistic(), obeyed, np.zeros(len(obeyed)))
 
     def most(self, delta: float) -> float:
         """A bound on the gain of every deviation that holds with probability 1 - delta."""
-        tests = int((self.bound > 0.0).sum()) + len(self.obeying)
-        n, m, each = self.explored, self.obeyed, delta / tests
-        if min(n, m) < 2:
+        n, m, logarithm = self.explored - self.undamped, self.obeyed, math.log(2.0 / delta)
+        if min(n, m) < 1 or self.rate == 0.0:
             return math.inf
-        low = self.loss / n - bernstein(self.loss, self.square, n, self.bound, each)
-        high = self.obeying / m + bernstein(self.obeying, self.obeying_square, m, 1.0, each)
-        return self._sweep(np.maximum(low, 0.0), np.minimum(high, 1.0))[0]
+        rate = math.sqrt(2.0 * logarithm / (TYPICAL_LOSS * m))
+        scale = rate / -math.expm1(-rate)
+        margin = logarithm * (scale / rate / m + 1.0 / (self.rate * n))
+        unseen = scale * self.unseen / m
+        return self._sweep(self.damped / n, scale * self.obeying / m, unseen)[0] + margin
 
-    def _sweep(self, cost: Floats, obeyed: Floats) -> tuple[float, Modification, Floats]:
+    def _pessimistic(self) -> Floats:
+        """The losses of the cells, at most by about a standard error."""
+        n = max(1, self.explored)
+        cost: Floats = self.loss / n + _errors(self.loss, self.square, n) + self.doubt / n
+        return cost
+
+    def _sweep(
+        self, cost: Floats, obeyed: Floats, unseen: Floats
+    ) -> tuple[float, Modification, Floats]:
         tree = self.tree
-        total, later, leaving = cost.copy(), np.zeros(len(obeyed)), np.zeros(len(obeyed))
+        total, later, leaving = cost.copy(), unseen.copy(), np.zeros(len(obeyed))
         choice = Modification.obey(tree).choice.copy()
         sweep_gains(
             tree.plex.arrays, tree.arrays, tree.first_row, self.obedient, obeyed, total, later,
@@ -122,11 +153,27 @@ class Evidence:
         gain = float(later[0] if tree.k > 0 else obeyed[0] - total[0])
         return gain, Modification(tree, choice), leaving
 
+    def _chosen(self, phi: Modification, cells: Floats) -> float:
+        """The sum of the cells of a deviation, from where it leaves the mediator."""
+        tree = self.tree
+        taken = np.zeros(tree.n_cells, np.bool_)
+        return float(
+            add_up(
+                tree.plex.arrays, tree.arrays, tree.first_row, self.obedient, phi.choice, cells,
+                taken,
+            )
+        )  # fmt: skip
+
 
 def bernstein(
     total: Floats | float, square: Floats | float, n: int, bound: Floats | float, delta: float
 ) -> Any:
-    """The margin of the mean of n values in [0, bound], from their sum and sum of squares."""
+    """The margin of the mean of n values in [0, bound], from their sum and sum of squares.
+
+    With probability 1 - delta the mean is at most the sample mean plus this (Maurer and Pontil
+    2009): ``sqrt(2 V log(2 / delta) / n) + 7 bound log(2 / delta) / (3 (n - 1))``, with V the
+    sample variance.
+    """
     logarithm = math.log(2.0 / delta)
     variance = np.maximum(square - np.square(total) / n, 0.0) / (n - 1)
     return np.sqrt(2.0 * variance * logarithm / n) + 7.0 * bound * logarithm / (3.0 * (n - 1))
@@ -139,21 +186,25 @@ def _errors(total: Floats, square: Floats, n: int) -> Any:
 
 
 @jit
-def write_bounds(
+def write_doubts(
     plex: TreeplexArrays,
     tree: RechistoryArrays,
     listens: bool,
     base: Floats,
     follow: float,
     horizon: int,
-    low: Floats,
     obedient: NDArray[np.bool_],
-    bound: Floats,
+    doubt: Floats,
 ) -> None:
-    """Overwrite ``obedient`` and ``bound``; ``low`` is working memory, 1 at the root.
+    """Overwrite ``obedient``, and ``doubt``: the value of a cell in one play, about the largest.
 
-    The cells of obeying in obedient nodes have no bound and keep 0; nobody needs them.
+    If b and r first differ from the player's moves at layer h, sampling policy h shows that values
+    are at most horizon / product over j >= h of (1 - f) base(a_j | x_j), times the probability of
+    the recommendations from h on. For these it is assumed that all actions are recommended equally
+    often. Obeying in obedient nodes keeps 0; nobody needs it.
     """
+    low, share = np.ones(len(tree.parent)), np.ones(len(tree.parent))
+    width = np.ones(len(tree.parent))  # actions at the infoset of each node
     obedient[0] = listens
     for x in range(len(plex.parent_seq)):
         seq = plex.parent_seq[x]
@@ -163,14 +214,17 @@ def write_bounds(
             above = tree.parent[node]
             swap = node < tree.first_external[x]
             obedient[node] = listens and swap and obedient[above] and tree.rec_seq[node] == seq
+            width[node] = n
             if not obedient[node]:
                 low[node] = low[above] * ((1.0 - follow) * base[seq] if seq != 0 else 1.0)
+                share[node] = share[above] / (width[above] if tree.rec_seq[node] != 0 else 1.0)
             rows = n if swap else 1
             cell = tree.first_cell[node]
             for r in range(rows):
                 for a in range(n):
                     if not (obedient[node] and r == a):
-                        bound[cell] = horizon / (low[node] * (1.0 - follow) * base[first + a])
+                        most = horizon / (low[node] * (1.0 - follow) * base[first + a])
+                        doubt[cell] = most * share[node] / rows
                     cell += 1
 
 
@@ -184,14 +238,22 @@ def add_evidence(
     follow: float,
     horizon: int,
     loss: float,
+    listens: bool,
+    rate: float,
     rec_reach: Floats,
     total: Floats,
     square: Floats,
+    damped: Floats,
 ) -> None:
-    """Add a play's value to every cell that it informs, and its square."""
+    """Add a play's value to every cell that it informs, its square, and its damped value.
+
+    Without a rate, ``damped`` gets the value times V. Summed over the cells of a deviation that is
+    at least the square of their sum.
+    """
     if len(path) == 0:
         total[0] += loss
         square[0] += loss * loss
+        damped[0] += math.log1p(rate * loss) / rate if rate > 0.0 else loss * loss
         return
     reach = 0.0
     for policy in range(horizon):
@@ -204,10 +266,16 @@ def add_evidence(
                 now *= follow * behavior[seq] + (1.0 - follow) * base[seq]
         reach += now / horizon
     rec_reach[0] = 1.0
+    obeyed = 1.0
     for j in range(len(path)):
         x = path[j, 0]
+        obeyed *= behavior[plex.first_seq[x] + path[j, 1]]
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             rec_reach[node] = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+    most = loss / reach * (max(1.0 - obeyed, 0.0) if listens else 1.0)  # V
+    damping = most
+    if rate > 0.0:
+        damping = math.log1p(rate * most) / (rate * most) if most > 0.0 else 0.0
     x, a = path[len(path) - 1]
     first = plex.first_seq[x]
     n = plex.first_seq[x + 1] - first
@@ -216,15 +284,13 @@ def add_evidence(
         if value == 0.0:
             continue
         cell = tree.first_cell[node] + a
-        if node < tree.first_external[x]:
-            for r in range(n):
-                seen = value * behavior[first + r]
-                total[cell] += seen
-                square[cell] += seen * seen
-                cell += n
-        else:
-            total[cell] += value
-            square[cell] += value * value
+        swap = node < tree.first_external[x]
+        for r in range(n if swap else 1):
+            seen = value * behavior[first + r] if swap else value
+            total[cell] += seen
+            square[cell] += seen * seen
+            damped[cell] += seen * damping
+            cell += n
 
 
 @jit
@@ -273,3 +339,35 @@ def sweep_gains(
                 later[plex.parent_seq[x]] += value
             else:
                 total[tree.parent_cell[node]] += value
+
+
+@jit
+def add_up(
+    plex: TreeplexArrays,
+    tree: RechistoryArrays,
+    first_row: Ints,
+    obedient: NDArray[np.bool_],
+    choice: Ints,
+    cells: Floats,
+    taken: NDArray[np.bool_],
+) -> float:
+    """The sum of ``cells`` over the rows of a deviation that it reaches after it has left.
+
+    ``taken`` is overwritten: whether the deviation takes each cell.
+    """
+    total = 0.0
+    taken[0] = True
+    if not obedient[0]:
+        total += cells[0]
+    for x in range(len(plex.parent_seq)):
+        n = plex.first_seq[x + 1] - plex.first_seq[x]
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            if not taken[tree.parent_cell[node]]:
+                continue
+            for r in range(first_row[node + 1] - first_row[node]):
+                a = choice[first_row[node] + r]
+                cell = tree.first_cell[node] + r * n + a
+                taken[cell] = True
+                if not (obedient[node] and a == r):
+                    total += cells[cell]
+    return total

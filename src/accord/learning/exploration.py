@@ -63,9 +63,11 @@ def spread_behavior(plex: Treeplex) -> Floats:
     It takes each action in proportion to 1 plus the number of childless infosets below it.
     """
     ends = np.ones(plex.n_sequences)  # 1 + the childless infosets below each sequence
-    for x in range(plex.n_infosets - 1, -1, -1):
-        seqs = slice(plex.first_seq[x], plex.first_seq[x + 1])
-        ends[plex.parent_seq[x]] += max(1.0, (ends[seqs] - 1.0).sum())
+    for h in range(plex.horizon - 1, -1, -1):
+        layer = slice(plex.layers[h], plex.layers[h + 1])
+        first, end = plex.first_seq[layer.start], plex.first_seq[layer.stop]
+        below = np.add.reduceat(ends[first:end] - 1.0, plex.first_seq[layer] - first)
+        np.add.at(ends, plex.parent_seq[layer], np.maximum(below, 1.0))
     return _normalized(plex, ends)
 
 

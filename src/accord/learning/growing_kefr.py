@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints, aligned_empty
 from accord._format import memory
 from accord._jit import jit
+from accord._memory import available_memory
 from accord.deviations.rechistory import MAX_CELLS
 from accord.errors import BudgetError
 from accord.learning.averaging import add_iterate, write_average
@@ -197,6 +197,17 @@ class GrowingKEFR:
         """The memory of all tables."""
         return sum(array.nbytes for array in (*self.state, *self._more().values()))
 
+    @property
+    def n_used(self) -> int:
+        """The part of it that is in use, at least half."""
+        own, numbers = self.state, self.minimizer.numbers_per_cell
+        return (
+            self.n_infosets * (own.infosets.itemsize + 4)
+            + self.n_sequences * (own.sequences.itemsize + 44)
+            + self._n_nodes * (own.nodes.itemsize + 4)
+            + self._n_cells * 8 * numbers
+        )
+
     def saved(self) -> dict[str, Any]:
         """Everything that cannot be rebuilt from the infosets."""
         seqs, cells = self.n_sequences, self._n_cells * self.minimizer.numbers_per_cell
@@ -266,7 +277,7 @@ class GrowingKEFR:
     def _doubled(self, array: NDArray[Any], least: int, fill: float = 0.0) -> Any:
         size = max(2 * len(array), least)
         required = size * array.dtype.itemsize
-        if required > (available := int(psutil.virtual_memory().available)):
+        if required > (available := available_memory()):
             self._refuse(required, available)
         larger = aligned_empty(size, array.dtype)
         larger[: len(array)] = array
@@ -274,7 +285,7 @@ class GrowingKEFR:
         return larger
 
     def _refuse(self, required: int, available: int | None = None) -> None:
-        have = int(psutil.virtual_memory().available) if available is None else available
+        have = available_memory() if available is None else available
         raise BudgetError(
             f"the tables of {self.n_infosets:,} infosets take {memory(self.n_bytes)} and must "
             f"grow by {memory(required)}, but {memory(have)} are free, and a player can have at "

@@ -6,10 +6,16 @@ times as many, all under the same policies, and takes their mean. First all epis
 are played, then the learners take them in, in order. So an exception inside the environment leaves
 the learners as they were before the iteration, and it does not matter where and in which order the
 episodes were played.
+
+An episode adds the first infoset of each player that is new, as in tree search, and no other: in a
+large game those after it would hardly be seen again. After it everybody has played uniformly, which
+is pi^t there, so the loss of the play is an unbiased estimate of what follows it. The same is true
+if there is no room for it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -53,6 +59,7 @@ class GrowingSelfPlay:
         exploration: ``"spread"`` or ``"uniform"``.
         plexes: The players' treeplexes, if they are known. Then they are not learned.
         batch: How many times the episodes of an iteration are played under the same policies.
+        memory: Bytes that the tables may take; no infoset is added when they would take more.
         player: Plays the episodes; by default this process.
 
     Attributes:
@@ -75,8 +82,10 @@ class GrowingSelfPlay:
         exploration: str | None = None,
         plexes: Sequence[Treeplex] | None = None,
         batch: int = 1,
+        memory: int | None = None,
         player: Player | None = None,
     ) -> None:
+        self.memory = memory
         self.env, self.players = env, tuple(map(str, env.players))
         minimizer = configured(SAMPLED_METHODS, method)
         schedule = minimizer.schedule((), k, None)
@@ -115,8 +124,17 @@ class GrowingSelfPlay:
 
     @property
     def n_bytes(self) -> int:
-        """The memory of all learners, without labels."""
-        return sum(learner.n_bytes for learner in self.learners)
+        """The memory of all learners and labels."""
+        tables = sum(learner.n_bytes for learner in self.learners)
+        return tables + sum(tree.n_bytes for tree in self.trees)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the tables have reached their limit. Arrays have room for twice what is used."""
+        if self.memory is None:
+            return False
+        used = sum(learner.n_used for learner in self.learners)
+        return 2 * used + sum(tree.n_bytes for tree in self.trees) > self.memory
 
     def advance(self, iterations: int, kept: Any = None, stride: int = 0) -> int:
         """Run ``iterations``; at every multiple of its stride append a component to ``kept``.
@@ -158,7 +176,7 @@ class GrowingSelfPlay:
                 episode.number_infosets(self._add)
             except Exception as error:
                 raise placed(error, episode.number) from error.__cause__  # type: ignore[arg-type]
-        if not self.n_infosets:
+        if not self.n_infosets and not self.is_full:
             raise ArgumentError("the game must have a decision to learn, but no player has one")
         for episode in episodes:
             self.visits += len(episode.moves)
@@ -174,9 +192,12 @@ class GrowingSelfPlay:
             return min(int(episode.draw() * n_actions), n_actions - 1)
         return self.learners[i].choose(x, episode.draw(), explores=episode.active == i)
 
-    def _add(self, i: int, before: int, n_actions: int) -> None:
+    def _add(self, i: int, before: int, n_actions: int) -> bool:
+        if self.is_full:
+            return False
         learner = self.learners[i]
         learner.enter(learner.add(before, n_actions))
+        return True
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name."""
@@ -185,6 +206,7 @@ class GrowingSelfPlay:
             "sampled": np.array(self.sampled),
             "visits": np.array(self.visits),
             "paid": self.paid,
+            "players": np.array(json.dumps(self.players)),
         }
         for i, (tree, learner) in enumerate(zip(self.trees, self.learners, strict=True)):
             content |= {f"tree{i}_{name}": value for name, value in tree.state().items()}

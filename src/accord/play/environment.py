@@ -76,8 +76,8 @@ def whose_turn(env: Any) -> int:
     return int(i)
 
 
-def chance_law(env: Any) -> Floats:
-    """The probabilities of chance's moves, one per action, made to sum to exactly one.
+def chance_law(env: Any) -> list[float]:
+    """The probabilities of chance's moves, one per action, made to sum to one.
 
     Raises:
         GameError: If the environment does not have them, or they are not a probability law.
@@ -89,28 +89,33 @@ def chance_law(env: Any) -> Floats:
         )
     given, moves = env.probabilities(), env.actions()
     try:
-        law = np.array(given, dtype=np.float64)
+        law = list(map(float, given))
     except (TypeError, ValueError):
-        law = np.empty(0)
-    if law.ndim != 1 or len(law) != len(moves) or not len(law):
+        law = []
+    if len(law) != len(moves) or not law:
         raise GameError(
             f"{env.name}: probabilities() must be one number for each of the {len(moves)} "
             f"actions() of chance, and there must be at least one; got {quoted(given)}"
         )
-    total = float(law.sum())
-    if not (law >= 0.0).all() or not abs(total - 1.0) < 1e-6:
+    total = sum(law)
+    if not min(law) >= 0.0 or not abs(total - 1.0) < 1e-6:
         raise GameError(
             f"{env.name}: the probabilities of chance must not be negative and must sum to one; "
             f"got {quoted(given)}, which sum to {total:g}"
         )
-    return law / total
+    return law if total == 1.0 else [share / total for share in law]
 
 
 def draw_chance(env: Any, rng: np.random.Generator) -> int:
     """Draw a move of chance, where ``env`` leaves this to its caller."""
-    law = chance_law(env)
-    drawn = int(np.searchsorted(np.cumsum(law), rng.random(), side="right"))
-    return drawn if drawn < len(law) else int(np.flatnonzero(law)[-1])
+    law, draw, last = chance_law(env), rng.random(), 0
+    for move, share in enumerate(law):
+        if share > 0.0:
+            last = move
+            draw -= share
+            if draw < 0.0:
+                break
+    return last
 
 
 def quoted(value: object) -> str:

@@ -87,19 +87,29 @@ class Episode:
         """Whether all decisions of player i were at infosets with numbers."""
         return not self.fresh or len(self.paths[i]) == sum(move[0] == i for move in self.moves)
 
-    def number_infosets(self, add: Callable[[int, int, int], None]) -> None:
-        """Give numbers to new infosets; ``add(player, before, n_actions)`` is told of each."""
+    def number_infosets(self, admit: Callable[[int, int, int], bool]) -> None:
+        """Give a number to the first new infoset of each player, if there is one.
+
+        ``admit(player, before, n_actions)`` is told of it and says whether there is room. The
+        player's path ends there, or before it if there is no room.
+        """
         if not self.fresh:
             return
         last = [EMPTY_SEQUENCE] * len(self._trees)
         self.paths = [[] for _ in self._trees]
         for i, _, label, actions, action in self.moves:
+            if (before := last[i]) == UNSEEN_SEQUENCE:
+                continue
             tree = self._trees[i]
-            x, new = tree.see(label, actions, last[i])
-            if new:
-                add(i, last[i], len(actions))
+            x = tree.find(label, actions, before)
+            last[i] = UNSEEN_SEQUENCE
+            if x != NO_INFOSET:
+                last[i] = tree.first_seq[x] + action
+            elif admit(i, before, len(actions)):
+                x = tree.add(label, actions, before)
+            else:
+                continue
             self.paths[i].append((x, action))
-            last[i] = tree.first_seq[x] + action
         self.fresh = False
 
 

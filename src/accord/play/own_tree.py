@@ -27,6 +27,9 @@ from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 UNSEEN_SEQUENCE = -1
 """Stands for a sequence at an infoset that has no number yet."""
 
+BYTES_PER_INFOSET = 200
+"""About what Python's objects for an infoset take, without the text of its label."""
+
 
 class OwnTree:
     """The known part of one player's treeplex.
@@ -39,6 +42,7 @@ class OwnTree:
         first_seq: The first sequence of each infoset.
         parent_seq: The sequence that leads to each infoset.
         n_sequences: The number of sequences, with the empty one.
+        n_bytes: About how much memory they take.
     """
 
     def __init__(self, player: str) -> None:
@@ -48,6 +52,7 @@ class OwnTree:
         self.actions: list[tuple[str, ...]] = []
         self.first_seq, self.parent_seq = array("q"), array("q")
         self.n_sequences = 1
+        self.n_bytes = 0
         self._sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal action sets are shared
 
     @classmethod
@@ -120,6 +125,7 @@ class OwnTree:
         self.first_seq.append(self.n_sequences)
         self.parent_seq.append(before)
         self.n_sequences += len(actions)
+        self.n_bytes += BYTES_PER_INFOSET + len(label)
         return x
 
     def infoset_of(self, seq: int) -> int:

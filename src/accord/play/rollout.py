@@ -95,10 +95,16 @@ def estimated_values(
         episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
         paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
     mediated.close()
+    return mean_and_margin(paid)
+
+
+def mean_and_margin(paid: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Means of the columns, and half the widths of their 95% confidence intervals."""
     mean, margins = paid.mean(axis=0), np.full(paid.shape[1], math.nan)
-    if plays > 1:
+    if len(paid) > 1:
         unit = _unit(paid - mean)
-        margins = QUANTILE * ((paid - mean) / unit).std(axis=0, ddof=1) / math.sqrt(plays) * unit
+        spread = ((paid - mean) / unit).std(axis=0, ddof=1)
+        margins = QUANTILE * spread / math.sqrt(len(paid)) * unit
     return tuple(map(float, mean)), tuple(map(float, margins))
 
 

@@ -1,24 +1,21 @@
-"""Copies of a slow environment in processes of their own, which play many episodes at once.
+"""Copies of a slow environment that play many episodes at once.
 
 A worker has a copy of the environment and nothing else. It is told to begin an episode or to take
 an action, and answers with the next decision or the payoffs. All choices are made in one place, so
 no policy is ever copied. An episode depends on its number and the actions alone
-(``play/streams.py``), so the number of workers changes no result. A worker that dies is replaced,
-and its episode is played again from the start.
+(``play/streams.py``), so neither the number of workers nor their place changes a result. A worker
+that dies is replaced, and its episode is played again from the start.
+
+A :class:`Crew` hires workers and talks to them: processes of this machine (``play/processes.py``)
+or actors of a Ray cluster (``play/ray_actors.py``).
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection, wait
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
 
-from accord._check import checked_whole
 from accord.errors import AccordError, GameError, SimulatorError
 from accord.play.environment import Environment
 from accord.play.episodes import ENVIRONMENT, Episode, placed
@@ -26,52 +23,75 @@ from accord.play.losses import Losses
 from accord.play.playing import Decision, Playing
 from accord.play.streams import Streams
 
-BEGIN, STEP, STOP = range(3)
-DECISION, END, FAILED = range(3)
+BEGIN, STEP = range(2)
+READY, DECISION, END, FAILED = range(4)
 
 MOST_DEATHS = 3
 """How often workers may die in the same episode before it is given up."""
 
-PARENT_SECONDS = 2.0
-"""How long a worker waits before it looks whether its parent is still there."""
+
+class WorkerDied(Exception):
+    """A worker has died and will not answer."""
+
+
+class Crew(Protocol):
+    """Workers somewhere, each with a copy of the environment. They are numbered."""
+
+    count: int  # how many work at the same time
+
+    def hire(self) -> int:
+        """A new worker, whose first answer will be ``(READY, None)``."""
+
+    def dismiss(self, worker: int) -> None:
+        """End a worker."""
+
+    def send(self, worker: int, order: int, content: int) -> None:
+        """Send an order; nothing is noticed if the worker has died."""
+
+    def answered(self, workers: Collection[int]) -> list[int]:
+        """Wait until some of these workers have answered or died; return those."""
+
+    def receive(self, worker: int) -> tuple[int, Any]:
+        """The answer of a worker that has answered.
+
+        Raises:
+            WorkerDied: If it died instead.
+        """
 
 
 class Workers:
-    """Plays episodes in ``count`` processes."""
+    """Plays episodes on a crew's workers."""
 
-    def __init__(self, env: Environment, seed: int, count: int) -> None:
-        self._env, self._seed, self._count = env, seed, checked_whole("workers", count, 1)
-        self._losses = Losses(env)
-        methods = multiprocessing.get_all_start_methods()
-        # A forked process has the environment already; elsewhere it must be possible to pickle it.
-        self._context: Any = multiprocessing.get_context("fork" if "fork" in methods else None)
-        self._processes: dict[Connection, Any] = {}
+    def __init__(self, env: Environment, crew: Crew) -> None:
+        self._name, self._losses, self._crew = env.name, Losses(env), crew
+        self._idle: set[int] = set()
+        self._new: set[int] = set()  # have not answered yet
+        self._playing: dict[int, Episode] = {}
         self._deaths: dict[int, int] = {}
 
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them; an error is that of the first episode that has one."""
-        while len(self._processes) < self._count:
-            self._hire()
-        waiting, playing = deque(episodes), dict[Connection, Episode]()
+        waiting = deque(episodes)
         failed: tuple[int, AccordError] | None = None
         try:
-            while waiting or playing:
-                for connection in self._processes.keys() - playing.keys():
-                    if waiting:
-                        self._begin(connection, waiting.popleft(), playing)
-                for ready in wait(list(playing)):
-                    assert isinstance(ready, Connection)
-                    episode = playing[ready]
+            while len(self._idle) + len(self._new) < self._crew.count:
+                self._new.add(self._crew.hire())
+            while waiting or self._playing:
+                while waiting and self._idle:
+                    self._begin(self._idle.pop(), waiting.popleft())
+                for worker in self._crew.answered(self._playing.keys() | self._new):
+                    episode = self._playing.get(worker)
                     try:
-                        self._answer(ready, episode, playing)
-                    except (EOFError, OSError):
-                        del playing[ready]
-                        self._replace(ready, episode)
+                        self._answer(worker, episode)
+                    except WorkerDied as death:
+                        self._replace(worker, episode, death)
+                        assert episode is not None
                         waiting.appendleft(episode)
                     except AccordError as error:
-                        playing.pop(ready, None)
-                        self._dismiss(ready)
-                        self._hire()
+                        if episode is None:
+                            raise
+                        self._dismiss(worker)
+                        self._new.add(self._crew.hire())
                         if failed is None or episode.number < failed[0]:
                             failed = episode.number, error
                         waiting = deque(one for one in waiting if one.number < failed[0])
@@ -83,94 +103,74 @@ class Workers:
             raise placed(failed[1], failed[0])
 
     def close(self) -> None:
-        """End all processes."""
-        for connection in list(self._processes):
-            self._dismiss(connection)
+        """End all workers."""
+        for worker in (*self._idle, *self._new, *self._playing):
+            self._dismiss(worker)
 
-    def _begin(
-        self, connection: Connection, episode: Episode, playing: dict[Connection, Episode]
-    ) -> None:
-        playing[connection] = episode
-        with suppress(OSError):  # it has died; the next wait says so
-            connection.send((BEGIN, episode.number))
+    def _begin(self, worker: int, episode: Episode) -> None:
+        self._playing[worker] = episode
+        self._crew.send(worker, BEGIN, episode.number)
 
-    def _answer(
-        self, connection: Connection, episode: Episode, playing: dict[Connection, Episode]
-    ) -> None:
-        kind, content = connection.recv()
-        if kind == DECISION:
-            connection.send((STEP, episode.decide(Decision(*content))))
+    def _answer(self, worker: int, episode: Episode | None) -> None:
+        kind, content = self._crew.receive(worker)
+        if episode is None:
+            self._new.discard(worker)
+            self._idle.add(worker)
+        elif kind == DECISION:
+            self._crew.send(worker, STEP, episode.decide(Decision(*content)))
         elif kind == END:
             episode.payoffs = content
             episode.losses = self._losses.of(content)
-            del playing[connection]
+            del self._playing[worker]
+            self._idle.add(worker)
         else:
             kind_of_error, text = content
             raise (GameError if kind_of_error == "GameError" else SimulatorError)(text)
 
-    def _hire(self) -> None:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(
-            target=_work, args=(self._env, self._seed, theirs, os.getpid()), daemon=True
-        )
-        process.start()
-        theirs.close()
-        self._processes[ours] = process
+    def _dismiss(self, worker: int) -> None:
+        self._idle.discard(worker)
+        self._new.discard(worker)
+        self._playing.pop(worker, None)
+        self._crew.dismiss(worker)
 
-    def _dismiss(self, connection: Connection) -> None:
-        process = self._processes.pop(connection)
-        with suppress(OSError):
-            connection.send((STOP, None))
-        connection.close()
-        process.join(0.2)
-        if process.is_alive():
-            process.kill()
-            process.join()
-
-    def _replace(self, connection: Connection, episode: Episode) -> None:
-        self._dismiss(connection)
-        self._hire()
+    def _replace(self, worker: int, episode: Episode | None, death: WorkerDied) -> None:
+        self._dismiss(worker)
+        if episode is None:
+            raise SimulatorError(
+                f"{self._name}: a copy of the simulator must start on every worker, but a worker "
+                f"died first: {death}"
+            )
+        self._new.add(self._crew.hire())
         deaths = self._deaths[episode.number] = self._deaths.get(episode.number, 0) + 1
         if deaths >= MOST_DEATHS:
             raise SimulatorError(
-                f"{self._env.name}: the simulator must not end its process, but in this episode "
+                f"{self._name}: the simulator must not end its process, but in this episode "
                 f"{deaths} workers have died; look for a crash in its native code, or for a limit "
                 f"on memory (in episode {episode.number + 1:,})"
             )
         episode.restart()
 
 
-def _work(env: Environment, seed: int, connection: Connection, parent: int) -> None:
-    """The life of a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    playing, streams = Playing(env), Streams(seed, ENVIRONMENT)
-    while True:
-        while not connection.poll(PARENT_SECONDS):
-            if os.getppid() != parent:
-                return
-        try:
-            order, content = connection.recv()
-        except (EOFError, OSError):
-            return
-        if order == STOP:
-            return
+class Copy:
+    """What a worker has: an environment, and the plays that it is told to make."""
+
+    def __init__(self, env: Environment, seed: int) -> None:
+        self._playing, self._streams = Playing(env), Streams(seed, ENVIRONMENT)
+
+    def answer(self, order: int, content: int) -> tuple[int, Any]:
+        """Carry out an order."""
         try:
             if order == BEGIN:
-                decision = playing.begin(streams.at(content))
+                decision = self._playing.begin(self._streams.at(content))
             else:
-                decision = playing.step(content)
+                decision = self._playing.step(content)
             if decision is not None:
-                answer: Any = (DECISION, tuple(decision))
-            else:
-                answer = (END, [_plain(paid) for paid in playing.payoffs()])
+                return DECISION, tuple(decision)
+            return END, [_plain(paid) for paid in self._playing.payoffs()]
         except AccordError as error:
-            answer = (FAILED, (type(error).__name__, str(error)))
+            return FAILED, (type(error).__name__, str(error))
         except Exception as error:
-            answer = (FAILED, ("SimulatorError", f"{type(error).__name__}: {error}"))
-        try:
-            connection.send(answer)
-        except OSError:
-            return
+            return FAILED, ("SimulatorError", f"{type(error).__name__}: {error}")
 
 
 def _plain(paid: Any) -> Any:

@@ -56,8 +56,9 @@ def find_stationary(rates: Floats, n: int, p: Floats, first: int) -> None:
         if leaving <= NO_RATE:
             base = state
             break
+        inverse = 1.0 / leaving
         for r in range(state):
-            share = rates[r * n + state] / leaving
+            share = rates[r * n + state] * inverse
             rates[r * n + state] = share
             if share > 0.0:
                 for a in range(state):

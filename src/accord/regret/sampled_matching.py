@@ -127,10 +127,10 @@ def match_sampled(
     """
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    swapped, external, members, chain = n * n, n * n + n, n * n + 2 * n, n * n + 3 * n  # in scratch
+    swapped, external, members = n * n, n * n + n, n * n + 2 * n  # places in scratch
     for i in range(swapped, members):
         scratch[i] = 0.0
-    live, total = False, 0.0
+    live = False
     place = 2 * at.first_cell
     for node in range(at.first_node, at.first_external):
         now = nodes[node].rec_reach
@@ -147,21 +147,31 @@ def match_sampled(
         now = nodes[node].rec_reach
         if now > 0.0:
             for a in range(n):
-                rate = now * max(regret[place + 2 * a] + regret[place + 2 * a + 1], 0.0)
-                scratch[external + a] += rate
-                total += rate
+                scratch[external + a] += now * max(
+                    regret[place + 2 * a] + regret[place + 2 * a + 1], 0.0
+                )
         place += 2 * n
 
-    swaps = 0.0
+    if n == 2:
+        up, down = scratch[external + 1], scratch[external]
+        if live:
+            up, down = up + scratch[1], down + scratch[2]
+        if up + down > TINY:
+            behavior[first] = down / (up + down)
+            behavior[first + 1] = up / (up + down)
+        else:
+            behavior[first] = behavior[first + 1] = 0.5
+        return
+    swaps = total = 0.0
     if live:
         for r in range(n):
             for a in range(n):
                 scratch[swapped + a] += scratch[r * n + a]
-        for a in range(n):
-            swaps += scratch[swapped + a]
+    for a in range(n):
+        swaps += scratch[swapped + a]
+        total += scratch[external + a]
     if swaps > 0.0:
-        start: Any = np.int64(0)  # for a literal find_stationary would be compiled again
-        m = start
+        m: Any = np.int64(0)  # for a literal find_stationary would be compiled again
         for a in range(n):
             behavior[first + a] = 0.0
             if scratch[swapped + a] + scratch[external + a] > 0.0:
@@ -171,10 +181,10 @@ def match_sampled(
             row = int(scratch[members + i]) * n
             for j in range(m):
                 a = int(scratch[members + j])
-                scratch[chain + i * m + j] = scratch[row + a] + scratch[external + a]
-        find_stationary(scratch[chain:], m, scratch, start)
+                scratch[i * m + j] = scratch[row + a] + scratch[external + a]
+        find_stationary(scratch, m, scratch, swapped)
         for i in range(m):
-            behavior[first + int(scratch[members + i])] = scratch[i]
+            behavior[first + int(scratch[members + i])] = scratch[swapped + i]
     elif total > TINY:
         for a in range(n):
             behavior[first + a] = scratch[external + a] / total

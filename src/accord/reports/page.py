@@ -18,7 +18,7 @@ from markupsafe import Markup
 from accord._format import NOTHING, duration, one_line, percent, pretty, shortened, visible
 from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
-from accord.reports.played import PlayedView
+from accord.reports.played import PlayedComparison, PlayedView
 from accord.reports.tree import TreeView
 from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
@@ -47,7 +47,12 @@ def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -
 
 def played_page(view: PlayedView) -> str:
     """The page of a run in an environment."""
-    return render("played.html", view=view, data={})
+    return render("played.html", view=view, run=view.run, data={})
+
+
+def played_comparison_page(comparison: PlayedComparison, bounds: Picture | None) -> str:
+    """The page of several runs in environments, with a plot of their bounds if there are any."""
+    return render("played_comparison.html", comparison=comparison, bounds=bounds, data={})
 
 
 def tree_svg(tree: TreeView) -> str:

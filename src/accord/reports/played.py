@@ -1,21 +1,19 @@
-"""The report of a run in an environment, whose game is not known.
+"""Reports of runs in environments, whose games are not known.
 
-It shows the values and the bounds on the gap from fresh plays, the deviations that were found, and
-what the mixture recommends at the first infosets.
+The page of a run shows the values and the bounds on the gap from fresh plays, the deviations that
+were found, and what the mixture recommends at the first infosets. The page of several runs shows
+their bounds side by side.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from accord.equilibrium.files import load_policy
 from accord.equilibrium.mixture import Mixture
-from accord.errors import ArgumentError, ParseError
-from accord.runs.folder import CERTIFICATE, POLICY, RunFolder
-from accord.runs.request import LearnRequest
+from accord.runs.played_run import PlayedRun
 
 MOST_INFOSETS = 200
 """How many infosets of each player the page shows."""
@@ -33,41 +31,72 @@ class Advice:
 class PlayedView:
     """What the page shows."""
 
-    folder: str
-    request: LearnRequest
-    result: dict[str, Any]
-    certificate: dict[str, Any] | None  # as in ``certificate.json``; None if there were no plays
-    players: tuple[str, ...]
+    run: PlayedRun
     infosets: tuple[int, ...]  # of each player
     advice: tuple[tuple[Advice, ...], ...]  # of each player
 
 
-def read_played(folder: Path, files: RunFolder) -> PlayedView:
-    """Read a finished run in an environment.
+@dataclass(frozen=True, eq=False)
+class PlayedComparison:
+    """Several runs side by side. Runs that differ only in their seeds and episodes are a group."""
 
-    Raises:
-        ArgumentError: If it has not finished.
-        ParseError: If one of its files cannot be read.
-    """
-    request, result = files.request, files.content.get("result")
-    assert isinstance(request, LearnRequest)
-    if not files.finished or not isinstance(result, dict):
-        raise ArgumentError(f"{folder}: the run has not finished; resume it first")
-    policy = load_policy(folder / POLICY)
-    try:
-        certificate = json.loads((folder / CERTIFICATE).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ParseError(str(folder / CERTIFICATE), 0, 0, f"cannot be read: {error}") from None
-    bounded = isinstance(certificate, dict) and "confidence" in certificate
+    game: str | None  # None if there are several
+    labels: tuple[str, ...]  # of the groups
+    runs: tuple[tuple[int, PlayedRun], ...]  # with the rank of their group
+
+    @property
+    def bounded(self) -> tuple[tuple[int, PlayedRun], ...]:
+        """The runs with bounds on their gap."""
+        return tuple(one for one in self.runs if one[1].certificate is not None)
+
+    @property
+    def best(self) -> int | None:
+        """The rank of the run with the smallest upper bound, if all have one and the same K."""
+        uppers = [run.certificate["upper"] for _, run in self.runs if run.certificate is not None]
+        ks = {(run.digest, run.request.k) for _, run in self.runs}
+        if len(uppers) < len(self.runs) or len(ks) > 1:
+            return None
+        return uppers.index(min(uppers))
+
+
+def view_of(run: PlayedRun) -> PlayedView:
+    """What the page of a run shows."""
+    policy = run.policy
     return PlayedView(
-        folder=str(folder),
-        request=request,
-        result=result,
-        certificate=certificate if bounded else None,
-        players=policy.player_labels,
+        run=run,
         infosets=tuple(plex.n_infosets for plex in policy.plexes),
         advice=tuple(_advice(policy, i) for i in range(len(policy.plexes))),
     )
+
+
+def compare_played(runs: Sequence[PlayedRun]) -> PlayedComparison:
+    """Group the runs, and name the groups by what tells them apart."""
+    options = [
+        {
+            name: value
+            for name, value in {**run.request.to_json(), "game": run.result["game"]}.items()
+            if name not in ("seed", "episodes", "environment")
+        }
+        for run in runs
+    ]
+    keys = [json.dumps([run.digest, one]) for run, one in zip(runs, options, strict=True)]
+    ranks = {key: rank for rank, key in enumerate(dict.fromkeys(keys))}
+    differ = [name for name in options[0] if len({str(one[name]) for one in options}) > 1]
+    labels = {
+        key: ", ".join(_worded(name, one[name]) for name in differ) or str(one["method"])
+        for key, one in zip(keys, options, strict=True)
+    }
+    return PlayedComparison(
+        game=runs[0].result["game"] if len({run.digest for run in runs}) == 1 else None,
+        labels=tuple(labels[key] for key in ranks),
+        runs=tuple((ranks[key], run) for key, run in zip(keys, runs, strict=True)),
+    )
+
+
+def _worded(name: str, value: Any) -> str:
+    if name in ("game", "method"):
+        return str(value)
+    return f"K = {value}" if name == "k" else f"{name.replace('_', ' ')} {value}"
 
 
 def _advice(policy: Mixture, i: int) -> tuple[Advice, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from accord._format import pretty, shortened
@@ -31,6 +32,7 @@ from accord.reports.chart import (
     plain,
 )
 from accord.reports.colours import INK, MUTED, PAPER, SERIES, colour_of
+from accord.reports.played import PlayedComparison
 from accord.reports.view import Axis, Course, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
@@ -192,6 +194,45 @@ def overlay(
             )  # fmt: skip
         else:
             end_labels(axes, labels)
+        return figure
+
+
+def bounds_by_play(comparison: PlayedComparison, *, narrow: bool = False) -> Figure | None:
+    """What plays prove about the gap of each run in an environment, against its episodes."""
+    drawn = [
+        (rank, run.result["episodes"], run.certificate["lower"], run.certificate["upper"])
+        for rank, run in comparison.runs
+        if run.certificate is not None
+    ]
+    if not drawn:
+        return None
+    with drawing():
+        width, height = NARROW if narrow else WIDE
+        names = [plain(_wrapped(label, width)) for label in comparison.labels]
+        room = 0.2 * sum(1 + name.count("\n") for name in names) if len(names) > 1 else 0.0
+        figure, axes = chart((width, height + room), 0.15, room)
+        axes.set_xscale("log")
+        handles: dict[int, Any] = {}
+        for rank, episodes, lower, upper in drawn:
+            at = episodes * 1.06 ** (rank - (len(names) - 1) / 2)  # side by side
+            handles[rank] = axes.errorbar(
+                [at], [(lower + upper) / 2], [(upper - lower) / 2], fmt="none", lw=2.0, capsize=5,
+                ecolor=colour_of(rank), capthick=2.0, label=names[rank],
+            )  # fmt: skip
+        xs = [episodes for _, episodes, _, _ in drawn]
+        axes.set_xlim(min(xs) / 2, max(xs) * 2)
+        axes.set_ylim(min(0.0, *(low for _, _, low, _ in drawn)), 1.05 * max(u for *_, u in drawn))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("episodes")
+        title = "the gap is in this interval, payoff units"
+        axes.set_title(title, loc="left", fontsize=10, color=MUTED)
+        if room:
+            axes.legend(
+                handles=[handles[rank] for rank in sorted(handles)], frameon=False,
+                loc="upper left", bbox_to_anchor=(0.0, 0.0), fontsize=8.5,
+                bbox_transform=axes.transAxes
+                + ScaledTranslation(-0.1, -0.45, figure.dpi_scale_trans),
+            )  # fmt: skip
         return figure
 
 

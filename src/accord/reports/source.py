@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,22 +10,32 @@ from pathlib import Path
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import NotionLike
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.footprint import centred_bytes, deviator_bytes
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder, SavedRun, versions
+from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.footprint import Parts, certify_memory
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
+from accord.runs.run_file import versions
 from accord.runs.snapshot import read_snapshot
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 
 Result = Solution | Learned | Optimum
 
-LARGEST_WORK = 1e10
-"""Cells times components that a report may add up for one K: well under a minute."""
+SHOWN = (0, 1, 2, math.inf)
+"""The numbers of deviations that every report has."""
+
+QUICK = 1e8
+"""Cells times components up to which the inspector shows a K that is not the run's own, and the
+report has a notion that is not a K-EFCE."""
+
+LARGEST_WORK = 2e9
+"""Cells times components that a report may add up for one K: a few seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +59,24 @@ class Source:
 
     def work(self, k: NotionLike) -> float:
         """How many cells the gaps of a notion add up, over all components."""
-        plexes = sequence_form(self.game).plexes
-        return sum(count_rechistories(plex, k).cells for plex in plexes) * self.policy.n_components
+        return work_of(sequence_form(self.game), k) * self.policy.n_components
+
+
+def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
+    """What a report takes of a run with this K and so many components."""
+    plexes = form.plexes
+    work = {one: work_of(form, one) * components for one in {*SHOWN, *([] if k is None else [k])}}
+    wanted = [one for one in work if work[one] <= LARGEST_WORK]
+    seen = [one for one in wanted if one == k or work[one] <= QUICK]
+    counts = [count_rechistories(plex, one) for one in seen for plex in plexes]
+    certified = certify_memory(form, wanted, components)
+    inspected = deviator_bytes(counts, sums=2) + centred_bytes(form)
+    return certified | {"deviators": max(certified["deviators"], inspected)}
+
+
+def work_of(form: SequenceForm, k: NotionLike) -> float:
+    """How many cells the gaps of a notion add up for each component."""
+    return sum(count_rechistories(plex, k).cells for plex in form.plexes)
 
 
 def read_source(
@@ -109,7 +136,7 @@ def source_of(run: SavedRun) -> Source:
 
 
 def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
-    """The checkpoints of a run as its plot shows them."""
+    """The checkpoints of a run as its plot shows them: those at which the gaps are known."""
     return tuple(
         Moment(
             iteration=point.iteration,
@@ -119,6 +146,7 @@ def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
             relative=_relative(game, point.player_gaps),
         )
         for point in history
+        if point.player_gaps
     )
 
 

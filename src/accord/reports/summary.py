@@ -7,24 +7,23 @@ there if they are cheap.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import LADDER, NFCE, Notion, written_k
 from accord.deviations.rechistory import check_budget
-from accord.equilibrium.certificate import Certificate, Witness, certify
+from accord.equilibrium.certificate import Certificate, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
-from accord.equilibrium.inspection import Inspection, inspect, steps
+from accord.equilibrium.inspection import Inspection, certify_and_inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.learning.guarantee import GapBound, learn_bound, solve_bound
 from accord.reports.inspector import inspector_data
-from accord.reports.source import Source
+from accord.reports.source import QUICK, SHOWN, Source
 from accord.reports.tree import tree_view
 from accord.reports.view import (
     DeviationView,
@@ -35,21 +34,14 @@ from accord.reports.view import (
     RunView,
     Step,
 )
-from accord.runs.folder import AnyRequest
 from accord.runs.region import Region, region
 from accord.runs.request import LearnRequest, SolveRequest
+from accord.runs.run_file import AnyRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
 
-SHOWN = (0, 1, 2, math.inf)
-"""The numbers of deviations that every report has."""
-
 MOST_STEPS = 40
 """Steps, and first deviations, that are listed."""
-
-QUICK = 1e9
-"""Cells times components up to which the inspector shows a K that is not the run's own, and the
-report has a notion that is not a K-EFCE."""
 
 MOST_PLANS = 20
 """Plans of a device that is listed."""
@@ -75,8 +67,9 @@ def summarise(source: Source) -> RunView:
         for one in LADDER
         if one.k is None and one != NFCE and (one == facts.notion or source.work(one) <= QUICK)
     ]
-    certificate = certify(source.game, policy, [*wanted, *others])
-    seen = inspect(policy, [k for k in wanted if k == facts.k or source.work(k) <= QUICK])
+    inspected = [k for k in wanted if k == facts.k or source.work(k) <= QUICK]
+    notions = [*map(Notion, wanted), *others]
+    certificate, seen = certify_and_inspect(policy, notions, inspected)
     players = players_of(form, certificate.values)
     deviations = tuple(
         _deviation(seen, player, gap.notion, witness)

@@ -15,15 +15,21 @@ from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_png, to_svg
 from accord.reports.compare import compare
-from accord.reports.page import comparison_page, played_page, run_page, tree_svg
-from accord.reports.played import read_played
+from accord.reports.page import (
+    comparison_page,
+    played_comparison_page,
+    played_page,
+    run_page,
+    tree_svg,
+)
+from accord.reports.played import compare_played, view_of
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
 from accord.runs.activity import doing
 from accord.runs.folder import RunFolder
-from accord.runs.request import LearnRequest
+from accord.runs.played_run import is_played, read_played_run
 from accord.runs.result import Learned, Optimum, Solution
 
 REPORT = "report.html"
@@ -88,10 +94,10 @@ def write_report(folder: Path, out: Path | None = None, game: str | None = None)
     """
     page = folder / REPORT if out is None else _checked(out)
     files = RunFolder.open(folder)
-    request = files.request
-    if isinstance(request, LearnRequest) and request.environment is not None:
-        played = read_played(folder, files)
-        return Report(request.game, played_page(played), {}).save(page)
+    if is_played(files):
+        with doing("reading the run"):
+            played = view_of(read_played_run(files))
+        return Report(files.request.game, played_page(played), {}).save(page)
     return run_report(read_source(folder, game)).save(page)
 
 
@@ -118,7 +124,7 @@ def _drawn(source: Source, run: RunView) -> Report:
         plots.gaps_by_k(run),
         plots.gaps_by_k(run, narrow=True),
     )
-    own = tuple(source.policy.values()[:2].tolist())
+    own = None if run.region is None else (run.players[0].value, run.players[1].value)
     region = files.add(
         "region",
         f"The payoffs of the first two players in all equilibria of {run.facts.game}",
@@ -134,6 +140,15 @@ def _drawn(source: Source, run: RunView) -> Report:
 def write_comparison(folders: list[Path], out: Path, game: str | None = None) -> list[Path]:
     """Write one page about several runs, with their curves in the same plots."""
     _checked(out)
+    opened = [RunFolder.open(folder) for folder in folders]
+    played = [folder for folder, one in zip(folders, opened, strict=True) if is_played(one)]
+    if played:
+        if len(played) < len(folders):
+            raise ArgumentError(
+                "runs in environments, whose gaps are bounded by plays, cannot be compared with "
+                f"runs of known games; {played[0]} is one in an environment; report them apart"
+            )
+        return _compare_played(opened, out)
     files = _Plots()
     known: dict[str, Game] = {}
     comparison = compare([read_source(folder, game, known).facts for folder in folders])
@@ -149,6 +164,21 @@ def write_comparison(folders: list[Path], out: Path, game: str | None = None) ->
         if picture is not None:
             drawn[axis] = picture
     page = comparison_page(comparison, drawn)
+    return Report("Comparison", page, files.content).save(out)
+
+
+def _compare_played(opened: list[RunFolder], out: Path) -> list[Path]:
+    """One page about several runs in environments."""
+    with doing("reading the runs"):
+        comparison = compare_played(list(map(read_played_run, opened)))
+    files = _Plots()
+    bounds = files.add(
+        "bounds",
+        "The bounds on the gaps of all runs against their episodes",
+        plots.bounds_by_play(comparison),
+        plots.bounds_by_play(comparison, narrow=True),
+    )
+    page = played_comparison_page(comparison, bounds)
     return Report("Comparison", page, files.content).save(out)
 
 

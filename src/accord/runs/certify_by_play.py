@@ -1,11 +1,10 @@
 """A certificate from play: bounds on the K-EFCE gap of a policy in an environment.
 
-Half of the plays search. A third of them only look for infosets; in the others one player explores
-while the rest obey, or all obey, and the best deviation of each player is computed from them
-(``learning/evidence.py``). The other half of the plays are fresh. Some play the deviations that
-were found, and their payoffs beside those of obeying are a *lower* bound on the gap. Some explore
-again, and give an *upper* bound on the gain of every deviation. With the stated probability all
-bounds of all players hold.
+A sixth of the plays only look for infosets. In half of them one player explores while the rest
+obey, or all obey; the best deviation of each player is computed from them, and an *upper* bound on
+the gain of every deviation (``learning/evidence.py``). The others are fresh and play the deviations
+that were found. Their payoffs beside those of obeying are a *lower* bound on the gap. With the
+stated probability all bounds of all players hold.
 
 The upper bound is large until plays have covered all that a deviator may do. It then says no more
 than that a deviator cannot be paid more than the best payoff, and :attr:`PlayGap.vacuous` is True.
@@ -20,7 +19,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from accord._arrays import NO_INFOSET
+from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_whole
 from accord._format import number
 from accord.deviations.modification import Modification
@@ -36,14 +35,21 @@ from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
+from accord.play.venue import venue
 
-_Played = list[tuple[list[list[tuple[int, int]]], list[float]]]  # paths and losses of plays
+_Found = tuple[float, Modification, Floats]  # what Evidence.best returns
 
 FEWEST_PLAYS = 20
 """Plays per player that a certificate needs, at least."""
 
 CHUNK = 500
 """Plays whose moves are kept at once."""
+
+PILOT = 10
+"""One in so many plays that explore serves only to choose how the others are damped."""
+
+CONFIDENCE = 0.95
+"""The probability with which all bounds hold, by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +150,10 @@ def certify_by_play(
     k: SupportsIndex | float = 1,
     *,
     episodes: SupportsIndex = 20_000,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: SupportsIndex = 0,
-    player: Player | None = None,
+    workers: SupportsIndex | None = None,
+    ray: str | None = None,
 ) -> PlayCertificate:
     """Bound the K-EFCE gap of ``policy`` by playing.
 
@@ -157,7 +164,8 @@ def certify_by_play(
         episodes: How many plays to use, at least 20 per player.
         confidence: The probability with which all bounds of all players hold.
         seed: The seed of all randomness.
-        player: Plays the episodes; by default this process.
+        workers: Play in so many processes, as in :func:`learn_env`.
+        ray: Play on a Ray cluster, as in :func:`learn_env`.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -168,10 +176,27 @@ def certify_by_play(
     check_environment(env)
     check_probability("confidence", confidence)
     total = checked_whole("episodes", episodes, FEWEST_PLAYS * len(env.players))
-    bounded = checked_k(k)
-    return _Trial(
-        env, as_mixture(policy), bounded, total, confidence, checked_whole("seed", seed, 0), player
-    ).certificate()
+    start, mixture = checked_whole("seed", seed, 0), as_mixture(policy)
+    with venue(workers, ray) as where:
+        player = where.player(env, start)
+        return bounded_by_play(env, mixture, checked_k(k), total, confidence, start, player)
+
+
+def bounded_by_play(
+    env: Environment,
+    policy: Mixture,
+    k: float,
+    episodes: int,
+    confidence: float,
+    seed: int,
+    player: Player | None = None,
+) -> PlayCertificate:
+    """:func:`certify_by_play` with checked arguments; ``player`` is closed at the end."""
+    trial = _Trial(env, policy, k, episodes, confidence, seed, player)
+    try:
+        return trial.certificate()
+    finally:
+        trial.plays.close()
 
 
 class _Trial:
@@ -189,6 +214,8 @@ class _Trial:
     ) -> None:
         self.env, self.k, self.total, self.confidence = env, k, episodes, confidence
         self.seed, self._player = seed, player
+        # eight parts for each player: three means on both sides, and two for all deviations
+        self.delta = (1.0 - confidence) / len(env.players) / 8
         self.players = tuple(map(str, env.players))
         self.span = Losses(env).span
         self.best = Losses(env).best
@@ -201,32 +228,28 @@ class _Trial:
         self.horizons = [max(1, plex.horizon) for plex in policy.plexes]
 
     def certificate(self) -> PlayCertificate:
-        everybody, half = range(len(self.players)), self.total // 2
-        for chunk in self._explored(half // 3):
+        players = range(len(self.players))
+        for chunk in self._explored(self.total // 6):
             for episode in chunk:
-                episode.number_infosets(lambda i, before, n: None)
+                episode.number_infosets(lambda i, before, n: True)
         self._sit(grown(self.plays))
-        found = [evidence.best() for evidence in self._evidence(half - half // 3)]
-        fresh, rest = self._evidence(half // 2, keep_payoffs=True), self.total - self.used
-        tests = [self._test(i, found[i][1], rest // len(found)) for i in everybody]
-        self.plays.close()
-        return self._written(found, fresh, tests)
+        evidence = self._evidence(self.total // 2)
+        found = [one.best() for one in evidence]
+        each = (self.total - self.used) // (len(players) + 1)
+        losses, obeying = self._obeyed(each, found)
+        deviating = [self._deviated(i, found[i], each) for i in players]
+        return self._written(found, evidence, losses, obeying, deviating)
 
-    def _compared(self, i: int, phi: Modification, leaving: Any, deviated: _Played) -> Any:
-        """The losses of player i where ``phi`` leaves the mediator, obeying and deviating.
+    def _compared(self, found: _Found, told: Sequence[tuple[int, int]], loss: float) -> float:
+        """The loss of a play if the deviation leaves the mediator in it, and else half a loss.
 
-        Until it leaves, plays of ``phi`` are like obedient plays. So all other plays count as half
-        a loss in both, which changes no difference of means.
+        Until it leaves, its plays are like obedient plays. So the other plays count the same for
+        both, which changes no difference of means.
         """
+        _, phi, leaving = found
         first = phi.tree.plex.first_seq
-        for plays in (self.obedient, deviated):
-            losses = np.full(len(plays), 0.5)
-            for n, (paths, loss) in enumerate(plays):
-                # the moves of an obedient play, and of phi up to where it leaves, were recommended
-                seqs = [int(first[x]) + told for x, told in paths[i]]
-                if phi.tree.k == 0 or (leaving[seqs] > 0.0).any():
-                    losses[n] = loss[i]
-            yield losses
+        left = phi.tree.k == 0 or any(leaving[first[x] + r] > 0.0 for x, r in told)
+        return loss if left else 0.5
 
     def _chunks(self, count: int, active: Sequence[int], deviate: Deviate | None) -> Any:
         """``count`` plays, in which the ``active`` players take turns."""
@@ -250,7 +273,7 @@ class _Trial:
             return min(int(draw * n), n - 1)
         return drawn_from(base[first : first + n].tolist(), draw)
 
-    def _evidence(self, count: int, *, keep_payoffs: bool = False) -> list[Evidence]:
+    def _evidence(self, count: int) -> list[Evidence]:
         """Play ``count`` times: a quarter obedient, the others exploring."""
         policy = self.plays.policy
         parts = policy.split(policy.behavior)
@@ -259,34 +282,51 @@ class _Trial:
             for plex, part in zip(policy.plexes, parts, strict=True)
         ]
         obedient = max(2, count // 4)
-        paid, self.obedient = [], []
         for chunk in self._chunks(obedient, [NOBODY], None):
             for episode in chunk:
-                paid.append(episode.payoffs)
-                if keep_payoffs:
-                    self.obedient.append((episode.paths, episode.losses))
                 for i, evidence in enumerate(found):
-                    evidence.obey(episode.paths[i], episode.losses[i])
-        for chunk in self._explored(count - obedient):
+                    complete = episode.complete(i)
+                    evidence.obey(episode.paths[i], episode.losses[i], complete=complete)
+        exploring = count - obedient
+        pilot = exploring // PILOT
+        self._explore_all(pilot, found)
+        for evidence in found:
+            evidence.damp((exploring - pilot) // len(found), self.delta)
+        self._explore_all(exploring - pilot, found)
+        return found
+
+    def _explore_all(self, count: int, found: Sequence[Evidence]) -> None:
+        for chunk in self._explored(count):
             for episode in chunk:
                 i = episode.active
                 if episode.complete(i):
                     found[i].explore(episode.component, episode.paths[i], episode.losses[i])
                 else:  # the rest of the play is not in the tree
                     found[i].explored += 1
-        if keep_payoffs:
-            self.paid = np.array(paid, np.float64)
-        return found
 
-    def _test(self, i: int, phi: Modification, count: int) -> _Played:
-        """``count`` fresh plays, in which player i executes ``phi``.
+    def _obeyed(self, count: int, found: Sequence[_Found]) -> tuple[Floats, Floats]:
+        """``[n_players, count]`` losses of fresh plays in which everybody obeys, and as compared.
 
-        Their paths have what player i was told, not what they did.
+        Also keeps the payoffs.
         """
+        losses, compared = np.empty((2, len(found), count))
+        self.paid, n = np.empty((count, len(found))), 0
+        for chunk in self._chunks(count, [NOBODY], None):
+            for episode in chunk:
+                self.paid[n] = episode.payoffs
+                losses[:, n] = episode.losses
+                for i, one in enumerate(found):
+                    compared[i, n] = self._compared(one, episode.paths[i], episode.losses[i])
+                n += 1
+        return losses, compared
+
+    def _deviated(self, i: int, found: _Found, count: int) -> Floats:
+        """``[count]`` losses of fresh plays in which player i deviates, as compared."""
         cells: dict[int, int] = {}
         told: dict[int, list[tuple[int, int]]] = {}
+        phi = found[1]
         tree, plex = phi.tree, phi.tree.plex
-        played: _Played = []
+        compared: list[float] = []
 
         def deviate(episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
             if x == NO_INFOSET:
@@ -307,36 +347,28 @@ class _Trial:
 
         for chunk in self._chunks(count, [i], deviate):
             for episode in chunk:
-                paths = list(episode.paths)
-                paths[i] = told.get(episode.number, [])
-                played.append((paths, episode.losses))
+                heard = told.get(episode.number, [])
+                compared.append(self._compared(found, heard, episode.losses[i]))
             cells.clear()
             told.clear()
-        return played
+        return np.array(compared)
 
     def _written(
         self,
-        found: Sequence[tuple[float, Modification, Any]],
-        fresh: Sequence[Evidence],
-        tests: Sequence[_Played],
+        found: Sequence[_Found],
+        evidence: Sequence[Evidence],
+        losses: Floats,
+        obeying: Floats,
+        deviating: Sequence[Floats],
     ) -> PlayCertificate:
-        # ten parts for each player: three means on both sides, and four for all deviations at once
-        delta = (1.0 - self.confidence) / len(found) / 10
         gaps, margins = [], []
-        for i, evidence in enumerate(fresh):
-            span, obeyed = self.span[i], evidence.obeying[0] / evidence.obeyed
-            above = bernstein(
-                evidence.obeying[0], evidence.obeying_square[0], evidence.obeyed, 1.0, delta
-            )
-            margins.append(float(above) * span)
-            _, phi, leaving = found[i]
-            obeying, deviating = self._compared(i, phi, leaving, tests[i])
-            gain = float(obeying.mean() - deviating.mean())
-            margin = sum(
-                float(bernstein(x.sum(), np.square(x).sum(), len(x), 1.0, delta))
-                for x in (obeying, deviating)
-            )
-            most, limit = evidence.most(4 * delta), min(1.0, float(obeyed + above))
+        for i, (_, phi, leaving) in enumerate(found):
+            span, above = self.span[i], _margin(losses[i], self.delta)
+            margins.append(above * span)
+            gain = float(obeying[i].mean() - deviating[i].mean())
+            margin = sum(_margin(part, self.delta) for part in (obeying[i], deviating[i]))
+            most = evidence[i].most(2 * self.delta)
+            limit = min(1.0, float(losses[i].mean()) + above)
             gaps.append(
                 PlayGap(
                     player=self.players[i],
@@ -345,7 +377,7 @@ class _Trial:
                     vacuous=most >= limit,
                     gain=gain * span,
                     margin=margin * span,
-                    witness=self._witness(i, gain * span, phi, leaving, evidence),
+                    witness=self._witness(i, gain * span, phi, leaving, evidence[i]),
                 )
             )
         return PlayCertificate(
@@ -390,6 +422,11 @@ class _Trial:
         arrays = phi.tree.arrays
         here = slice(int(arrays.first_node[x]), int(arrays.first_node[x + 1]))
         return here.start + int(np.flatnonzero(evidence.obedient[here])[0])
+
+
+def _margin(losses: Floats, delta: float) -> float:
+    """The true mean is within this of the mean of ``losses``, on either side with 1 - delta."""
+    return float(bernstein(losses.sum(), np.square(losses).sum(), len(losses), 1.0, delta))
 
 
 def grown(plays: MediatedPlays) -> Mixture:

@@ -26,8 +26,33 @@ class Progressed:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What plays in an environment have shown, and what they leave unknown."""
+
+    infosets: int  # of all players that are in the tables
+    memory: int  # bytes of the tables
+    margins: tuple[float, ...]  # half the widths of the 95% confidence intervals of the values
+    full: bool = False  # whether the tables have reached their limit
+
+    @classmethod
+    def from_json(cls, line: Any) -> Seen:
+        """Read the entries of a line."""
+        margins = tuple(math.nan if one is None else float(one) for one in line["margins"])
+        return cls(int(line["infosets"]), int(line["memory"]), margins, bool(line["full"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """The entries of a line."""
+        margins = [None if math.isnan(margin) else margin for margin in self.margins]
+        return {**vars(self), "margins": margins}
+
+
+@dataclass(frozen=True)
 class Checkpoint:
-    """The gap and values after some iterations."""
+    """The gap and values after some iterations.
+
+    In an environment whose game is not known the gap is not known either, and values are mean
+    payoffs of the episodes in which everybody followed the policies of that moment.
+    """
 
     iteration: int
     gap: float  # payoff units, maximum over players; NaN if unknown
@@ -38,6 +63,7 @@ class Checkpoint:
     best: Progressed | None = None  # how far the search for the best equilibrium is
     error: float = 0.0  # exact gaps differ from these by at most this much
     value_error: float = 0.0  # the same for values
+    seen: Seen | None = None  # in an environment
 
     def reaches(self, target: float) -> bool:
         """Whether the gap is at most ``target``, whatever its error."""
@@ -47,7 +73,7 @@ class Checkpoint:
         """A line of ``progress.jsonl``."""
         line = {
             "iteration": self.iteration,
-            "gap": self.gap,
+            "gap": self.gap if self.player_gaps else None,
             "players": list(self.player_gaps),
             "error": self.error,
             "values": list(self.values),
@@ -56,7 +82,11 @@ class Checkpoint:
         }
         if self.episodes is not None:
             line["episodes"] = self.episodes
-        return line if self.best is None else {**line, **vars(self.best)}
+        if self.best is not None:
+            line |= vars(self.best)
+        if self.seen is not None:
+            line |= self.seen.to_json()
+        return line
 
     @classmethod
     def from_json(cls, line: Any) -> Checkpoint:
@@ -70,15 +100,18 @@ class Checkpoint:
             iteration, seconds = int(line["iteration"]), float(line["seconds"])
             episodes = None if line.get("episodes") is None else int(line["episodes"])
             best = Progressed.from_json(line) if "bound" in line else None
+            seen = Seen.from_json(line) if "infosets" in line else None
             errors = [float(line.get(key, 0.0)) for key in ("error", "value_error")]
         except (AttributeError, KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not a checkpoint: {error}") from None
         numbers = (*player_gaps, *values, *errors, seconds)
         counted = iteration >= 1 and (episodes is None or episodes >= 0)
-        if not player_gaps or not counted or not all(map(math.isfinite, numbers)):
+        known = bool(player_gaps) or seen is not None
+        if not known or not counted or not all(map(math.isfinite, numbers)):
             raise ValueError("a checkpoint needs an iteration and finite gaps, values and seconds")
+        gap = max(player_gaps, default=math.nan)
         return cls(
-            iteration, max(player_gaps), player_gaps, values, seconds, episodes, best, *errors
+            iteration, gap, player_gaps, values, seconds, episodes, best, errors[0], errors[1], seen
         )
 
 

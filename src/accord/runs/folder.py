@@ -26,18 +26,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from accord.equilibrium.archive import Archive, write_arrays
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import (
@@ -51,26 +49,27 @@ from accord.game.tree import Game
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
-from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
-
-FORMAT = "accord-run"
-VERSION = 3
-"""The version written. Versions 1 and 2 are read too. Their files have no identity, and in version
-1 ``rm`` of ``learn`` was another method."""
+from accord.runs.request import LIMITS, LearnRequest
+from accord.runs.run_file import (
+    AnyRequest,
+    checked_result,
+    new_content,
+    parse_object,
+    parse_request,
+    read_content,
+    read_text,
+    version_of,
+)
 
 RUN, CHECKPOINT, POLICY = "run.json", "checkpoint.npz", "policy.npz"
 CERTIFICATE, PROGRESS = "certificate.json", "progress.jsonl"
 FILES = (RUN, CHECKPOINT, POLICY, CERTIFICATE, PROGRESS)
 
+COMPRESSED_BYTES = 2**27
+"""Arrays of a checkpoint up to this size are compressed; others would take too long."""
+
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
-
-AnyRequest = SolveRequest | LearnRequest | OptimizeRequest
-
-REQUESTS: dict[str, type[AnyRequest]] = {
-    kind.command: kind for kind in (SolveRequest, LearnRequest, OptimizeRequest)
-}
-PACKAGES = ("accord", "numpy", "numba", "open_spiel")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,7 @@ def new_run(
                 f"{folder} must be a new or empty folder, but contains {taken.name!r}; choose "
                 "another folder, or resume the run in this one"
             )
-        run = RunFolder(folder, request, _new_content(request, game), lock)
+        run = RunFolder(folder, request, new_content(request, game), lock)
         run.write_lines(RUN, [run.content])
         yield run
 
@@ -164,22 +163,8 @@ class RunFolder:
         """
         folder = Path(path)
         file = folder / RUN
-        content = _parse_object(file, _read_text(file, "a run folder must have this file"), 1)
-        version = content.get("version")
-        if content.get("format") != FORMAT or type(version) is not int or version < 1:
-            raise ParseError(
-                str(file), 0, 0,
-                f'must have "format": "{FORMAT}" and a "version"; got '
-                f"{content.get('format')!r:.80} and {version!r:.80}",
-            )  # fmt: skip
-        if version > VERSION:
-            raise ParseError(
-                str(file), 0, 0,
-                f'has "version": {version!r:.20}, of a newer Accord; this one reads '
-                f'"format": "{FORMAT}" up to {VERSION}; install a newer Accord: '
-                "pip install --upgrade accord",
-            )  # fmt: skip
-        request = _parse_request(file, content)
+        content = read_content(file)
+        request = parse_request(file, content)
         if command is not None and command != request.command:
             raise MismatchError(
                 f"{path} holds a run of {request.command!r}, not of {command!r}; resume it with "
@@ -201,7 +186,7 @@ class RunFolder:
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*LIMITS, "game"):
+            if value != before[name] and name not in (*LIMITS, "game", "environment"):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"
@@ -257,10 +242,10 @@ class RunFolder:
         if note is None and self.version < 3:
             result, lines = self.content["result"], self.read_lines()
         else:
-            content = _parse_object(file, note or "{}", 1)
-            self._check_identity(file, content.get("run"))
+            content = parse_object(file, note or "{}", 1)
+            self.check_identity(file, content.get("run"))
             result, lines = content.get("result"), content.get("history")
-        return self.saved(game, policy, _checked_result(file, result, game.n_players), lines)
+        return self.saved(game, policy, checked_result(file, result, game.n_players), lines)
 
     def saved(
         self,
@@ -280,9 +265,9 @@ class RunFolder:
     def read_lines(self) -> list[Any]:
         """The lines of ``progress.jsonl``, which a run that is going writes now and then."""
         file = self.path / PROGRESS
-        text = _read_text(file, "cannot be read") if file.exists() else ""
+        text = read_text(file, "cannot be read") if file.exists() else ""
         return [
-            _parse_object(file, line, number)
+            parse_object(file, line, number)
             for number, line in enumerate(text.splitlines(), 1)
             if line.strip()
         ]
@@ -303,24 +288,29 @@ class RunFolder:
         return history
 
     def save(
-        self, arrays: dict[str, Any], history: Iterable[Checkpoint], *, now: bool = False
+        self,
+        arrays: dict[str, Any] | Callable[[], dict[str, Any]],
+        history: Iterable[Checkpoint],
+        *,
+        now: bool = False,
     ) -> None:
         """Write a checkpoint if one is due or ``now``; saving takes at most 5% of the time."""
         start = time.monotonic()
         if start < self._next_save and not now:
             return
         lines = [point.to_json() for point in history]
-        content = {
-            "run": np.array(self.identity),
-            "record": np.array(json.dumps(lines)),
-            **arrays,
-        }
         with doing("saving the checkpoint"):
-            self._write(CHECKPOINT, lambda file: np.savez(file, **content))
+            content = {
+                "run": np.array(self.identity),
+                "record": np.array(json.dumps(lines)),
+                **(arrays() if callable(arrays) else arrays),
+            }
+            writing = time.monotonic()
+            plain = [name for name, array in content.items() if array.nbytes > COMPRESSED_BYTES]
+            self._write(CHECKPOINT, lambda file: write_arrays(file, content, plain))
             self.write_lines(PROGRESS, lines)
         end = time.monotonic()
-        size = sum(array.nbytes for array in content.values())
-        self.seconds_per_byte = (end - start) / size
+        self.seconds_per_byte = (end - writing) / sum(array.nbytes for array in content.values())
         self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
 
     def load(self, names: Iterable[str] | None = None) -> dict[str, Any] | None:
@@ -335,10 +325,10 @@ class RunFolder:
             with (
                 doing("reading the checkpoint"),
                 file.open("rb") as opened,
-                np.load(opened, allow_pickle=False) as content,
+                Archive(opened) as content,
             ):
-                wanted = content.files if names is None else ["run", *names]
-                found = {name: content[name] for name in wanted if name in content.files}
+                wanted = content.names if names is None else ["run", *names]
+                found = {name: content[name] for name in wanted if name in content}
         except FileNotFoundError:
             return None
         except (MemoryError, KeyboardInterrupt):
@@ -348,10 +338,10 @@ class RunFolder:
                 str(file), 0, 0, f"not a readable checkpoint: {error!s:.200}"
             ) from None
         identity = found.pop("run", None)
-        self._check_identity(file, None if identity is None else str(identity))
+        self.check_identity(file, None if identity is None else str(identity))
         return found
 
-    def _check_identity(self, file: Path, found: object) -> None:
+    def check_identity(self, file: Path, found: object) -> None:
         """Refuse a file of another run. Files of versions 1 and 2 have no identity."""
         if found == self.identity or (found is None and self.version < 3):
             return
@@ -365,7 +355,7 @@ class RunFolder:
         return ParseError(
             str(self.path / CHECKPOINT), 0, 0,
             "is damaged, or was written by another version of Accord; resume with that version "
-            f"({self.versions.get('accord', 'see run.json')}; this is {_version('accord')}), or "
+            f"({self.versions.get('accord', 'see run.json')}; this is {version_of('accord')}), or "
             "start a new run",
         )  # fmt: skip
 
@@ -401,103 +391,3 @@ class RunFolder:
     def _require_lock(self) -> None:
         assert self._lock is not None, "a folder that is only read"
         self._lock.check()
-
-
-def _new_content(request: AnyRequest, game: Game) -> dict[str, Any]:
-    """What ``run.json`` holds at first."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "id": secrets.token_hex(8),
-        "command": request.command,
-        "asked": request.to_json(),
-        "game": game.name,
-        "digest": game.digest,
-        "versions": versions(),
-        "result": None,
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # such as Accord itself, run from its sources
-        return "unknown"
-
-
-def _parse_request(file: Path, content: dict[str, Any]) -> AnyRequest:
-    """The request in ``run.json``."""
-    command, asked = content.get("command"), content.get("asked")
-    kind = REQUESTS.get(command) if isinstance(command, str) else None
-    texts = all(isinstance(content.get(name), str) for name in ("game", "digest"))
-    objects = isinstance(asked, dict) and isinstance(content.get("versions", {}), dict)
-    result = content.get("result")
-    if kind is None or not texts or not objects or not isinstance(result, dict | None):
-        raise ParseError(
-            str(file), 0, 0,
-            f'must have a "command", {" or ".join(REQUESTS)}, objects "asked" and "versions", a '
-            '"game" and a "digest", and a "result" that is an object or null',
-        )  # fmt: skip
-    content.setdefault("versions", {})
-    assert isinstance(asked, dict)
-    try:
-        return kind.from_json(asked)
-    except (ArgumentError, TypeError, ValueError, OverflowError) as error:
-        raise ParseError(
-            str(file), 0, 0, f'"asked" is not a valid request: {error!s:.300}'
-        ) from None
-
-
-def _checked_result(file: Path, result: Any, n_players: int) -> dict[str, Any]:
-    """``result``, if it has what a report shows."""
-    numbers = ("iterations", "gap", "seconds")
-    players = result.get("players") if isinstance(result, dict) else None
-    if (
-        not isinstance(result, dict)
-        or not all(_is_finite(result.get(name)) for name in numbers)
-        or not isinstance(players, list)
-        or len(players) != n_players
-        or not all(map(_is_finite, players))
-    ):
-        raise ParseError(
-            str(file), 0, 0,
-            "must have the result of the run: finite numbers of iterations and seconds, a gap, and "
-            f"the gaps of {n_players} players",
-        )  # fmt: skip
-    return result
-
-
-def _is_finite(value: Any) -> bool:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return known and abs(value) < float("inf")
-
-
-def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that results depend on."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
-
-
-def _read_text(path: Path, failure: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ParseError(str(path), 0, 0, f"{failure}: {error.strerror}") from None
-    except ValueError as error:  # not UTF-8, or a name that no file can have
-        reason = getattr(error, "reason", error)
-        raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {reason}") from None
-
-
-def _parse_object(path: Path, text: str, line: int) -> dict[str, Any]:
-    """The JSON object in ``text``, which starts at ``line`` of the file."""
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = line - 1 + error.lineno, error.colno
-        raise ParseError(str(path), *place, f"not readable JSON: {error.msg}") from None
-    except RecursionError:
-        raise ParseError(str(path), line, 1, "is nested too deeply") from None
-    except ValueError as error:
-        raise ParseError(str(path), line, 1, f"not readable JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise ParseError(str(path), line, 1, "must be a JSON object")
-    return content

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats
+from accord.equilibrium.mixture import Mixture
 from accord.play.own_tree import OwnTree
 from accord.runs.iterates import DEFAULT_BYTES, DEFAULT_COMPONENTS
 
@@ -35,8 +36,11 @@ class GrowingIterates:
         rows: The kept components: for each player the policy over the sequences known then.
     """
 
-    def __init__(self, components: int | None, iterations: int, averages: int) -> None:
+    def __init__(
+        self, components: int | None, iterations: int, averages: int, most_bytes: int | None = None
+    ) -> None:
         self._chosen = components is not None
+        self._most_bytes = DEFAULT_BYTES if most_bytes is None else most_bytes
         self.components = DEFAULT_COMPONENTS if components is None else components
         self.stride = max(1, iterations // self.components)
         self.averages = averages
@@ -48,9 +52,8 @@ class GrowingIterates:
         """How many are kept now."""
         return len(self.rows)
 
-    @count.setter
-    def count(self, count: int) -> None:
-        """Nothing to do: the loop adds up what it was told, but rows may have been dropped."""
+    def add(self, rows: int) -> None:
+        """Nothing to do: the learners append their rows."""
 
     def make_room(self) -> GrowingIterates:
         """Itself, with room for at least one component more."""
@@ -69,7 +72,7 @@ class GrowingIterates:
         self.rows.append(row)
         self._bytes += sum(part.nbytes for part in row)
         self._work += work
-        while self._bytes > DEFAULT_BYTES and self.count > 1:
+        while self._bytes > self._most_bytes and self.count > 1:
             self._thin()
         if self._work > visits:  # fewer iterates per component first, then fewer components
             if self.averages > 1:
@@ -119,6 +122,14 @@ class GrowingIterates:
         self.stride = int(state["stride"])
         self.averages = int(state["averages"])
         self._work, self._bytes = int(state["work"]), state["kept"].nbytes
+
+
+def mixture_of(name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]) -> Mixture:
+    """The uniform mixture of components over the infosets of all ``trees``."""
+    plexes, order = zip(*(tree.ordered() for tree in trees), strict=True)
+    weights = np.full(len(rows), 1.0 / len(rows))
+    players = tuple(tree.player for tree in trees)
+    return Mixture(name, players, plexes, weights, filled(rows, trees, order))
 
 
 def filled(

@@ -9,12 +9,20 @@ write averages of a few iterates (``learning/averaging.py``); they are kept in t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from accord._arrays import Floats
+from accord._arrays import Floats, Ints
+from accord.equilibrium.packing import Packed, pack, round_vectors, unpack
 from accord.errors import ArgumentError
+from accord.treeplex.treeplex import Treeplex
+
+EXACT_BYTES = 2**26
+"""If the kept iterates take more memory than this, their probabilities are rounded to multiples of
+2^-32, so that they take less room on disk. The learners do not see that, and the gap of the saved
+mixture is that of what is saved."""
 
 DEFAULT_COMPONENTS = 1000
 DEFAULT_BYTES = 2**30
@@ -29,14 +37,18 @@ class Iterates:
         stride: Iterate t is kept if this divides t.
         count: How many are kept now.
         kept: ``[2 * components, n_sequences]`` the kept iterates, in the first ``count`` rows.
+        vectors: The lengths of the probability vectors that make up an iterate.
     """
 
-    def __init__(self, n_sequences: int, components: int | None = None) -> None:
+    def __init__(
+        self, n_sequences: int, components: int | None = None, vectors: Ints | None = None
+    ) -> None:
         if components is None:
             components = self.default_components(n_sequences)
         if components < 1:
             raise ArgumentError(f"components must be at least 1; got {components}")
         self.components = components
+        self.vectors = vectors
         self.stride = 1
         self.count = 0
         self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are allocated when used
@@ -49,10 +61,15 @@ class Iterates:
     def make_room(self) -> Floats:
         """The rows to write next, at least one; thins the kept iterates if all rows are full."""
         if self.count == len(self.kept):
-            self.kept[: self.components] = self.kept[1::2]
-            self.count = self.components
+            self._move(range(1, self.count, 2))
             self.stride *= 2
         return self.kept[self.count :]
+
+    def add(self, rows: int) -> None:
+        """So many more rows have been written."""
+        if self.vectors is not None and self.kept.nbytes > EXACT_BYTES:
+            round_vectors(self.kept[self.count : self.count + rows], self.vectors)
+        self.count += rows
 
     def until_full(self, iteration: int) -> int:
         """How many iterations can run after ``iteration`` before the rows are full."""
@@ -61,36 +78,98 @@ class Iterates:
 
     def state(self) -> dict[str, Any]:
         """Everything that :meth:`restore` needs."""
-        return {"kept": self.kept[: self.count], "stride": np.array(self.stride)}
+        packed = self.packed(self.kept[: self.count])
+        return {"stride": np.array(self.stride), **packed._asdict()}
+
+    def packed(self, behaviors: Floats) -> Packed:
+        """Some of the iterates as a checkpoint has them."""
+        return pack(behaviors, self._vectors())
+
+    def latest(self, count: int) -> tuple[np.ndarray, Floats]:
+        """``(iterations, behaviors)`` of the last kept iterates, at most ``count``."""
+        first = max(0, self.count - count)
+        return np.arange(first + 1, self.count + 1) * self.stride, self.kept[first : self.count]
 
     def restore(self, state: dict[str, Any], iteration: int) -> None:
         """Restore a saved :meth:`state` of a run after ``iteration``.
 
         Raises:
-            ValueError: If it is not one.
+            LookupError, TypeError, ValueError: If it is not one.
         """
-        times, behaviors = self.read(state)
-        stride = int(state["stride"])
-        if behaviors.shape[1:] != self.kept.shape[1:] or len(times) != iteration // stride:
+        stride, count = _stride(state), _count(state)
+        if count != iteration // stride or count > len(self.kept):
             raise ValueError("the kept iterates do not fit the run")
-        self.count, self.stride = len(behaviors), stride
-        self.kept[: self.count] = behaviors
+        self.count, self.stride = count, stride
+        _read_rows(state, self._vectors(), self.kept[:count])
 
-    @staticmethod
-    def read(state: dict[str, Any]) -> tuple[np.ndarray, Floats]:
-        """``(iterations, behaviors)`` of all iterates in a saved :meth:`state`.
-
-        Raises:
-            ValueError: If it is not one.
-        """
-        stride, kept = int(state["stride"]), state["kept"]
-        if stride < 1 or kept.ndim != 2 or kept.dtype.kind != "f" or not np.isfinite(kept).all():
-            raise ValueError("not the state of kept iterates")
-        return np.arange(1, len(kept) + 1) * stride, kept
+    def _vectors(self) -> Ints:
+        return np.ones(self.kept.shape[1], np.int32) if self.vectors is None else self.vectors
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""
+        index = self._selection()
+        whole = len(index) == self.count
+        return (index + 1) * self.stride, self.kept[: self.count] if whole else self.kept[index]
+
+    def taken(self) -> tuple[np.ndarray, Floats]:
+        """As :meth:`selected`, in the memory of the kept iterates, which are then gone."""
+        index = self._selection()
+        self._move(index.tolist())
+        taken, self.kept, self.count = self.kept, np.empty((0, self.kept.shape[1])), 0
+        try:
+            taken.resize((len(index), taken.shape[1]))
+        except ValueError:  # somebody holds a view
+            taken = taken[: len(index)].copy()
+        taken.flags.writeable = False
+        return (index + 1) * self.stride, taken
+
+    def _selection(self) -> np.ndarray:
+        """The rows of the selected iterates."""
         if self.count <= self.components:
-            return np.arange(1, self.count + 1) * self.stride, self.kept[: self.count]
-        index = np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
-        return (index + 1) * self.stride, self.kept[index]
+            return np.arange(self.count)
+        return np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
+
+    def _move(self, rows: Sequence[int]) -> None:
+        """Keep only these rows, which ascend; one by one, which takes no memory."""
+        for place, row in enumerate(rows):
+            if place != row:
+                self.kept[place] = self.kept[row]
+        self.count = len(rows)
+
+
+def vectors_of(plexes: Sequence[Treeplex]) -> Ints:
+    """The lengths of the probability vectors in a joint behaviour of all players."""
+    return np.concatenate([np.append(1, plex.n_actions) for plex in plexes]).astype(np.int32)
+
+
+def read_iterates(state: dict[str, Any], vectors: Ints) -> tuple[np.ndarray, Floats]:
+    """``(iterations, behaviors)`` of all iterates in a saved state.
+
+    Raises:
+        LookupError, TypeError, ValueError: If it is not one.
+    """
+    behaviors = np.empty((_count(state), int(vectors.sum())))
+    _read_rows(state, vectors, behaviors)
+    return np.arange(1, len(behaviors) + 1) * _stride(state), behaviors
+
+
+def _stride(state: dict[str, Any]) -> int:
+    if (stride := int(state["stride"])) < 1:
+        raise ValueError("the stride of kept iterates must be positive")
+    return stride
+
+
+def _count(state: dict[str, Any]) -> int:
+    """How many iterates there are. Versions before 0.2 did not pack them."""
+    return len(state["kept"]) if "kept" in state else int(state["off"].shape[1])
+
+
+def _read_rows(state: dict[str, Any], vectors: Ints, out: Floats) -> None:
+    if "kept" in state:
+        if state["kept"].shape != out.shape or state["kept"].dtype.kind != "f":
+            raise ValueError("the kept iterates do not fit the game")
+        out[:] = state["kept"]
+    else:
+        unpack(Packed(*(state[name] for name in Packed._fields)), vectors, out)
+    if not np.isfinite(out).all():
+        raise ValueError("the kept iterates must be finite")

@@ -20,7 +20,7 @@ from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPl
 from accord.runs.activity import doing
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
-from accord.runs.iterates import Iterates
+from accord.runs.iterates import Iterates, vectors_of
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
@@ -44,7 +44,8 @@ class Learning:
             )
         self.request, self.each = request, each
         components, play.averages = _saved(play, request)
-        self.iterates = Iterates(play.n_sequences, components)
+        vectors = vectors_of(play.plexes)
+        self.iterates = Iterates(play.n_sequences, components, vectors)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
         self.loop = Loop(play, self.iterates, self._measure, each)
 
@@ -52,15 +53,16 @@ class Learning:
         """Gaps and values of all players, if they are known."""
         return None
 
-    def play(
-        self, episodes: int, files: RunFolder | None, progress: Progress | None
-    ) -> tuple[Floats, Floats]:
-        """Play until another iteration would exceed ``episodes``; return weights and behaviors."""
+    def play(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> None:
+        """Play until another iteration would exceed ``episodes``."""
         loop, iterates = self.loop, self.iterates
         loop.run(episodes // self.each, files=files, progress=progress)
         if iterates.count == 0:  # interrupted before the first was kept: take the next
-            iterates.count = loop.play.advance(1, iterates.make_room(), 1)
-        _, behaviors = iterates.selected()
+            iterates.add(loop.play.advance(1, iterates.make_room(), 1))
+
+    def mixture(self) -> tuple[Floats, Floats]:
+        """Weights and behaviors of the mixture to save; the iterates are then gone."""
+        _, behaviors = self.iterates.taken()
         return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
 
     def facts(self) -> dict[str, Any]:
@@ -112,15 +114,16 @@ class Certified(Learning):
 
     def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
         """Play, and certify the saved mixture."""
-        policy = CorrelatedPolicy(self.game, *self.play(episodes, files, progress))
+        self.play(episodes, files, progress)
         facts, history = self.facts(), tuple(self.loop.history)
         del self.loop  # its memory is needed for the certificate
         with doing("measuring the gap of the mixture"):
             last = numbers(self.meter.measure_selected())
+        del self.meter
+        policy = CorrelatedPolicy(self.game, *self.mixture())
         if history:  # fewer iterates may be saved than were kept
             history = (*history[:-1], replace(history[-1], **last))
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
-        del self.meter
         if files is not None:
             files.finish(learned.to_json(), policy, learned.certificate, history)
         return learned

@@ -13,7 +13,8 @@ from typing import SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
-from accord.errors import ArgumentError, MismatchError
+from accord.deviations.notions import written_k
+from accord.errors import MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.environment import Environment
@@ -21,6 +22,7 @@ from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.folder import RunFolder, new_run, resumed_run
+from accord.runs.footprint import check_run, learn_memory
 from accord.runs.known_game import Certified
 from accord.runs.learn_env import learn_env, resume_learn_env
 from accord.runs.loop import Progress
@@ -63,6 +65,7 @@ def learn(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> LearnedByPlay: ...
 
@@ -115,18 +118,13 @@ def learn(
     Raises:
         ArgumentError: If an argument is out of range.
         MismatchError: If the run to be resumed has other arguments, apart from the episodes.
-        BudgetError: If the rechistories do not fit into memory.
+        BudgetError: If the run does not fit into memory.
     """
     if not isinstance(game, (Game, str, os.PathLike)):
-        if resume:
-            raise ArgumentError(
-                "resume=True is for loaded games; to continue a run in an environment call "
-                "resume_learn(env, folder)"
-            )
         return learn_env(
             game, k, episodes=episodes, seed=seed, components=components, method=method,
             learning_rate_scale=learning_rate_scale, failure_prob=failure_prob,
-            exploration=exploration, folder=folder, progress=progress,
+            exploration=exploration, folder=folder, resume=resume, progress=progress,
         )  # fmt: skip
     checked_game(game)
     request = LearnRequest(
@@ -208,8 +206,11 @@ def resume_learn(
 
 
 def _on_simulator(game: Game, request: LearnRequest) -> Certified:
+    form = sequence_form(game)
+    needed = learn_memory(form, request.k, request.minimizer, components=request.components)
+    check_run(f"learning {game.name} at k = {written_k(request.k)}", needed)
     play = SampledSelfPlay.of(
-        sequence_form(game),
+        form,
         request.k,
         request.episodes,
         np.random.default_rng(request.seed),

@@ -37,15 +37,20 @@ from accord.play.episodes import Player
 from accord.play.losses import Losses
 from accord.play.own_tree import OwnTree
 from accord.play.rollout import QUANTILE, estimated_values
-from accord.play.workers import Workers
+from accord.play.venue import Venue, venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.activity import doing
-from accord.runs.certify_by_play import FEWEST_PLAYS, PlayCertificate, certify_by_play
-from accord.runs.checkpoint import numbers
+from accord.runs.certify_by_play import (
+    CONFIDENCE,
+    FEWEST_PLAYS,
+    PlayCertificate,
+    bounded_by_play,
+)
+from accord.runs.checkpoint import Seen, numbers
 from accord.runs.folder import RunFolder, new_run, resumed_run
-from accord.runs.growing_iterates import GrowingIterates, filled
+from accord.runs.growing_iterates import GrowingIterates, mixture_of
 from accord.runs.known_game import Certified, Learning
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest, split_method
@@ -73,9 +78,12 @@ def learn_env(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
+    ray: str | None = None,
     batch: SupportsIndex | None = None,
+    memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     game: Game,
 ) -> Learned: ...
@@ -94,9 +102,12 @@ def learn_env(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
+    ray: str | None = None,
     batch: SupportsIndex | None = None,
+    memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     plexes: Sequence[Treeplex] | None = None,
     value_plays: SupportsIndex = 10_000,
@@ -115,9 +126,12 @@ def learn_env(
     failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
+    ray: str | None = None,
     batch: SupportsIndex | None = None,
+    memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
@@ -141,11 +155,20 @@ def learn_env(
         exploration: As in :func:`learn`.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_learn`.
+        resume: Whether to continue the run in ``folder`` if there is one. Only episodes may
+            differ; a run that has played them is certified again and otherwise stays as it is.
         progress: Called with every checkpoint, and from time to time in between.
         workers: Play in so many processes, each with a copy of the environment. This helps if a
             step takes a millisecond or more. The number of workers does not change the result.
+        ray: Play on a Ray cluster: ``"local"`` for one on all cores of this machine, ``"auto"``
+            for the cluster that this machine is part of, or ``"HOST:PORT"``. There are as many
+            workers as cores, unless ``workers`` says otherwise. The result is the same.
         batch: Play the episodes of an iteration so many times under the same policies and learn
-            from their mean; by default once, or 16 times with ``workers``, to keep them busy.
+            from their mean; by default once, or 16 times with ``workers`` or ``ray``, to keep
+            workers busy.
+        memory: Bytes that the learners' tables and the components may take together. When the
+            tables are full, infosets that are new are not added, and everybody plays uniformly
+            there. By default an error says when memory ends. The result takes as much again.
         source: How the environment was made; it is noted in ``run.json``.
         game: The game that the environment plays, if it is known. Infosets and actions must have
             the same labels. No learner sees it; it gives the exact gap.
@@ -162,6 +185,9 @@ def learn_env(
     check_environment(env)
     if game is not None and plexes is not None:
         raise ArgumentError("give game or plexes, not both: the treeplexes follow from the game")
+    growing = {"folder": folder, "workers": workers, "ray": ray, "batch": batch, "memory": memory}
+    if batch is None:
+        batch = 1 if workers is None and ray is None else WORKER_BATCH
     request = LearnRequest(
         game=str(env.name),
         k=k,  # type: ignore[arg-type]
@@ -172,20 +198,31 @@ def learn_env(
         failure_prob=failure_prob,
         exploration=exploration,
         environment=dict(source or {}),
-        batch=batch if batch is not None else 1 if workers is None else WORKER_BATCH,  # type: ignore[arg-type]
+        batch=batch,  # type: ignore[arg-type]
+        memory=memory,  # type: ignore[arg-type]
         **split_method(SAMPLED_METHODS, method),
     )
     plays = checked_whole("value_plays", value_plays, 1)
     if not grows(request):
-        if folder is not None:
+        if given := [name for name, value in growing.items() if value is not None]:
             raise ArgumentError(
-                f"{request.method} with {request.exploration} exploration keeps no folder in an "
-                "environment; use prm or rm with another exploration, or leave the folder out"
+                f"{request.method} with {request.exploration} exploration takes no {given[0]} in "
+                "an environment, because the paper's sampling plan counts the infosets below every "
+                "move, and its learning rate all of them, before the first episode; use prm or rm "
+                f"with spread or uniform exploration, or leave {given[0]} out"
             )
         return _learn_planned(env, request, game, plexes, plays, progress)
-    run = EnvironmentRun(env, request, game, plexes, plays, workers)
-    with new_run(folder, request, identity(env)) as files:  # type: ignore[arg-type]
-        return run.run(request.episodes, files, progress)
+    if resume and folder is not None and RunFolder.has(folder, request, identity(env)):  # type: ignore[arg-type]
+        if game is not None or plexes is not None:
+            raise ArgumentError("game and plexes cannot be given when a run is resumed")
+        return resume_learn_env(
+            env, folder, episodes=episodes, progress=progress, workers=workers, ray=ray,
+            value_plays=plays,
+        )  # fmt: skip
+    with venue(workers, ray) as where:
+        run = EnvironmentRun(env, request, game, plexes, plays, where)
+        with new_run(folder, request, identity(env)) as files:  # type: ignore[arg-type]
+            return run.run(request.episodes, files, progress)
 
 
 def resume_learn_env(
@@ -195,16 +232,20 @@ def resume_learn_env(
     episodes: SupportsIndex | None = None,
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
+    ray: str | None = None,
     value_plays: SupportsIndex = 10_000,
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
     plays = checked_whole("value_plays", value_plays, 1)
-    with resumed_run(folder, LearnRequest.command, identity(env)) as files:  # type: ignore[arg-type]
+    with (
+        resumed_run(folder, LearnRequest.command, identity(env)) as files,  # type: ignore[arg-type]
+        venue(workers, ray) as where,
+    ):
         request = files.request
         assert isinstance(request, LearnRequest)
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
-        run = EnvironmentRun(env, request, None, None, plays, workers)
+        run = EnvironmentRun(env, request, None, None, plays, where)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
     return learned
@@ -221,7 +262,7 @@ def checked(
     """A certificate from ``plays`` plays, if they are enough for one."""
     if plays < FEWEST_PLAYS * len(env.players):
         return None
-    return certify_by_play(env, mixture, k, episodes=plays, seed=seed + 1, player=player)
+    return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player)
 
 
 def grows(request: LearnRequest) -> bool:
@@ -254,19 +295,20 @@ class EnvironmentRun:
         game: Game | None,
         plexes: Sequence[Treeplex] | None,
         value_plays: int,
-        workers: SupportsIndex | None = None,
+        where: Venue,
     ) -> None:
-        self._workers = None if workers is None else checked_whole("workers", workers, 1)
         self.env, self.request, self.game, self.value_plays = env, request, game, value_plays
+        self.where = where
         if game is not None and len(game.player_labels) != len(env.players):
             raise MismatchError(
                 f"{env.name} has {len(env.players)} players; the game {game.name} has "
                 f"{len(game.player_labels)}"
             )
+        half = None if request.memory is None else request.memory // 2
         self.selfplay = GrowingSelfPlay(
             env, request.k, request.seed, method=request.minimizer, plexes=plexes,
-            exploration=request.exploration, batch=request.batch,
-            player=self._player(request.seed),
+            exploration=request.exploration, batch=request.batch, memory=half,
+            player=None if where.is_here else where.player(env, request.seed),
         )  # fmt: skip
         each = self.each = self.selfplay.episodes_per_iteration
         if not 1 <= each <= request.episodes:
@@ -277,16 +319,20 @@ class EnvironmentRun:
                 else "the game must have a decision to learn, but no player has one"
             )
         iterations = request.episodes // each
-        self.iterates = GrowingIterates(request.components, iterations, self.selfplay.averages)
+        self.iterates = GrowingIterates(
+            request.components, iterations, self.selfplay.averages, half
+        )
         self.meter = None if game is None else _GameMeter(game, request.k, self)
         measure = self._measure if self.meter is None else self.meter.measure
-        self.loop = Loop(self.selfplay, self.iterates, measure, each)  # type: ignore[arg-type]
-
-    def _player(self, seed: int) -> Player | None:
-        return None if self._workers is None else Workers(self.env, seed, self._workers)
+        self.loop = Loop(self.selfplay, self.iterates, measure, each, self._look)  # type: ignore[arg-type]
 
     def _measure(self) -> Measured | None:
         return None
+
+    def _look(self) -> tuple[Seen, tuple[float, ...]]:
+        values, margins, _ = self._running_values()
+        play = self.selfplay
+        return Seen(play.n_infosets, play.n_bytes, margins, play.is_full), values
 
     def run(
         self, episodes: int, files: RunFolder | None, progress: Progress | None
@@ -311,14 +357,16 @@ class EnvironmentRun:
             return self.meter.certified(self)
         mixture = self._mixture()
         seed = self.request.seed + VALUE_SEED
-        values = estimated_values(self.env, mixture, self.value_plays, seed, self._player(seed))
+        player = self.where.player(self.env, seed)
+        values = estimated_values(self.env, mixture, self.value_plays, seed, player)
         with doing("bounding the gap by fresh plays"):
             certificate = checked(
-                self.env, mixture, self.request.k, self.value_plays, seed, self._player(seed + 1)
-            )
+                self.env, mixture, self.request.k, self.value_plays, seed,
+                self.where.player(self.env, seed + 1),
+            )  # fmt: skip
         learned = self._result(mixture, *values, self.value_plays, certificate)
         if files is not None:
-            files.finish(learned.to_json(), mixture, certificate or learned, ())  # type: ignore[arg-type]
+            files.finish(learned.to_json(), mixture, certificate or learned, loop.history)  # type: ignore[arg-type]
         return learned
 
     def facts(self) -> dict[str, Any]:
@@ -335,12 +383,7 @@ class EnvironmentRun:
         }
 
     def _mixture(self) -> Mixture:
-        trees = self.selfplay.trees
-        plexes, order = zip(*(tree.ordered() for tree in trees), strict=True)
-        rows = self.iterates.selected()
-        weights = np.full(len(rows), 1.0 / len(rows))
-        players = self.selfplay.players
-        return Mixture(str(self.env.name), players, plexes, weights, filled(rows, trees, order))
+        return mixture_of(str(self.env.name), self.iterates.selected(), self.selfplay.trees)
 
     def _running_values(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
         """Mean payoffs of the episodes in which everybody followed pi^t, with their margins."""
@@ -360,7 +403,8 @@ class EnvironmentRun:
     ) -> LearnedByPlay:
         return LearnedByPlay(
             name=str(self.env.name), values=values, margins=margins, value_plays=plays,
-            policy=mixture, certificate=certificate, **self.facts(),
+            policy=mixture, certificate=certificate, history=tuple(self.loop.history),
+            **self.facts(),
         )  # fmt: skip
 
 
@@ -458,9 +502,9 @@ def _learn_planned(
     if game is not None:
         return Certified(play, request, game).run(request.episodes, None, progress)
     learning = Learning(play, request)
-    weights, behaviors = learning.play(request.episodes, None, progress)
+    learning.play(request.episodes, None, progress)
     players = tuple(map(str, env.players))
-    mixture = Mixture(str(env.name), players, tuple(plexes), weights, behaviors)
+    mixture = Mixture(str(env.name), players, tuple(plexes), *learning.mixture())
     values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,

@@ -24,13 +24,16 @@ from accord._arrays import Floats
 from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
 from accord.runs.activity import answer, doing
-from accord.runs.checkpoint import Checkpoint, numbers
+from accord.runs.checkpoint import Checkpoint, Seen, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.iterates import Iterates
 
 BLOCK_SECONDS = 0.25
 """How long a block of iterations should take, so that limits and Ctrl-C are noticed soon."""
+
+MOST_ESTIMATING = 20.0
+"""How many times the time that an estimate takes must be left for another one to be worth it."""
 
 SHOW_SECONDS = 2.0
 """The shortest time between calls of ``progress`` outside checkpoints."""
@@ -67,10 +70,12 @@ class Ending(NamedTuple):
 
     fixed: float
     each: float  # for each component of the mixture
+    packing: float = 0.0  # for each iterate that is written
 
     def seconds(self, iterates: Iterates) -> float:
-        """In total, if these iterates are saved."""
-        return self.fixed + self.each * min(iterates.count, iterates.components)
+        """In total, if these iterates are kept and then saved."""
+        saved = min(iterates.count, iterates.components)
+        return self.fixed + self.each * saved + self.packing * (iterates.count + saved)
 
 
 class Loop:
@@ -81,7 +86,8 @@ class Loop:
         iterates: The iterates to save.
         measure: Returns gaps and values of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
-        history: The checkpoints at which the gap was known.
+        look: Returns what plays in an environment have shown, and running values.
+        history: The checkpoints at which the gap was known, or in an environment all of them.
         elapsed: Seconds that the run has taken in total.
         interrupted: Whether Ctrl-C ended it.
     """
@@ -92,8 +98,9 @@ class Loop:
         iterates: Iterates,
         measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
+        look: Callable[[], tuple[Seen, tuple[float, ...]]] | None = None,
     ) -> None:
-        self.play, self.iterates, self.measure = play, iterates, measure
+        self.play, self.iterates, self.measure, self.look = play, iterates, measure, look
         self.episodes_per_iteration = episodes_per_iteration
         self.history: list[Checkpoint] = []
         self.elapsed = 0.0
@@ -118,8 +125,9 @@ class Loop:
                 small to be measured.
             seconds: Stop after this much wall-clock time.
             since: When that time began, by ``time.perf_counter``; by default now.
-            ending: Estimates how long the run takes after its last iteration. It is called once,
-                when a quarter of the time has passed.
+            ending: Estimates how long the run takes after its last iteration. It is called when a
+                quarter of the time has passed, and again when half of what is left has, and so on:
+                a machine may have become busy.
             files: The folder of the run, if it has one.
             progress: Called with every checkpoint, and from time to time in between.
 
@@ -149,13 +157,17 @@ class Loop:
                 if step > 0.0 and before + size * step > end:
                     size = 1
                 with doing(f"iteration {play.iteration + 1:,}") if size == 1 else nullcontext():
-                    iterates.count += play.advance(size, iterates.make_room(), iterates.stride)
+                    iterates.add(play.advance(size, iterates.make_room(), iterates.stride))
                 now = time.perf_counter()
                 block, step = next_block(block, now - before), (now - before) / size
                 if now >= estimate_at and ending is not None:
-                    estimate_at, rest = math.inf, ending()
+                    rest, estimated = ending(), now
                     now = time.perf_counter()
-                late = now + step + self._saving_seconds(files) + rest.seconds(iterates) >= end
+                    left = end - rest.seconds(iterates) - now
+                    worth = left > MOST_ESTIMATING * (now - estimated)
+                    estimate_at = now + left / 2 if worth else math.inf
+                needed = self._saving_seconds(files) + rest.seconds(iterates)
+                late = now + step + needed >= end
                 stop = late or interruption.requested
                 recorded = play.iteration == checkpoint or stop
                 if recorded or now >= show_at:
@@ -165,7 +177,7 @@ class Loop:
                         looked = time.perf_counter()
                         show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
                     stop = stop or interruption.requested  # looking may take long, too
-                    if (recorded or stop) and point.player_gaps:
+                    if (recorded or stop) and (point.player_gaps or point.seen is not None):
                         self.history.append(point)
                 if stop:
                     break
@@ -191,33 +203,41 @@ class Loop:
         measured = self.measure()
         iteration, each = self.play.iteration, self.episodes_per_iteration
         episodes = None if each is None else each * iteration
+        seen, values = (None, ()) if self.look is None else self.look()
         if measured is None:
-            return Checkpoint(iteration, math.nan, (), (), seconds, episodes)
-        gaps, values = measured.gaps.tolist(), measured.values.tolist()
-        if not all(map(math.isfinite, (*gaps, *values))):
+            return Checkpoint(iteration, math.nan, (), values, seconds, episodes, seen=seen)
+        gaps, exact = measured.gaps.tolist(), measured.values.tolist()
+        if not all(map(math.isfinite, (*gaps, *exact))):
             raise NumericalError(
                 f"the gaps and values after iteration {iteration:,} must be finite; got {gaps} and "
-                f"{values}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
+                f"{exact}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
                 "damaged"
             )
-        return Checkpoint(iteration, seconds=seconds, episodes=episodes, **numbers(measured))
+        return Checkpoint(
+            iteration, seconds=seconds, episodes=episodes, seen=seen, **numbers(measured)
+        )
 
     def _saving_seconds(self, files: RunFolder | None) -> float:
-        """How long the last checkpoint and the mixture will take to write."""
+        """How long it takes to write the state of the learners."""
         if files is None or files.seconds_per_byte == 0.0:
             return 0.0
         assert isinstance(self.play, ResumablePlay)
-        kept = self.iterates.state()["kept"].nbytes
         state = sum(array.nbytes for array in self.play.state().values())
-        return float(files.seconds_per_byte * (state + 2 * kept))
+        return float(files.seconds_per_byte * state)
 
     def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
-        assert isinstance(self.play, ResumablePlay)
-        state = {"elapsed": np.array(elapsed)}
-        state |= {f"play_{name}": value for name, value in self.play.state().items()}
-        state |= {f"iterates_{name}": value for name, value in self.iterates.state().items()}
-        files.save(state, self.history, now=now)
+
+        def content() -> dict[str, Any]:
+            assert isinstance(self.play, ResumablePlay)
+            play, iterates = self.play.state(), self.iterates.state()
+            return {
+                "elapsed": np.array(elapsed),
+                **{f"play_{name}": value for name, value in play.items()},
+                **{f"iterates_{name}": value for name, value in iterates.items()},
+            }
+
+        files.save(content, self.history, now=now)
 
     def _restore(self, state: dict[str, Any]) -> float:
         """Continue from a checkpoint; returns the seconds that the run had taken by then."""

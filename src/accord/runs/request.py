@@ -185,6 +185,7 @@ class LearnRequest(_Request):
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
     batch: int = 1  # episodes of an iteration are played so often under the same policies
     environment: Mapping[str, Any] | None = None  # how to load it, if it is not a game
+    memory: int | None = None  # bytes for tables and components in an environment
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -192,6 +193,7 @@ class LearnRequest(_Request):
         object.__setattr__(self, "batch", checked_whole("batch", self.batch, 1))
         object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MAX_SEED))
         _whole_or_none(self, "components", 1)
+        _whole_or_none(self, "memory", 1)
         check_probability("failure_prob", self.failure_prob)
         if not 0.0 < self.learning_rate_scale <= LARGEST_RATE:
             raise ArgumentError(

@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.packing import Packed
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game
 from accord.runs.folder import RunFolder, SavedRun
-from accord.runs.iterates import Iterates
+from accord.runs.iterates import read_iterates, vectors_of
 from accord.runs.loop import part_of
 from accord.runs.optimize import mixture_so_far
 from accord.runs.request import OptimizeRequest, SolveRequest
+from accord.treeplex.form import sequence_form
 
-NEEDED = ("elapsed", "record", "iterates_kept", "iterates_stride")
+NEEDED = (
+    "elapsed", "record", "iterates_stride", "iterates_kept",
+    *(f"iterates_{name}" for name in Packed._fields),
+)  # fmt: skip
 """What a report takes from a checkpoint of ``solve`` or ``learn``."""
 
 
@@ -60,7 +65,9 @@ def _mixture(files: RunFolder, game: Game, state: dict[str, Any]) -> CorrelatedP
     request = files.request
     if isinstance(request, OptimizeRequest):
         return mixture_so_far(game, request, state)
-    times, behaviors = Iterates.read(part_of(state, "iterates_"))
+    vectors = vectors_of(sequence_form(game).plexes)
+    times, behaviors = read_iterates(part_of(state, "iterates_"), vectors)
+    behaviors.flags.writeable = False  # nobody else has it
     if not len(times):
         raise ArgumentError(f"{files.path}: the run has kept no iterate yet; try again later")
     weights = times.astype(float) ** request.power if isinstance(request, SolveRequest) else None

@@ -6,11 +6,15 @@ learners' sums (``learning/kefr.py``).
 
 from __future__ import annotations
 
+import io
 import os
 import time
+from functools import partial
 from typing import SupportsIndex
 
 from accord._arrays import Floats, Ints
+from accord.deviations.notions import written_k
+from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
@@ -19,7 +23,8 @@ from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
 from accord.runs.activity import doing
 from accord.runs.folder import RunFolder, new_run, resumed_run
-from accord.runs.iterates import Iterates
+from accord.runs.footprint import check_run, solve_memory
+from accord.runs.iterates import Iterates, vectors_of
 from accord.runs.loop import Ending, Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
 from accord.runs.result import Solution
@@ -83,7 +88,7 @@ def solve(
     Raises:
         ArgumentError: If an argument is out of range.
         MismatchError: If the run to be resumed has other arguments, apart from the limits.
-        BudgetError: If the rechistories do not fit into memory.
+        BudgetError: If the run does not fit into memory.
     """
     since = time.perf_counter() if since is None else since
     checked_game(game)
@@ -161,11 +166,16 @@ class _Solving:
     def __init__(self, game: Game, request: SolveRequest) -> None:
         self.game, self.request = game, request
         form = sequence_form(game)
+        needed = solve_memory(
+            form, request.k, components=request.components, iterations=request.iterations
+        )
+        check_run(f"solving {game.name} at k = {written_k(request.k)}", needed)
         self.play = SelfPlay(
             form, request.k, request.minimizer,
             iterations=request.iterations, averaging=request.power, threads=request.threads,
         )  # fmt: skip
-        self.iterates = Iterates(form.n_sequences, request.components)
+        vectors = vectors_of(form.plexes)
+        self.iterates = Iterates(form.n_sequences, request.components, vectors)
 
     def run(
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
@@ -177,14 +187,14 @@ class _Solving:
             target_gap=limits.target_gap,
             seconds=limits.seconds,
             since=since,
-            ending=self._ending,
+            ending=partial(self._ending, saves=files is not None),
             files=files,
             progress=progress,
         )
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
         del loop, self.play  # their memory is needed for the gap of the saved mixture
-        policy = self._policy(*self.iterates.selected())
+        policy = self._policy(*self.iterates.taken())
         target = limits.target_gap
         solution = Solution(
             game=self.game,
@@ -211,18 +221,24 @@ class _Solving:
         weights = times.astype(float) ** self.request.power
         return CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
 
-    def _ending(self) -> Ending:
-        """How long certifying the mixture will take, measured on one component and on several."""
+    def _ending(self, *, saves: bool) -> Ending:
+        """How long certifying and saving the mixture will take, measured on a few components."""
         with doing("measuring how long certifying will take"):
             self._time_certifying(1)  # this may compile kernels
             one = self._time_certifying(1)
             several = int(min(max(10.0, 0.5 / one), MOST_MEASURED, self.iterates.count))
             each = max(0.0, self._time_certifying(several) - one) / max(1, several - 1)
-        return Ending(one, each)
+            packing = self._time_packing(several) / several if saves else 0.0
+        return Ending(one, each, packing)
 
     def _time_certifying(self, components: int) -> float:
-        times, behaviors = self.iterates.selected()
+        times, behaviors = self.iterates.latest(components)
         begun = time.perf_counter()
-        policy = self._policy(times[-components:], behaviors[-components:])
-        certify(self.game, policy, self.request.k)
+        certify(self.game, self._policy(times, behaviors), self.request.k)
+        return time.perf_counter() - begun
+
+    def _time_packing(self, components: int) -> float:
+        _, behaviors = self.iterates.latest(components)
+        begun = time.perf_counter()
+        write_arrays(io.BytesIO(), self.iterates.packed(behaviors)._asdict())
         return time.perf_counter() - begun

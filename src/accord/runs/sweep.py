@@ -14,12 +14,9 @@ another's.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import shutil
-import socket
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,20 +28,13 @@ from accord.errors import (
     AccordError,
     ArgumentError,
     MismatchError,
-    MissingDependencyError,
     ParseError,
     SweepError,
 )
+from accord.play.cluster import by_value, connected
 from accord.runs.interrupt import noted_interrupts
 
-LOCAL = "local"
 RESULT = "result.json"
-CONNECT_SECONDS = 5.0
-"""How long to wait for a cluster to answer at its address."""
-
-SETTINGS = b"\0\0\0\4\0\0\0\0\0"
-HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
-"""How gRPC, which Ray speaks, begins (RFC 9113, section 3.4): settings, answered by settings."""
 
 Job = Callable[..., Any]
 Progress = Callable[[str, Any], object]
@@ -70,9 +60,10 @@ def sweep(
             writable as JSON.
         folder: The folder for tasks and results.
         ray: ``None`` to run one task after the other in this process; ``"local"`` to run them with
-            Ray on all cores of this machine; ``"HOST:PORT"`` on the cluster whose head is there.
-            An open connection to Ray is used if there is one. Workers need no shared disk, but they
-            need Accord and everything else that the job imports.
+            Ray on all cores of this machine; ``"auto"`` on the cluster that this machine is part
+            of; ``"HOST:PORT"`` on the cluster whose head is there. An open connection to Ray is
+            used if there is one. Workers need no shared disk, but they need Accord and all
+            installed packages that the job imports.
         progress: Called with the name and result of every task when it is done, or found done.
 
     Raises:
@@ -190,9 +181,9 @@ def _in_process(job: Job, places: list[_Place]) -> Outcomes:
 
 
 def _on_ray(job: Job, places: list[_Place], address: str) -> Outcomes:
-    with _connected(address) as ray:
+    with connected(address) as ray:
         run = ray.remote(_run_on_worker)
-        with _carried(job, ray):
+        with by_value(ray):
             pending = {run.remote(job, place.task, _pack(place.folder)): place for place in places}
         try:
             while pending:
@@ -215,68 +206,6 @@ def _run_on_worker(job: Job, task: dict[str, Any], files: dict[str, bytes]) -> A
         _unpack(files, Path(folder))
         result = job(Path(folder), **task)
         return _pack(Path(folder)), result
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """Ray, connected within this context."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no statistics
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError:
-        raise MissingDependencyError("ray", "ray") from None
-    if ray.is_initialized():
-        yield ray
-        return
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address == LOCAL:
-        options["include_dashboard"] = False
-    else:
-        _check_reachable(address)
-    try:
-        ray.init(address, **options)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise ArgumentError(f"Ray at {address!r} cannot be used: {_message(error)}") from None
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """Refuse an address at which nothing answers; Ray itself would wait for a long time."""
-    host, _, port = address.rpartition(":")
-    if not host or not re.fullmatch("[0-9]{1,5}", port):
-        raise ArgumentError(
-            f"the address of a Ray cluster must be {LOCAL!r} or HOST:PORT; got {address!r}"
-        )
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as peer:
-            peer.settimeout(CONNECT_SECONDS)
-            peer.sendall(HELLO)
-            if peer.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
-                raise OSError("another service answers there")
-    except (OSError, OverflowError) as error:
-        raise ArgumentError(
-            f"no Ray cluster answers at {address!r}: {error}; `ray status` on its head shows "
-            "the address"
-        ) from None
-
-
-@contextmanager
-def _carried(job: Job, ray: Any) -> Iterator[None]:
-    """Send the job's own module along with it, unless it is part of Accord, which workers have."""
-    name = getattr(job, "__module__", None) or "__main__"
-    module = sys.modules.get(name)
-    if module is None or name == "__main__" or name.startswith("accord."):
-        yield
-        return
-    ray.cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        ray.cloudpickle.unregister_pickle_by_value(module)
 
 
 def _pack(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,74 @@
+"""NumPy archives (``.npz``): arrays by name, of which each is compressed or not, and read alone."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Collection, Mapping
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 1
+"""How hard to compress: more takes several times as long and hardly makes mixtures smaller."""
+
+
+class Size(NamedTuple):
+    """An array in an archive that was not unpacked."""
+
+    shape: tuple[int, ...]
+    kind: str  # of its items, as NumPy abbreviates it
+    nbytes: int  # in memory
+    stored: int  # bytes in the file
+
+
+def write_arrays(
+    file: IO[bytes], arrays: Mapping[str, NDArray[Any]], plain: Collection[str] = ()
+) -> None:
+    """Write an archive with these arrays, of which those called ``plain`` are not compressed."""
+    with zipfile.ZipFile(file, "w", compresslevel=LEVEL) as archive:
+        for name, array in arrays.items():
+            archive.compression = zipfile.ZIP_STORED if name in plain else zipfile.ZIP_DEFLATED
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+class Archive:
+    """An archive that is open for reading. NumPy, zipfile and zlib each raise their own errors."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._content: Any = np.load(file, allow_pickle=False)
+        self.names = frozenset(self._content.files)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._content.close()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Unpack an array."""
+        array: NDArray[Any] = self._content[name]
+        return array
+
+    def size(self, name: str) -> Size:
+        """What an array will be, without unpacking it."""
+        member_name = f"{name}.npy"
+        with self._content.zip.open(member_name) as member:
+            version = np.lib.format.read_magic(member)
+            read: Any = np.lib.format.read_array_header_2_0
+            if version == (1, 0):
+                read = np.lib.format.read_array_header_1_0
+            shape, _, dtype = read(member)
+        stored = self._content.zip.getinfo(member_name).compress_size
+        return Size(shape, dtype.kind, math.prod(shape) * dtype.itemsize, stored)

@@ -1,0 +1,219 @@
+"""Policies as NumPy archives, for large ones.
+
+Beside the single values of all policy files an archive has ``weights`` and, for each player i from
+1, ``infosets_i``, ``n_actions_i`` and ``probabilities_i``, which has one row per component and one
+infoset after another. Large policies are packed instead (``equilibrium/packing.py``): they have
+``same_i``, ``support_i``, ``values_i`` and ``off_i``, and version 2. An archive may also hold a
+``note``, any text as UTF-8 bytes: the folder of a run keeps the run's result there. Whatever else
+is in an archive is not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord._format import memory
+from accord._memory import available_memory
+from accord.equilibrium.archive import Archive
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.packing import Packed, pack, unpack
+from accord.equilibrium.policy_header import (
+    HEADER,
+    PACKED,
+    VERSION,
+    check_header,
+    header_of,
+    most_common,
+    named,
+)
+from accord.errors import AccordError, BudgetError, ParseError, PolicyError
+from accord.game.labels import player_name
+from accord.game.tree import Game
+from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
+
+NOTE, TREES = "note", "trees"
+
+PLAIN_BYTES = 2**24
+"""Probabilities up to this size are not packed, so that other programs read them easily."""
+
+EXPANSION, ALWAYS_READ = 200, 2**20
+"""Text that is longer than both this multiple of its compressed size and so many bytes is no text
+that somebody wrote."""
+
+
+def to_arrays(policy: CorrelatedPolicy | Mixture, note: str | None = None) -> dict[str, Any]:
+    """The arrays of a file."""
+    form = policy if isinstance(policy, Mixture) else sequence_form(policy.game)
+    packed = policy.behavior.nbytes > PLAIN_BYTES
+    header = header_of(policy, PACKED if packed else VERSION)
+    arrays: dict[str, Any] = {key: np.array(value) for key, value in header.items()}
+    arrays["weights"] = policy.weights
+    for i, (plex, part) in enumerate(zip(form.plexes, form.split(policy.behavior), strict=True), 1):
+        arrays[f"infosets_{i}"] = np.array(list(plex.infoset_labels), dtype=np.str_)
+        arrays[f"n_actions_{i}"] = plex.n_actions
+        if packed:
+            parts = pack(part[:, 1:], plex.n_actions)._asdict()
+            arrays |= {f"{name}_{i}": array for name, array in parts.items()}
+        else:
+            arrays[f"probabilities_{i}"] = part[:, 1:]
+    if isinstance(policy, Mixture):
+        arrays[TREES] = np.frombuffer(json.dumps(policy.trees()).encode(), np.uint8)
+    if note is not None:
+        arrays[NOTE] = np.frombuffer(note.encode(), np.uint8)
+    return arrays
+
+
+def read_npz(path: Path, file: IO[bytes], game: Game) -> tuple[CorrelatedPolicy, str | None]:
+    """The policy of ``game`` in an open file, and the note beside it if there is one."""
+    form = sequence_form(game)
+    try:
+        with Archive(file) as archive:
+            header = read_header(path, archive)
+            check_header(path, header, game, (VERSION, PACKED))
+            note = read_text(path, archive, NOTE)
+            labels = list(game.player_labels)
+            check_sizes(path, archive, header["version"], labels, form.plexes)
+            weights = _array(path, archive, "weights", "f", 1)
+            behavior = np.ones((len(weights), form.n_sequences))
+            for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
+                place = f"{path}: {player_name(labels[i])}"
+                counts, ranks = _infosets(path, archive, place, i, plex)
+                read_player(path, archive, place, i, counts, ranks, part[:, 1:])
+    except (AccordError, MemoryError):
+        raise
+    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+        raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
+    behavior.flags.writeable = False  # nobody else has it
+    return named(path, lambda: CorrelatedPolicy(game, weights, behavior)), note
+
+
+def read_header(path: Path, archive: Archive) -> dict[str, Any]:
+    """The single values in an archive."""
+    header = {}
+    for key in HEADER:
+        if key in archive:
+            if archive.size(key).shape != ():
+                raise ParseError(str(path), 0, 0, f'"{key}" must be a single value')
+            header[key] = archive[key].item()
+    return header
+
+
+def read_text(path: Path, archive: Archive, name: str) -> str | None:
+    """A text in an archive, or None if it is not there."""
+    if name not in archive:
+        return None
+    size = archive.size(name)
+    if size.nbytes > max(ALWAYS_READ, EXPANSION * size.stored):
+        raise ParseError(
+            str(path), 0, 0, f'"{name}" has {memory(size.nbytes)} of text in {memory(size.stored)}'
+        )
+    try:
+        return bytes(archive[name]).decode()
+    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+        raise ParseError(str(path), 0, 0, f'"{name}" must be text as UTF-8 bytes') from None
+
+
+def check_sizes(
+    path: Path, archive: Archive, version: int, labels: Sequence[str], plexes: Sequence[Treeplex]
+) -> None:
+    """Refuse, before unpacking, an archive whose arrays do not belong together or do not fit."""
+    rows = archive.size("weights").shape if "weights" in archive else ()
+    required = 0
+    for i, plex in enumerate(plexes):
+        n = plex.n_sequences - 1
+        parts = ("probabilities",) if version == VERSION else Packed._fields
+        names = [f"{part}_{i + 1}" for part in ("infosets", "n_actions", *parts)]
+        sizes = [archive.size(name) for name in names if name in archive]
+        required += sum(size.nbytes for size in sizes)
+        if len(rows) != 1 or len(sizes) != len(names):
+            continue  # reading them says what is missing
+        required += 8 * rows[0] * n
+        shapes = [size.shape for size in sizes[2:]]
+        if version == VERSION:
+            fits = len(shapes[0]) != 2 or shapes[0] == (rows[0], n)
+        else:
+            fits = _may_be_packed(shapes, rows[0], plex)
+        if not fits:
+            raise PolicyError(
+                f"{path}: {player_name(labels[i])}: there must be {n} probabilities in each of "
+                f"{rows[0]} components; got shape {', '.join(map(str, shapes))}"
+            )
+    if required > (available := available_memory()):
+        raise BudgetError(
+            f"{path} takes {memory(required)} in memory, and {memory(available)} are available",
+            required=required,
+            available=available,
+        )
+
+
+def _may_be_packed(shapes: Sequence[tuple[int, ...]], count: int, plex: Treeplex) -> bool:
+    """Whether packed probabilities of ``count`` components may have these shapes."""
+    if [len(shape) for shape in shapes] != [1, 2, 2, 2]:
+        return False
+    (infosets,), (rows, width), (eight, values), (columns, components) = shapes
+    n = plex.n_sequences - 1
+    exact = (infosets, width, eight, components) == (plex.n_infosets, (count + 7) // 8, 8, count)
+    return exact and rows <= n and values <= n * count and columns <= infosets
+
+
+def read_player(
+    path: Path, archive: Archive, place: str, i: int, counts: Any, ranks: Any, out: Floats
+) -> None:
+    """Overwrite ``out`` with the probabilities of player ``i``.
+
+    ``counts`` are the numbers of actions in the file's order of infosets, and ``ranks`` the place
+    of each of the game's infosets in that order.
+    """
+    in_order = np.array_equal(ranks, np.arange(len(ranks)))
+    given = out if in_order else np.empty_like(out)
+    if (name := f"probabilities_{i + 1}") in archive:
+        given[:] = _array(path, archive, name, "f", 2)
+    else:
+        kinds = (("same", "iu", 1), ("support", "u", 2), ("values", "u", 2), ("off", "i", 2))
+        parts = [_array(path, archive, f"{name}_{i + 1}", kind, n) for name, kind, n in kinds]
+        try:
+            unpack(Packed(*parts), counts, given)
+        except (ValueError, TypeError) as error:
+            raise PolicyError(f"{place}: {error}") from None
+    if not in_order:
+        first = np.cumsum(counts, dtype=np.int64) - counts
+        columns = [np.arange(first[rank], first[rank] + counts[rank]) for rank in ranks]
+        out[:] = given[:, np.concatenate(columns)]
+
+
+def _infosets(path: Path, archive: Archive, place: str, i: int, plex: Treeplex) -> tuple[Any, Any]:
+    """The numbers of actions in the file, and the place there of each of the game's infosets."""
+    labels = list(map(str, _array(path, archive, f"infosets_{i + 1}", "U", 1)))
+    counts = _array(path, archive, f"n_actions_{i + 1}", "iu", 1).astype(np.int64)
+    order = {label: rank for rank, label in enumerate(labels)}
+    if len(order) < len(labels):
+        raise PolicyError(f"{place}: infoset {most_common(labels)!r:.200} is given twice")
+    if missing := set(plex.infoset_labels) - order.keys():
+        raise PolicyError(f"{place}: infoset {min(missing)!r} is missing")
+    if unknown := order.keys() - set(plex.infoset_labels):
+        raise PolicyError(f"{place}: the game has no infoset {min(unknown)!r:.200}")
+    if len(counts) != len(labels):
+        raise PolicyError(f"{place}: there must be one number of actions per infoset")
+    ranks = np.array([order[label] for label in plex.infoset_labels], dtype=np.int64)
+    for x in np.flatnonzero(counts[ranks] != plex.n_actions).tolist():
+        raise PolicyError(
+            f"{place}, infoset {plex.infoset_labels[x]!r}: must have {plex.n_actions[x]} "
+            f"actions; got {counts[ranks[x]]}"
+        )
+    return counts, ranks
+
+
+def _array(path: Path, archive: Archive, name: str, kinds: str, axes: int) -> Any:
+    size = archive.size(name) if name in archive else None
+    if size is None or size.kind not in kinds or len(size.shape) != axes:
+        what = {"f": "floats", "U": "strings"}.get(kinds, "integers")
+        raise ParseError(str(path), 0, 0, f'"{name}" must be an array of {what} with {axes} axes')
+    return archive[name]

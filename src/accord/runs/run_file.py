@@ -1,0 +1,151 @@
+"""The file ``run.json``: the request, the game and the versions of packages; then the result.
+
+Everything in it may have been edited or damaged, so nothing is used before it is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import secrets
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from accord.errors import ArgumentError, ParseError
+from accord.game.tree import Game
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+
+FORMAT = "accord-run"
+VERSION = 3
+"""The version written. Versions 1 and 2 are read too. Their files have no identity, and in version
+1 ``rm`` of ``learn`` was another method."""
+
+AnyRequest = SolveRequest | LearnRequest | OptimizeRequest
+
+REQUESTS: dict[str, type[AnyRequest]] = {
+    kind.command: kind for kind in (SolveRequest, LearnRequest, OptimizeRequest)
+}
+PACKAGES = ("accord", "numpy", "numba", "open_spiel")
+
+
+def new_content(request: AnyRequest, game: Game) -> dict[str, Any]:
+    """What ``run.json`` holds at first."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "id": secrets.token_hex(8),
+        "command": request.command,
+        "asked": request.to_json(),
+        "game": game.name,
+        "digest": game.digest,
+        "versions": versions(),
+        "result": None,
+    }
+
+
+def read_content(file: Path) -> dict[str, Any]:
+    """What ``run.json`` holds, if it is one that this version reads."""
+    content = parse_object(file, read_text(file, "a run folder must have this file"), 1)
+    version = content.get("version")
+    if content.get("format") != FORMAT or type(version) is not int or version < 1:
+        raise ParseError(
+            str(file), 0, 0,
+            f'must have "format": "{FORMAT}" and a "version"; got '
+            f"{content.get('format')!r:.80} and {version!r:.80}",
+        )  # fmt: skip
+    if version > VERSION:
+        raise ParseError(
+            str(file), 0, 0,
+            f'has "version": {version!r:.20}, of a newer Accord; this one reads '
+            f'"format": "{FORMAT}" up to {VERSION}; install a newer Accord: '
+            "pip install --upgrade accord",
+        )  # fmt: skip
+    return content
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:  # such as Accord itself, run from its sources
+        return "unknown"
+
+
+def parse_request(file: Path, content: dict[str, Any]) -> AnyRequest:
+    """The request in ``run.json``."""
+    command, asked = content.get("command"), content.get("asked")
+    kind = REQUESTS.get(command) if isinstance(command, str) else None
+    texts = all(isinstance(content.get(name), str) for name in ("game", "digest"))
+    objects = isinstance(asked, dict) and isinstance(content.get("versions", {}), dict)
+    result = content.get("result")
+    if kind is None or not texts or not objects or not isinstance(result, dict | None):
+        raise ParseError(
+            str(file), 0, 0,
+            f'must have a "command", {" or ".join(REQUESTS)}, objects "asked" and "versions", a '
+            '"game" and a "digest", and a "result" that is an object or null',
+        )  # fmt: skip
+    content.setdefault("versions", {})
+    assert isinstance(asked, dict)
+    try:
+        return kind.from_json(asked)
+    except (ArgumentError, TypeError, ValueError, OverflowError) as error:
+        raise ParseError(
+            str(file), 0, 0, f'"asked" is not a valid request: {error!s:.300}'
+        ) from None
+
+
+def checked_result(file: Path, result: Any, n_players: int) -> dict[str, Any]:
+    """``result``, if it has what a report shows."""
+    numbers = ("iterations", "gap", "seconds")
+    players = result.get("players") if isinstance(result, dict) else None
+    if (
+        not isinstance(result, dict)
+        or not all(_is_finite(result.get(name)) for name in numbers)
+        or not isinstance(players, list)
+        or len(players) != n_players
+        or not all(map(_is_finite, players))
+    ):
+        raise ParseError(
+            str(file), 0, 0,
+            "must have the result of the run: finite numbers of iterations and seconds, a gap, and "
+            f"the gaps of {n_players} players",
+        )  # fmt: skip
+    return result
+
+
+def _is_finite(value: Any) -> bool:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return known and abs(value) < float("inf")
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
+
+
+def read_text(path: Path, failure: str) -> str:
+    """The text in a file; ``failure`` begins the message if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ParseError(str(path), 0, 0, f"{failure}: {error.strerror}") from None
+    except ValueError as error:  # not UTF-8, or a name that no file can have
+        reason = getattr(error, "reason", error)
+        raise ParseError(str(path), 0, 0, f"must be UTF-8 text: {reason}") from None
+
+
+def parse_object(path: Path, text: str, line: int) -> dict[str, Any]:
+    """The JSON object in ``text``, which starts at ``line`` of the file."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = line - 1 + error.lineno, error.colno
+        raise ParseError(str(path), *place, f"not readable JSON: {error.msg}") from None
+    except RecursionError:
+        raise ParseError(str(path), line, 1, "is nested too deeply") from None
+    except ValueError as error:
+        raise ParseError(str(path), line, 1, f"not readable JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ParseError(str(path), line, 1, "must be a JSON object")
+    return content

@@ -1,0 +1,63 @@
+"""The memory that commands are said to take is the memory that they take."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+
+import accord
+from accord.equilibrium.footprint import check_memory
+from accord.runs.footprint import solve_memory
+from accord.treeplex.form import sequence_form
+from tests.support.command import run_json
+from tests.support.peaks import measured
+
+DICE = "liars_dice(dice_sides=4)"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks that can be reset")
+@pytest.mark.parametrize(
+    ("command", "game", "k"),
+    [
+        ("solve", DICE, "1"),
+        ("solve", DICE, "inf"),
+        ("solve", "leduc_poker", "1"),
+        ("learn", DICE, "1"),
+        ("certify", DICE, "2"),
+        ("report", DICE, "1"),
+    ],
+)
+def test_commands_take_the_memory_that_they_are_said_to_take(command, game, k):
+    found = measured(command, game, k)
+    assert found["measured"] == pytest.approx(found["told"], rel=0.25), found
+
+
+def test_info_tells_it():
+    game = accord.load_game("kuhn:players=3")
+    (one,) = run_json("info", "kuhn:players=3", "-k", 1)["memory"]
+    assert one["solve"] == int(sum(solve_memory(sequence_form(game), 1).values()))
+    assert set(one) == {"k", "solve", "learn", "certify", "report"}
+
+
+@pytest.mark.parametrize("call", [accord.solve, accord.learn])
+def test_runs_that_do_not_fit_are_refused_with_the_numbers(call, monkeypatch):
+    game = accord.load_game("kuhn")
+    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    limit = {"iterations": 10} if call is accord.solve else {"episodes": 100}
+    with pytest.raises(
+        accord.BudgetError, match=r"kuhn at k = inf takes .* kept iterates"
+    ) as error:
+        call(game, math.inf, **limit)
+    assert error.value.required > error.value.available == 1000
+
+
+def test_refusals_say_what_takes_how_much():
+    with pytest.raises(accord.BudgetError) as error:
+        check_memory("this", {"learners": 2e9, "leaves": 1e6, "nothing": 0.0}, 10**9, "try less")
+    assert str(error.value) == (
+        "this takes 2 GB of memory (learners 2 GB, leaves 1 MB), and 1 GB are available; try less"
+    )
+    check_memory("this", {"learners": 1e9}, 10**9, "try less")
