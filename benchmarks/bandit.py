@@ -1,17 +1,19 @@
-"""Learning from episodes: Balanced K-EFR and OpenSpiel's outcome-sampling MCCFR.
+"""Learning from episodes: ``learn``, and the MCCFR of other programs.
 
-An episode is one play of the game, whoever learns from it. An iteration of Balanced K-EFR plays
-``C(H+1, K+1) + K - 1`` of them per player, one of MCCFR one per player; times are per episode.
+An episode is one play of the game, whoever learns from it. An iteration of ``prm`` plays one that
+all players share and one for each of them, an iteration of the paper's Balanced K-EFR
+``C(H+1, K+1) + K - 1`` per player, one of MCCFR one per player; times are per episode.
 
-After so many episodes the exact 1-EFCE gap of what was learned is computed: of the mixture of
-evenly spaced iterates that ``learn`` saves, and of MCCFR's average policy, the only thing it tells.
+After so many episodes the exact 1-EFCE gap of what was learned is computed: of the mixture that
+``learn`` saves with its defaults, and of MCCFR's average policy, its only output. ``learn`` chooses
+what to save by the number of episodes, so each number is a run of its own. MCCFR does not know that
+number, so one run per seed gives all of its gaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,15 @@ import accord
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import BudgetError
-from accord.regret.methods import SAMPLED_METHODS
+from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
-from benchmarks.games import GAMES
-from benchmarks.kefr import KS, balanced_kefr
-from benchmarks.measure import Runner, take_turns
-from benchmarks.peers import OutcomeSampling
+from benchmarks.games import GAMES, HELD_OUT
+from benchmarks.kefr import KS, sampled_kefr
+from benchmarks.measure import Runner, TimeUpError, cpu_limit, take_turns
+from benchmarks.peers import OutcomeSampling, SampledPeer, sampled_peers
+
+LEARNERS = (SAMPLED_DEFAULT, "swrhedge")
+"""The methods of ``learn`` whose gaps are compared: its default and the paper's."""
 
 
 @dataclass(frozen=True)
@@ -33,29 +38,42 @@ class Effort:
     """How much is measured."""
 
     games: Mapping[str, str]
+    held_out: Mapping[str, str]
     turns: int
     turn_seconds: float
     episodes: tuple[int, ...]  # after which the gap is computed
-    seeds: int
-    components: int  # of the saved mixture
+    seeds: int  # 0, 1, ...; defaults were tuned with seeds 100, 101, ...
+    lite_seconds: float  # that LiteEFG has for each seed
 
 
-FULL = Effort(GAMES, 7, 0.05, (10_000, 100_000, 1_000_000), seeds=3, components=1000)
-SMALL = Effort({"Kuhn": GAMES["Kuhn"]}, 2, 0.002, (100, 1_000), seeds=2, components=10)
+FULL = Effort(
+    GAMES, HELD_OUT, 7, 0.05, (10_000, 30_000, 100_000, 300_000, 1_000_000), 5, lite_seconds=2.0
+)
+SMALL = Effort(
+    {"Kuhn": GAMES["Kuhn"]}, {"Kuhn, 4 players": HELD_OUT["Kuhn, 4 players"]},
+    2, 0.002, (100, 1_000), 3, lite_seconds=0.5,
+)  # fmt: skip
 
 
 def measure(effort: Effort, say: Callable[[str], None]) -> dict[str, Any]:
     """CPU time per episode and gaps after episodes, for everybody on every game."""
-    games = []
+    games, held_out = [], []
     for title, name in effort.games.items():
         say(title)
         form = sequence_form(accord.load_game(name))
         games.append(
             {"title": title, "entrants": _contest(form, effort), "gaps": _gaps(form, effort)}
         )
-    settings = {name: getattr(effort, name) for name in ("turns", "turn_seconds", "seeds")}
-    settings |= {"episodes": list(effort.episodes), "components": effort.components}
-    return {"settings": settings, "games": games}
+    for title, name in effort.held_out.items():
+        say(title)
+        form = sequence_form(accord.load_game(name))
+        infosets = [plex.n_infosets for plex in form.plexes]
+        held_out.append({"title": title, "infosets": infosets, "gaps": _gaps(form, effort)})
+    names = ("turns", "turn_seconds", "seeds", "lite_seconds")
+    settings = {name: getattr(effort, name) for name in names}
+    settings["episodes"] = list(effort.episodes)
+    settings["defaults"] = asdict(SAMPLED_METHODS[SAMPLED_DEFAULT].config)
+    return {"settings": settings, "games": games, "held_out": held_out}
 
 
 def _contest(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
@@ -66,10 +84,10 @@ def _contest(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
     who: dict[str, dict[str, Any]] = {}
     for k, value in KS.items():
         for method in SAMPLED_METHODS:
-            name = f"Balanced K-EFR {method}, K = {k}"
+            name = f"Accord {method}, K = {k}"
             who[name] = {"name": name, "program": "Accord", "method": method, "k": k}
             try:
-                play = balanced_kefr(form, value, method, max(effort.episodes), seed=0)
+                play = sampled_kefr(form, value, method, max(effort.episodes), seed=0)
             except BudgetError as error:
                 missing[name] = f"needs {error.required / 2**30:.2g} GiB"
                 continue
@@ -91,45 +109,73 @@ def _contest(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
 
 
 def _gaps(form: SequenceForm, effort: Effort) -> list[dict[str, Any]]:
-    """Of each method the relative gap after so many episodes, median over seeds."""
+    """Of each entrant the relative gaps after so many episodes, with their quartiles."""
     found = []
-    for name, play in {
-        **{f"Balanced K-EFR {method}, K = 1": _learned(method) for method in SAMPLED_METHODS},
-        OutcomeSampling.name: _averaged,
-    }.items():
-        for episodes in effort.episodes:
-            gaps = [
-                float((efce_gaps(policy, 1) * form.leaves.loss_scale).max())
-                for seed in range(effort.seeds)
-                if (policy := play(form, episodes, seed, effort.components)) is not None
-            ]
-            if gaps:
-                found.append(
-                    {
-                        "name": name, "episodes": episodes,
-                        "gap": median(gaps), "low": min(gaps), "high": max(gaps),
-                    }
-                )  # fmt: skip
+    for name, gaps_after in _entrants(form, effort).items():
+        gaps = []
+        for seed in range(effort.seeds):
+            gaps.append(gaps_after(seed))
+            if not gaps[-1]:
+                break
+        for episodes, sample in zip(effort.episodes, zip(*gaps, strict=False), strict=False):
+            found.append({"name": name, "episodes": episodes, **quartiles(sample)})
     return found
 
 
-def _learned(method: str) -> Callable[[SequenceForm, int, int, int], CorrelatedPolicy | None]:
-    def play(
-        form: SequenceForm, episodes: int, seed: int, components: int
-    ) -> CorrelatedPolicy | None:
-        learner = balanced_kefr(form, 1, method, episodes, seed)
-        iterations = episodes // learner.episodes_per_iteration
-        if not iterations:
-            return None
-        stride = -(-iterations // components)
-        kept = np.empty((iterations // stride, form.n_sequences))
-        learner.advance(iterations, kept, stride)
-        return CorrelatedPolicy(form.game, np.full(len(kept), 1.0 / len(kept)), kept)
-
-    return play
+def quartiles(gaps: Sequence[float]) -> dict[str, Any]:
+    """The median of some gaps, their quartiles, and all of them."""
+    low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75)).tolist()
+    return {"gap": middle, "low": low, "high": high, "gaps": list(gaps)}
 
 
-def _averaged(form: SequenceForm, episodes: int, seed: int, _: int) -> CorrelatedPolicy:
-    peer = OutcomeSampling(form.game, seed)
-    peer.advance(episodes // peer.episodes_per_iteration)
-    return CorrelatedPolicy.product(form.game, peer.average())
+def _entrants(form: SequenceForm, effort: Effort) -> dict[str, Callable[[int], list[float]]]:
+    """By name, a function from the seed to the gaps after each number of episodes."""
+
+    def learned(method: str) -> Callable[[int], list[float]]:
+        return lambda seed: [
+            learned_gap(form, 1, episodes, seed, method) for episodes in effort.episodes
+        ]
+
+    def averaged(peer: type[SampledPeer]) -> Callable[[int], list[float]]:
+        limit = effort.lite_seconds if peer is not OutcomeSampling else np.inf
+        return lambda seed: _averaged_gaps(form, peer, effort.episodes, seed, limit)
+
+    return {f"Accord {method}": learned(method) for method in LEARNERS} | {
+        peer.name: averaged(peer) for peer in sampled_peers() if peer.applies(form.game)
+    }
+
+
+def learned_gap(form: SequenceForm, k: float, episodes: int, seed: int, method: str) -> float:
+    """The exact K-EFCE gap of what ``learn`` saves, in units of the payoff range."""
+    learned = accord.learn(form.game, k, episodes=episodes, seed=seed, method=method)
+    return float((np.array(learned.player_gaps) * form.leaves.loss_scale).max())
+
+
+def averaged_gap(form: SequenceForm, peer: SampledPeer) -> float:
+    """The exact 1-EFCE gap of the average policy, in units of the payoff range."""
+    policy = CorrelatedPolicy.product(form.game, peer.average())
+    return float((efce_gaps(policy, 1) * form.leaves.loss_scale).max())
+
+
+def _averaged_gaps(
+    form: SequenceForm,
+    kind: type[SampledPeer],
+    episodes: Sequence[int],
+    seed: int,
+    seconds: float,
+) -> list[float]:
+    """As many gaps as there is CPU time for; setting up may take as long again."""
+    gaps: list[float] = []
+    try:
+        with cpu_limit(seconds):
+            peer = kind(form.game, seed)
+        with cpu_limit(seconds):
+            done = 0
+            for count in episodes:
+                iterations = count // peer.episodes_per_iteration
+                peer.advance(iterations - done)
+                done = iterations
+                gaps.append(averaged_gap(form, peer))
+    except TimeUpError:
+        pass
+    return gaps

@@ -1,9 +1,8 @@
-"""What an episode of the bandit learner costs as the game grows, and how much of that is memory.
+"""What an episode of ``learn`` costs as the game grows, and how much of that is memory.
 
-An episode of Balanced K-EFR makes as many moves and changes as many numbers in a game of a million
-infosets as in one of a thousand (``docs/theory/bandit.md``), but the larger game does not fit into
-the caches. Two experiments tell this from a cost that grows with the game. Neither needs hardware
-counters.
+An episode makes as many moves and changes as many numbers in a game of a million infosets as in one
+of a thousand (``docs/theory/bandit.md``), but the larger game does not fit into the caches. Two
+experiments tell this from a cost that grows with the game. Neither needs hardware counters.
 
 *Confined.* The large game with nearly all probability on as few deals as the small game has types.
 Arrays and code are those of the large game, while what episodes visit fits into the caches again.
@@ -31,6 +30,7 @@ import json
 import time
 import types
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -38,20 +38,33 @@ import numpy as np
 from accord._arrays import CACHE_LINE
 from accord.game.library import balanced
 from accord.game.tree import Game
-from accord.learning import balanced_self_play
+from accord.learning import sampled_self_play
 from accord.learning.sampled_self_play import BalancedSelfPlay, SampledSelfPlay
+from accord.regret.methods import SAMPLED_DEFAULT
 from accord.treeplex.form import SequenceForm, sequence_form
 
-METHODS = ("swrhedge",)
-"""Methods that learn from the paper's episodes, whose cost is measured here."""
-
 SIZES = (1_000, 1_000_000)
+
+METHODS = ("swrhedge", SAMPLED_DEFAULT)
+"""The paper's, whose episodes each update one layer, and the default, which uses whole plays."""
 
 RARE = 1e-15
 """Probability of a deal that is as good as never made."""
 
 LEADING = ("simulator.nodes", "simulator.outcomes")
 """Arrays that a play follows from one place to the next."""
+
+OWNERS = {
+    "SimulatorArrays": "simulator",
+    "SampledArrays": "learner",
+    "PlanArrays": "plan",
+    "SamplingPolicies": "plan",
+}
+"""Names of the sets of arrays that a kernel takes."""
+
+ROOT = -1
+"""Stands in a trace for taking the first record of an array: of the tree, when an episode begins.
+"""
 
 PASSES = 20
 """Of the replay through the trace, each with other shifts."""
@@ -113,6 +126,7 @@ def _compare(
         rng = np.random.default_rng(seed)
         plays[name] = SampledSelfPlay.of(form, k, episodes * repeats, rng, method=method)
         plays[name].schedule = plays["small"].schedule
+        plays[name].averages = 1  # keep no iterates
     result: dict[str, dict[str, Any]] = {
         name: {"infosets": forms[name].plexes[0].n_infosets, "nanoseconds": time_taken}
         for name, time_taken in _time(plays, episodes, repeats).items()
@@ -172,31 +186,34 @@ def trace_episodes(play: SampledSelfPlay, episodes: int) -> Trace:
     extent: list[int] = []
     touched: list[tuple[int, int]] = []  # (array, line)
 
-    def tracing(owner: str, arrays: Any) -> Any:
+    def tracing(argument: Any) -> Any:
+        owner = OWNERS.get(type(argument).__name__)
+        if owner is None:
+            return argument
         replaced = {}
-        for name, array in arrays._asdict().items():
+        for name, array in argument._asdict().items():
             first = array.ctypes.data // CACHE_LINE
             replaced[name] = _TracingArray(array, len(names), first, touched)
             names.append(f"{owner}.{name}")
             extent.append((array.ctypes.data + array.nbytes) // CACHE_LINE - first + 1)
-        return arrays._replace(**replaced)
+        return argument._replace(**replaced)
 
     rng = _CountingGenerator(play.rng)
-    iterations = max(1, episodes // play.episodes_per_iteration)
-    assert isinstance(play, BalancedSelfPlay)
-    interpreted(balanced_self_play.play_balanced)(
-        play.schedule, tracing("simulator", play._simulator), tracing("learner", play.joint),
-        tracing("plan", play._plan), play._path, play._first_infoset, play._first_episode, rng,
-        play.iteration, iterations, np.empty((0, play.n_sequences)),
-        play.iteration + iterations + 1,
-    )  # fmt: skip
-    play.iteration += iterations
-    begins = names.index("plan.layer")  # what an episode looks at first
+    name = "play_balanced" if isinstance(play, BalancedSelfPlay) else "play_whole"
+    kernel = interpreted(getattr(sampled_self_play, name))
+    with (
+        patch.object(sampled_self_play, name, lambda *given: kernel(*map(tracing, given))),
+        patch.object(play, "rng", rng),
+    ):
+        play.advance(max(1, episodes // play.episodes_per_iteration))
+    nodes = names.index("simulator.nodes")
     seen: dict[tuple[int, int, int], None] = {}
     episode = 0
     for array, line in touched:
-        episode += array == begins
-        seen[episode, array, line] = None
+        if line == ROOT:
+            episode += array == nodes
+        else:
+            seen[episode, array, line] = None
     _, arrays, lines = np.array(list(seen)).T
     return Trace(episode, rng.moves, names, np.array(extent), arrays, lines)
 
@@ -215,6 +232,8 @@ class _TracingArray:
 
     def __getitem__(self, index: Any) -> Any:
         if self.array.dtype.names:
+            if index == 0:
+                self.touched.append((self.number, ROOT))
             return _TracingRecord(self, index)
         item = self.array[index]
         if isinstance(item, np.ndarray):

@@ -1,4 +1,4 @@
-"""Accord's side: K-EFR and Balanced K-EFR as ``solve`` and ``learn`` run them by default."""
+"""Accord's side: K-EFR as ``solve`` runs it, and as ``learn`` runs it from episodes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,17 @@ def kefr(form: SequenceForm, k: float, method: str) -> SelfPlay:
     return SelfPlay(form, k, endless, averaging=averaging, threads=1, budget=BUDGET)
 
 
-def balanced_kefr(
+def sampled_kefr(
     form: SequenceForm, k: float, method: str, episodes: int, seed: int
 ) -> SampledSelfPlay:
-    """Balanced K-EFR, at the paper's learning rate for so many episodes if it has one.
+    """K-EFR from episodes, at the paper's learning rate for so many of them if it has one.
+
+    It only plays: no iterates are kept.
 
     Raises:
         BudgetError: If a learner needs more than :data:`BUDGET`.
     """
     rng = np.random.default_rng(seed)
-    return SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)
+    play = SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)
+    play.averages = 1  # an average of several iterates would be begun before it is kept
+    return play

@@ -27,6 +27,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyspiel
+from numpy.typing import NDArray
 from open_spiel.python.algorithms.efr import EFRSolver
 
 from accord._arrays import Floats
@@ -46,9 +47,7 @@ class Peer(ABC):
     def __init__(self, game: Game) -> None:
         self.game = game
         self.spiel = openspiel_game(game.name)
-        starts = sequence_form(game).leaves.first_reach
-        self._size = int(starts[-1])
-        self._filled = np.delete(np.arange(self._size), starts[:-1])  # all but empty sequences
+        self._size, self._filled = sequence_form(game).n_sequences, _filled(game)
 
     @classmethod
     def applies(cls, game: Game) -> bool:
@@ -138,19 +137,16 @@ class TwiceInformedEFR(_EFR):
     deviations = "tips"
 
 
-class _LiteEFG(Peer):
-    """A baseline of LiteEFG, in C++."""
+class _Lite:
+    """A baseline of LiteEFG at work on a game, in C++."""
 
-    module: ClassVar[str]
-
-    def __init__(self, game: Game) -> None:
-        super().__init__(game)
+    def __init__(self, game: Game, module: str, traversal: str) -> None:
         import LiteEFG
 
         LiteEFG.set_threads(1)
-        self._environment = LiteEFG.FileEnv(str(_game_file(game.name)))
+        self._environment = LiteEFG.FileEnv(str(_game_file(game.name)), traversal)
         with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner
-            self._graph = importlib.import_module(f"LiteEFG.baselines.{self.module}").graph()
+            self._graph = importlib.import_module(f"LiteEFG.baselines.{module}").graph()
         self._environment.set_graph(self._graph)
         self._places = [
             self._places_of(i + 1, labels) for i, labels in enumerate(game.infoset_labels)
@@ -162,18 +158,39 @@ class _LiteEFG(Peer):
         place = {unquote(name.partition("__")[2]): n for n, (name, _) in enumerate(values)}
         return [place[label] for label in labels]
 
-    def advance(self, iterations: int, /) -> None:
+    def advance(self, iterations: int) -> None:
         strategy = self._graph.current_strategy()
         for _ in range(iterations):
             self._graph.update_graph(self._environment)
             self._environment.update_strategy(strategy)
 
-    def probabilities(self) -> list[float]:
-        strategy, probabilities = self._graph.current_strategy(), []
+    def probabilities(self, *, averaged: bool) -> list[float]:
+        """The policies of all players, or the averages of them, in Accord's order."""
+        environment, strategy = self._environment, self._graph.current_strategy()
+        probabilities = []
         for i, places in enumerate(self._places):
-            values = self._environment.get_value(i + 1, strategy)
+            if averaged:
+                values = environment.get_strategy(i + 1, strategy, "avg-iterate")
+            else:
+                values = environment.get_value(i + 1, strategy)
             probabilities += [p for place in places for p in values[place][1]]
         return probabilities
+
+
+class _LiteEFG(Peer):
+    """A baseline of LiteEFG that walks the whole tree."""
+
+    module: ClassVar[str]
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._lite = _Lite(game, self.module, "Enumerate")
+
+    def advance(self, iterations: int, /) -> None:
+        self._lite.advance(iterations)
+
+    def probabilities(self) -> list[float]:
+        return self._lite.probabilities(averaged=False)
 
 
 class LiteCFR(_LiteEFG):
@@ -193,37 +210,100 @@ class LiteCFRPlus(_LiteEFG):
         return game.n_players == 2  # it updates no others
 
 
-class OutcomeSampling:
-    """Outcome-sampling MCCFR of OpenSpiel, in C++.
+class SampledPeer(ABC):
+    """A solver of another program that learns from episodes.
 
-    One iteration plays one episode per player. It tells no iterates, only their average: one
-    product policy, an equilibrium in the limit of two-player zero-sum games.
+    One iteration plays one episode per player. Judged is the average of the iterates, the only
+    output that is meant to be used: one product policy, which is an equilibrium in the limit of
+    two-player zero-sum games.
     """
 
-    name = "OpenSpiel OS-MCCFR"
+    name: ClassVar[str]
 
     def __init__(self, game: Game, seed: int) -> None:
-        self.game = game
-        self.spiel = openspiel_game(game.name)
-        self._solver = pyspiel.OutcomeSamplingMCCFRSolver(self.spiel, seed=seed)
+        self.game, self.spiel = game, openspiel_game(game.name)
+
+    @classmethod
+    def applies(cls, game: Game) -> bool:
+        """Whether it is made for such games."""
+        return True
 
     @property
     def episodes_per_iteration(self) -> int:
         return self.game.n_players
+
+    @abstractmethod
+    def advance(self, iterations: int, /) -> None:
+        """Run so many more iterations."""
+
+    @abstractmethod
+    def average(self) -> tuple[Floats, ...]:
+        """Each player's average policy."""
+
+
+class OutcomeSampling(SampledPeer):
+    """Outcome-sampling MCCFR of OpenSpiel, in C++."""
+
+    name = "OpenSpiel OS-MCCFR"
+
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        self._solver = pyspiel.OutcomeSamplingMCCFRSolver(self.spiel, seed=seed)
 
     def advance(self, iterations: int, /) -> None:
         for _ in range(iterations):
             self._solver.run_iteration()
 
     def average(self) -> tuple[Floats, ...]:
-        """Each player's average policy."""
         return from_openspiel(self.game, self._solver.average_policy(), self.spiel)
+
+
+class LiteOutcomeSampling(SampledPeer):
+    """Outcome-sampling MCCFR of LiteEFG, in C++, which looks at every infoset for its average."""
+
+    name = "LiteEFG OS-MCCFR"
+
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        import LiteEFG
+
+        LiteEFG.set_seed(seed)
+        self._lite = _Lite(game, "OS_MCCFR", "Outcome")
+
+    @classmethod
+    def applies(cls, game: Game) -> bool:
+        return game.n_players == 2  # it updates no others
+
+    def advance(self, iterations: int, /) -> None:
+        self._lite.advance(iterations)
+
+    def average(self) -> tuple[Floats, ...]:
+        joint = np.ones(sequence_form(self.game).n_sequences)
+        joint[_filled(self.game)] = self._lite.probabilities(averaged=True)
+        return sequence_form(self.game).split(joint)
 
 
 def peers() -> tuple[type[Peer], ...]:
     """Those that are installed."""
     lite = (LiteCFR, LiteCFRPlus) if importlib.util.find_spec("LiteEFG") else ()
     return (CFR, CFRPlus, CausalEFR, TwiceInformedEFR, *lite)
+
+
+def sampled_peers() -> tuple[type[SampledPeer], ...]:
+    """Those that learn from episodes and are installed.
+
+    External sampling is not among them: it tries every action of a player before it goes on, so
+    that it cannot learn from plays. LiteEFG's IXOMD, Balanced OMD and Balanced FTRL are not
+    either: they need a learning rate for each game.
+    """
+    lite = (LiteOutcomeSampling,) if importlib.util.find_spec("LiteEFG") else ()
+    return (OutcomeSampling, *lite)
+
+
+def _filled(game: Game) -> NDArray[np.int64]:
+    """The places in a joint behaviour that have an action: all but the empty sequences."""
+    starts = sequence_form(game).leaves.first_reach
+    return np.delete(np.arange(starts[-1]), starts[:-1])
 
 
 def _check_order(game: Game, policies: Iterable[list[tuple[int, float]]]) -> None:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord._format import pretty as number
-from accord.reports.chart import DASHES, STYLE
+from accord.reports.chart import DASHES, STYLE, end_labels
 from accord.reports.colours import INK, MUTED, SERIES
 
 Curve = tuple[Sequence[float], Sequence[float]]
@@ -23,6 +23,13 @@ LEGEND_COLUMNS = 3
 PANEL_HEIGHT = 2.3
 PROGRAMS = ("Accord", "OpenSpiel", "LiteEFG")
 MARKERS = ("o", "s", "D")
+LEARNERS = {
+    "Accord prm": ("Accord prm", SERIES[0], DASHES[0]),
+    "Accord swrhedge": ("Accord swrhedge", SERIES[2], DASHES[3]),
+    "OpenSpiel OS-MCCFR": ("OpenSpiel MCCFR", SERIES[1], DASHES[1]),
+    "LiteEFG OS-MCCFR": ("LiteEFG MCCFR", SERIES[3], DASHES[2]),
+}
+"""Those who learn from episodes: what a curve is called where it ends, and its look."""
 
 
 def iteration_times(part: Mapping[str, Any], default: str) -> Figure:
@@ -106,6 +113,47 @@ def panels(curves: Mapping[str, Mapping[str, Curve]], x: str, title: str) -> Fig
             handles=handles, frameon=False, loc="lower left", ncols=LEGEND_COLUMNS, fontsize=8.5,
             bbox_to_anchor=(0.04, 0.0),
         )  # fmt: skip
+        return figure
+
+
+def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) -> Figure:
+    """One chart per game, all with the same axes: medians against episodes, bands of quartiles."""
+    rows = -(-len(games) // COLUMNS)
+    with mpl.rc_context(STYLE | {"font.size": 9}):
+        figure = Figure(figsize=(WIDTH, PANEL_HEIGHT * rows + 0.8))
+        grid = figure.add_gridspec(
+            rows, COLUMNS, wspace=0.68, hspace=0.36,
+            **_edges(figure, left=0.5, right=1.45, bottom=0.55, top=0.6),
+        )  # fmt: skip
+        figure.text(
+            0.02, 1 - 0.22 / figure.get_figheight(),
+            "exact 1-EFCE gap, share of the payoff range: median and quartiles",
+            fontsize=10, color=MUTED, va="center",
+        )  # fmt: skip
+        for place, game in enumerate(games):
+            axes = figure.add_subplot(grid[place // COLUMNS, place % COLUMNS])
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_ylim(limits[0] / 1.3, limits[1] * 1.3)
+            axes.set_title(game["title"], loc="left", fontsize=9.5, color=INK)
+            axes.tick_params(which="both", length=0, pad=4, labelsize=8)
+            ends = []
+            for name, (label, colour, dashes) in LEARNERS.items():
+                points = [point for point in game["gaps"] if point["name"] == name]
+                if not points:
+                    continue
+                xs = [point["episodes"] for point in points]
+                low, middle, high = (
+                    [point[key] for point in points] for key in ("low", "gap", "high")
+                )
+                axes.fill_between(xs, low, high, color=colour, alpha=0.2, lw=0)
+                axes.plot(xs, middle, color=colour, ls=dashes, lw=1.6, marker="o", ms=3)
+                ends.append((middle[-1], label, colour))
+            for axis in (axes.xaxis, axes.yaxis):
+                _decades(axis)
+            if place // COLUMNS == rows - 1:
+                axes.set_xlabel("episodes")
+            end_labels(axes, ends)
         return figure
 
 

@@ -27,7 +27,12 @@ def load(folder: Path) -> dict[str, Any]:
 def save(folder: Path, parts: dict[str, Any]) -> None:
     """Write all parts, one line per record, so that measuring again is a small diff."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_text(_written(FORMAT | {"parts": _rounded(parts)}) + "\n")
+    (folder / FILE).write_text(written(FORMAT | {"parts": parts}))
+
+
+def written(value: Any) -> str:
+    """Measurements as JSON, rounded."""
+    return _written(_rounded(value)) + "\n"
 
 
 def _written(value: Any, indent: str = "\n") -> str:

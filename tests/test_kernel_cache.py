@@ -31,16 +31,43 @@ print(count.compiled, value)
 """
 
 
-def run(environment: dict[str, str]) -> str:
+def run(environment: dict[str, str], code: str = CODE) -> str:
     """Use one kernel in a process of its own; how often it was compiled, and its result."""
     given = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    command = [sys.executable, "-c", CODE]
+    command = [sys.executable, "-c", code]
     done = subprocess.run(
         command, check=False, env=given | environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout.strip()
+
+
+PARTS = """
+import numpy as np
+from accord.game.library import kuhn
+from accord.learning.self_play import SelfPlay
+from accord.regret.fixed_point import find_stationary
+from accord.regret.regret_matching import match_regrets
+from accord.treeplex.form import sequence_form
+
+play = SelfPlay(sequence_form(kuhn()))
+play.advance(3)
+print(find_stationary.signatures, match_regrets.signatures)
+p = np.empty(2)
+find_stationary(np.array([0.0, 1.0, 3.0, 0.0]), 2, p, 0)
+print(p, len(find_stationary.signatures))
+"""
+
+
+@pytest.mark.slow
+def test_what_kernels_call_is_a_part_of_them(tmp_path: Path) -> None:
+    """It is compiled for itself, and kept, only if Python calls it too."""
+    home = {"XDG_CACHE_HOME": str(tmp_path)}
+    for _ in range(2):
+        assert run(home, PARTS) == "[] []\n[0.75 0.25] 1"
+        kept = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
+        assert kept == {"learning.self_play._self_play", "regret.fixed_point.find_stationary"}
 
 
 COMPILED, LOADED = "1 0.5", "0 0.5"

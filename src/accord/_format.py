@@ -44,6 +44,11 @@ def safe(text: str, longest: int | None = None, keep: str = "\n\t") -> str:
     )
 
 
+def player_name(label: str) -> str:
+    """The name of a player in a sentence: ``player 1``, but not ``player Player 1``."""
+    return label if label.lower().startswith("player") else f"player {label}"
+
+
 def number(value: float) -> str:
     """Four significant digits in ASCII, for terminals."""
     return f"{value:.4g}"

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import numba
+import numba.core.codegen
+import numba.core.compiler
+import numba.core.compiler_machinery
+import numba.core.registry
+import numba.core.typed_passes
 import numba.extending
-import numba.np.linalg
 import numpy as np
 
 from accord._kernel_cache import KernelCache
@@ -16,18 +20,33 @@ from accord._kernel_cache import KernelCache
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-"""Release the GIL; division by zero gives inf or NaN; compile no entry for C callbacks."""
+OPTIONS: Any = {
+    "nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True,
+    "boundscheck": None,
+}  # fmt: skip
+"""Release the GIL; division by zero gives inf or NaN; compile no entry for C callbacks; check
+bounds if ``NUMBA_BOUNDSCHECK`` says so."""
 
-INNER_OPTIONS: Any = {**OPTIONS, "no_cpython_wrapper": True}
-"""For what only kernels call: compile no entry for Python either."""
+
+class Kernel(numba.core.registry.CPUDispatcher):
+    """A compiled function. Kernels that call it contain it as a part (:class:`Part`)."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, targetoptions=dict(OPTIONS))
+        self._cache = KernelCache(function)
+        self._part: Any = numba.core.registry.CPUDispatcher(
+            function, targetoptions=dict(OPTIONS), pipeline_class=Part
+        )
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What it is in other kernels."""
+        return self._part._numba_type_
 
 
 def jit(function: Function) -> Function:
     """Compile on first call, release the GIL, cache on disk. Division by zero gives inf or NaN."""
-    compiled: Any = numba.njit(**OPTIONS)(function)
-    compiled._cache = KernelCache(function)
-    return compiled  # type: ignore[no-any-return]
+    return Kernel(function)  # type: ignore[return-value]
 
 
 SHORT = 3000
@@ -56,6 +75,65 @@ def _count_numbers(argument: Any) -> int:
     if isinstance(argument, tuple):
         return sum(map(_count_numbers, argument))
     return getattr(argument, "size", 1)
+
+
+class PartLibrary(numba.core.codegen.JITCodeLibrary):
+    """Code that is linked into that of a kernel, and optimised and run only there."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
+        return 0
+
+    @property
+    def codegen(self) -> PartLibrary:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """The kernel does it (``_kernel_cache.py``)."""
+
+
+class PartLowering(numba.core.typed_passes.NativeLowering):
+    """Numba's pass that writes the code, here without an entry for Python."""
+
+    _name = "accord_part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        name = state.func_id.func_qualname
+        state.library = PartLibrary(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        state.flags.no_cpython_wrapper = True
+        return bool(super().run_pass(state))  # type: ignore[no-untyped-call]
+
+
+_machinery: Any = numba.core.compiler_machinery
+_machinery.register_pass(mutates_CFG=True, analysis_only=False)(PartLowering)
+
+
+class Part(numba.core.compiler.Compiler):
+    """The compiler of what kernels call.
+
+    Numba's own compiles and optimises every function for itself, and then again as part of each
+    caller: three times what is nested three deep. Here only the kernel that Python calls is
+    optimised, with all its parts.
+    """
+
+    def define_pipelines(self) -> list[Any]:
+        (manager,) = super().define_pipelines()  # type: ignore[no-untyped-call]
+        lowering = numba.core.typed_passes.NativeLowering
+        manager.passes = [
+            (PartLowering if kind is lowering else kind, what) for kind, what in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
+
+
+PART_OPTIONS: Any = {**OPTIONS, "pipeline_class": Part}
 
 
 class Generic(Protocol):
@@ -87,7 +165,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def kernel_for(kind: type) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
-            @numba.extending.overload(choose, strict=False, jit_options=INNER_OPTIONS)
+            @numba.extending.overload(choose, strict=False, jit_options=PART_OPTIONS)
             def find(schedule: Any, *arguments: Any) -> Any:
                 return function if getattr(schedule, "instance_class", None) is kind else None
 
@@ -105,22 +183,3 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     choose.kernel_for, choose.check, choose.kernels = kernel_for, check, kernels  # type: ignore[attr-defined]
     return choose  # type: ignore[return-value]
-
-
-def _import_without_blas() -> None:
-    """Import the part of Numba that looks for BLAS, without the search.
-
-    It imports half of SciPy, which takes longer than loading all kernels of a command. Kernels that
-    use BLAS still look for it when they are compiled; SciPy is installed with Accord.
-    """
-    linalg: Any = numba.np.linalg
-    found = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath
-    finally:
-        linalg.ensure_blas = found
-    arraymath.ensure_blas = found  # type: ignore[attr-defined]
-
-
-_import_without_blas()

@@ -33,6 +33,7 @@ import numba
 import numba.core.caching as numba_caching
 import numba.core.compiler as numba_compiler
 import numba.core.serialize as numba_serialize
+from numba.core.runtime.nrt import rtsys
 
 _rebuild: Any = numba_compiler.CompileResult._rebuild
 _dumps: Any = numba_serialize.dumps
@@ -114,8 +115,18 @@ class KernelCache(numba_caching._Cache):
         """Numba's way to empty a cache; here the name of the folder says what is valid."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for arguments of these types; None if it must be compiled."""
-        target_context.refresh()
+        """The kernel for arguments of these types; None if it must be compiled.
+
+        Numba's own cache refreshes the context first. Only the compiler needs that, and does it
+        itself; it takes longer than loading all kernels of a command.
+        """
+        rtsys.initialize(target_context)
+        kernel = self._load(sig, target_context)
+        if kernel is None:
+            _import_without_blas()
+        return kernel
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         if not self._enabled or (path := self._path(sig, target_context.codegen())) is None:
             return None
         try:
@@ -132,6 +143,8 @@ class KernelCache(numba_caching._Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save a compiled kernel if there is room for it."""
+        for environment in data._find_referenced_environments():  # of its parts, as when loading
+            data.codegen.set_env(environment.env_name, environment)
         path = self._path(sig, data.codegen)
         if not self._enabled or path is None or data.lifted or data.library.has_dynamic_globals:
             return
@@ -156,6 +169,25 @@ class KernelCache(numba_caching._Cache):
         name = f"{self._function.__module__}.{self._function.__qualname__}"
         digest = hashlib.sha256(f"{name} {key}".encode()).hexdigest()[:24]
         return folder / f"{name.removeprefix('accord.')}-{digest}".replace("<", "").replace(">", "")
+
+
+@functools.cache
+def _import_without_blas() -> None:
+    """Import the part of Numba's compiler that looks for BLAS, without the search.
+
+    It imports half of SciPy. Kernels that use BLAS still look for it when they are compiled; SciPy
+    is installed with Accord.
+    """
+    import numba.np.linalg
+
+    linalg: Any = numba.np.linalg
+    found = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath
+    finally:
+        linalg.ensure_blas = found
+    arraymath.ensure_blas = found  # type: ignore[attr-defined]
 
 
 def _delete_old_folders(newest: Path) -> None:

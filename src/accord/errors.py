@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord._format import LONGEST, listed, safe
+from accord._format import LONGEST, listed, player_name, safe
 
 
 class AccordError(Exception):
@@ -54,8 +54,8 @@ class ImperfectRecallError(GameError):
         self.player, self.infoset, self.histories = player, infoset, histories
         one, other = (_own_history(history) for history in histories)
         super().__init__(
-            f"perfect recall must hold, but player {player} forgets at infoset {infoset!r}: "
-            f"it is reached both after {one} and after {other}; "
+            f"perfect recall must hold, but {player_name(player)} forgets at infoset "
+            f"{infoset!r}: it is reached both after {one} and after {other}; "
             "split the infoset by what the player has seen and done"
         )
 

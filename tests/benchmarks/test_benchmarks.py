@@ -26,16 +26,39 @@ from accord.regret.methods import METHODS
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex
+from benchmarks import catch_up, tables
 from benchmarks.__main__ import PARTS, main
-from benchmarks.games import GAMES
+from benchmarks.bandit import averaged_gap, learned_gap, quartiles
+from benchmarks.games import GAMES, HELD_OUT
 from benchmarks.kefr import kefr
 from benchmarks.measure import TimeUpError, Timing, cpu_limit, fitted_exponent, take_turns
-from benchmarks.pages import episode_ratios, figures, gap_ratios, iteration_ratios, page
-from benchmarks.peers import CFR, CausalEFR, CFRPlus, OutcomeSampling, Peer, TwiceInformedEFR, peers
+from benchmarks.other_k import LAYERED
+from benchmarks.pages import figures, page
+from benchmarks.peers import (
+    CFR,
+    CausalEFR,
+    CFRPlus,
+    OutcomeSampling,
+    Peer,
+    SampledPeer,
+    TwiceInformedEFR,
+    peers,
+    sampled_peers,
+)
+from benchmarks.ratios import (
+    catch_up_ratios,
+    episode_ratios,
+    gap_ratios,
+    iteration_ratios,
+    learning_ratios,
+    other_k_ratios,
+)
 from benchmarks.results import OUT, load, save
 from benchmarks.time_to_gap import SHARES, JudgedPeer
 
 pytestmark = pytest.mark.slow
+
+MCCFR = OutcomeSampling.name
 
 UNEVEN = "goofspiel(imp_info=True,num_cards=3,points_order=descending)"
 """Simultaneous moves, action sets of several sizes, action numbers with gaps."""
@@ -86,11 +109,26 @@ def test_everybody_takes_part(folder: Path) -> None:
         *(f"K-EFR {method}, K = 1" for method in METHODS),
         *(peer.name for peer in peers()),
     }
+    for group in ("games", "held_out"):
+        [game] = parts["bandit"][group]
+        learners = {e["name"] for e in game["gaps"]}
+        assert {"Accord prm", "Accord swrhedge", "OpenSpiel OS-MCCFR"} <= learners
     [game] = parts["bandit"]["games"]
-    assert {e["name"] for e in game["gaps"]} == {
-        "Balanced K-EFR prm, K = 1", "Balanced K-EFR rm, K = 1",
-        "Balanced K-EFR swrhedge, K = 1", "OpenSpiel OS-MCCFR",
-    }  # fmt: skip
+    assert {e["name"] for e in game["gaps"] if not e["name"].startswith("Accord")} == {
+        peer.name for peer in sampled_peers()
+    }
+
+
+def test_a_gap_after_episodes_is_the_median_of_what_learn_saves(folder: Path) -> None:
+    [game] = load(folder)["bandit"]["games"]
+    entries = [e for e in game["gaps"] if e["name"] == "Accord prm"]
+    assert [e["episodes"] for e in entries] == [100, 1000]
+    kuhn = accord.load_game("kuhn_poker")
+    certificates = [accord.learn(kuhn, 1, episodes=1000, seed=s).certificate for s in range(3)]
+    gaps = [certificate[1].relative for certificate in certificates]
+    assert entries[1]["gaps"] == pytest.approx(gaps, rel=1e-4)
+    assert entries[1]["gap"] == sorted(entries[1]["gaps"])[1]
+    assert entries[1]["low"] <= entries[1]["gap"] <= entries[1]["high"]
 
 
 def test_gaps_reached_are_in_the_record(folder: Path) -> None:
@@ -116,6 +154,9 @@ def test_ratios_are_ratios(folder: Path) -> None:
     [gaps] = gap_ratios(parts["gap"]).values()
     found = [*row.values(), *(cell[0] for cell in gaps if cell)]
     found += numbers(episode_ratios(parts["bandit"]))
+    found += numbers(learning_ratios(parts["bandit"], parts["bandit"]["held_out"]))
+    found += [ratio for ratio in catch_up_ratios(parts["catch-up"]).values() if ratio]
+    found += other_k_ratios(parts["other-k"]).values()
     assert len(found) > len(row) + 2
     assert all(math.isfinite(ratio) and ratio > 0 for ratio in found)
 
@@ -146,7 +187,19 @@ def test_parts_run_alone_and_keep_the_others(folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "index.md").exists()
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["--small"]])
+def test_a_game_is_measured_alone_and_the_others_are_kept(folder: Path, tmp_path: Path) -> None:
+    before = load(folder)
+    save(tmp_path, before)
+    main(["--small", "--out", str(tmp_path), "--game", "Kuhn, 4 players", "bandit"])
+    after = load(tmp_path)["bandit"]
+    assert after["games"] == before["bandit"]["games"]
+    assert [game["title"] for game in after["held_out"]] == ["Kuhn, 4 players"]
+    times = [game["cpu_seconds"] for group in ("games", "held_out") for game in after[group]]
+    assert times[1] != before["bandit"]["held_out"][0]["cpu_seconds"]
+    assert after["cpu_seconds"] == pytest.approx(sum(times), rel=1e-4)
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["--small"], ["--game", "Chess"]])
 def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(arguments)
@@ -184,8 +237,79 @@ def test_committed_page_is_made_of_the_committed_results() -> None:
     assert (OUT / "index.md").read_text() == page(parts)
     for name in figures(parts):
         assert (OUT / name).exists()
-    for part in ("iterations", "gap", "bandit"):
+    for part in ("iterations", "gap", "bandit", "catch-up", "other-k"):
         assert {game["title"] for game in parts[part]["games"]} == set(GAMES)
+    assert {game["title"] for game in parts["bandit"]["held_out"]} == set(HELD_OUT)
+    assert not set(GAMES.values()) & set(HELD_OUT.values())
+
+
+def _learning(gaps: list[tuple[float, float, float, float]]) -> tuple[Any, list[Any]]:
+    """Games with these gaps of prm and MCCFR after 100 episodes, and after 1,000."""
+    games = [
+        {
+            "title": str(place),
+            "gaps": [
+                {"name": name, "episodes": episodes, "gap": gap, "low": gap, "high": gap}
+                for (name, episodes), gap in zip(
+                    [(name, n) for n in (100, 1000) for name in ("Accord prm", MCCFR)],
+                    row,
+                    strict=True,
+                )
+            ],
+        }
+        for place, row in enumerate(gaps)
+    ]
+    return {"settings": {"episodes": [100, 1000]}}, games
+
+
+def test_goals_are_counted_and_marked() -> None:
+    part, games = _learning([(1, 2, 1, 2), (3, 2, 3, 4), (1, 2, 3, 2)])
+    assert learning_ratios(part, games) == {"0": (0.5, 0.5), "1": (1.5, 0.75), "2": (0.5, 1.5)}
+    text = tables.verdict(part, games)
+    assert "2 of 3 games after 100 episodes and on 2 of 3 after 1,000" in text
+    assert "half of MCCFR's on 1 of 3" in text
+    rows = tables.learning_table(part, games).splitlines()[2:]
+    assert rows[0].startswith("| 0 | 1 | 2 | **0.5** | 1 | 2 | **0.5** |")
+    assert rows[1].startswith("| 1 | 3 | 2 | 1.5 | 3 | 4 | 0.75 |")
+
+
+def test_a_gap_that_learn_does_not_reach_is_not_a_ratio() -> None:
+    part = {"games": [{"title": "hard", "target": 0.1, "episodes": None}]}
+    assert catch_up_ratios(part) == {"hard": None}
+    assert "| hard | 0.1 | not reached |" in tables.catch_up_table(part)
+    assert "on 0 of 1 games" in tables.catch_up_verdict(part)
+
+
+def test_notions_that_got_worse_are_named() -> None:
+    def games(gap: float) -> list[Any]:
+        return [{"title": "Kuhn", "gaps": [{"k": "0", "gap": gap}, {"k": "inf", "gap": 0.1}]}]
+
+    part = {"games": games(0.3), "before": games(0.2)}
+    assert "not larger in 1 of 2 cases; it is larger on Kuhn at K" in tables.other_k_verdict(part)
+    part = {"games": games(0.1), "before": games(0.2)}
+    assert tables.other_k_verdict(part).endswith("in 2 of 2 cases.")
+
+
+def test_gaps_before_whole_plays_are_of_the_same_games() -> None:
+    before = json.loads(LAYERED.read_text())["games"]
+    assert [game["title"] for game in before] == list(GAMES)
+    for game in before:
+        ks = [entry["k"] for entry in game["gaps"]]
+        assert ks == ["0", "2", "inf"] or game["title"] == "Liar's Dice 6"
+        assert all(len(entry["gaps"]) == 5 for entry in game["gaps"])
+
+
+def test_panels_of_learning_have_the_same_axes(folder: Path) -> None:
+    drawn = figures(load(folder))
+    panels = [
+        axes
+        for name in ("episodes-to-gap.svg", "episodes-to-gap-held-out.svg")
+        for axes in drawn[name].axes
+    ]
+    assert len(panels) == 2
+    assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
+    for axes in panels:
+        assert len(axes.collections) == len(axes.lines) >= 3  # a band for each curve
 
 
 # Measuring
@@ -317,15 +441,58 @@ def test_peers_approach_what_their_theory_says(
     assert 0 < judged.relative_gap() < early / least
 
 
-def test_outcome_sampling_learns() -> None:
+@pytest.mark.parametrize("kind", sampled_peers(), ids=lambda kind: kind.name)
+def test_outcome_sampling_learns(kind: type[SampledPeer]) -> None:
     game = accord.load_game("kuhn_poker")
-    peer = OutcomeSampling(game, seed=0)
+    peer = kind(game, seed=0)
     gaps = []
     for iterations in (50, 20_000):
         peer.advance(iterations)
         policy = CorrelatedPolicy.product(game, peer.average())
         gaps.append(certify(game, policy, 1)[1].relative)
+        assert averaged_gap(sequence_form(game), peer) == pytest.approx(gaps[-1])
     assert gaps[1] < gaps[0] / 4
+
+
+@pytest.mark.parametrize("kind", sampled_peers(), ids=lambda kind: kind.name)
+def test_one_run_of_outcome_sampling_gives_all_its_gaps(kind: type[SampledPeer]) -> None:
+    game = accord.load_game(UNEVEN)
+    averages = []
+    for steps in ([300], [100, 0, 200]):
+        peer = kind(game, seed=5)
+        for iterations in steps:
+            peer.advance(iterations)
+            average = np.concatenate(peer.average())
+        averages.append(average)
+    np.testing.assert_array_equal(*averages)
+
+
+def test_what_is_timed_is_what_learn_does() -> None:
+    form = sequence_form(accord.load_game("leduc_poker"))
+    seconds, gap = catch_up._learned(form, 3_000, seed=2)
+    assert seconds > 0
+    assert gap == pytest.approx(learned_gap(form, 1, 3_000, 2, "prm"), rel=1e-9)
+
+
+def test_the_search_finds_the_first_number_that_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = sequence_form(accord.load_game("kuhn_poker"))
+
+    def found(target: float) -> int | None:
+        return catch_up._episodes_to(form, target, range(3), 1_000_000)
+
+    monkeypatch.setattr(catch_up, "learned_gap", lambda _form, _k, n, _seed, _m: n**-0.5)
+    for target in (0.03, 0.01, 0.0011):
+        number = found(target)
+        assert number is not None
+        assert number**-0.5 <= target < (number / catch_up.SPACING) ** -0.5 * 1.01
+    assert found(0.001) == 1_000_000
+    assert found(0.0009) is None
+
+
+def test_quartiles() -> None:
+    summary = quartiles([5.0, 1.0, 3.0, 2.0, 4.0])
+    assert (summary["low"], summary["gap"], summary["high"]) == (2.0, 3.0, 4.0)
+    assert summary["gaps"] == [5.0, 1.0, 3.0, 2.0, 4.0]
 
 
 def test_liteefg_and_openspiel_agree_on_cfr_plus() -> None:

@@ -15,11 +15,12 @@ from benchmarks import episode_cost
 pytestmark = pytest.mark.slow
 
 SMALL, LARGE = 100, 4_000
-METHODS = ("swrhedge",)
+METHODS = ("swrhedge", "prm")
 
 
 def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSelfPlay:
     play = SampledSelfPlay.of(form, 1, 10**5, np.random.default_rng(3), method=method)
+    play.averages = 1
     play.advance(iterations)
     return play
 
@@ -28,7 +29,7 @@ def test_the_result_is_json_and_adds_up() -> None:
     cost = episode_cost.episode_cost((SMALL, LARGE), episodes=60, repeats=1, traced=60)
     assert json.loads(json.dumps(cost)) == cost
     assert cost["sizes"] == [SMALL, LARGE]
-    assert list(cost["methods"]) == ["swrhedge"]
+    assert list(cost["methods"]) == list(METHODS)
     for result in cost["methods"].values():
         small, large, confined = (result[name] for name in ("small", "large", "confined"))
         assert small["infosets"] == SMALL
@@ -38,7 +39,7 @@ def test_the_result_is_json_and_adds_up() -> None:
         assert result["growth"] == large["nanoseconds"] - small["nanoseconds"]
         ratio = confined["nanoseconds"] / small["nanoseconds"]
         assert result["ratio_beyond_memory"] == ratio
-    assert len(episode_cost.table(cost).splitlines()) == 1 + 3 + 4
+    assert len(episode_cost.table(cost).splitlines()) == 1 + 2 * 3 + 2 * 4
 
 
 @pytest.mark.parametrize("method", METHODS)

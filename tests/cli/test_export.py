@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import openpyxl
+import pytest
 
 from accord.game.library import kuhn
 from accord.interop.openspiel import MAX_NODES, default_max_nodes
 from accord.reports.tikz import tree_tikz
 from accord.reports.tree import tree_view
 from tests.support.command import refused, run
+from tests.support.labels import nasty_game
 
 
 def read_csv(path: Path) -> list[list[str]]:
@@ -89,6 +93,23 @@ def test_trees_as_svg_and_tikz(folders: dict[str, Path], tmp_path: Path) -> None
     statements = [line for line in text.splitlines() if line.startswith((r"\draw", r"\node"))]
     assert all(line.endswith(";") for line in statements)
     assert text.isascii()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no TeX here")
+@pytest.mark.parametrize("labels", ["plain", "nasty"])
+def test_tex_draws_the_tree(labels: str, tmp_path: Path) -> None:
+    tree = tree_view(kuhn() if labels == "plain" else nasty_game())
+    assert tree is not None
+    (tmp_path / "tree.tex").write_text(tree_tikz(tree))
+    (tmp_path / "page.tex").write_text(
+        r"\documentclass{article}\usepackage{tikz,graphicx}\begin{document}"
+        r"\resizebox{!}{.9\textheight}{\input{tree}}\end{document}"
+    )
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Output written on page.pdf (1 page" in done.stdout
 
 
 def test_bad_requests_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:

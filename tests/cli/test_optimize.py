@@ -28,7 +28,7 @@ def test_rounding_is_shown_as_zero():
     assert "welfare 0, proved optimal" in shown
     assert re.search(r"^gap 0 to within \de-1\d|^gap 0 to within \d\.\de-1\d", shown, re.M)
     assert ", 0 of the payoff range" in shown
-    assert "cannot gain by deviating" in shown
+    assert "no player can gain by deviating from it" in shown
     assert len(re.findall("e-1", shown)) == 1
 
 
@@ -84,7 +84,7 @@ def test_other_notions(tmp_path, name):
     assert small["values"] == pytest.approx(content["values"])
     run("report", folder)
     page = (folder / "report.html").read_text()
-    assert f"{name.upper()}, the best for welfare" in page
+    assert f"{name.upper()}, the highest welfare, found by" in page
     how = {
         "efcce": "deviating once, before seeing the recommendation",
         "afce": "deviating once, and obeying again afterwards",

@@ -48,6 +48,15 @@ def test_what_is_printed(tmp_path: Path, no_server: list[Any]) -> None:
     assert not config.server_header
 
 
+def test_for_a_room_the_link_has_an_address_that_others_can_open(
+    tmp_path: Path, no_server: list[Any]
+) -> None:
+    data = ("--data", tmp_path / "p.db", "--port", 0, "--host", "0.0.0.0")
+    result = run("serve", "chicken", "device", *data)
+    found = re.match(r"chicken: open http://([^/:]+):\d+/operator/", result.stdout)
+    assert found and found[1] != "0.0.0.0"
+
+
 def test_behind_a_proxy(tmp_path: Path, no_server: list[Any]) -> None:
     options = (
         "--data",

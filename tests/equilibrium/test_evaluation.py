@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
+from accord.equilibrium import evaluation
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, centres, evaluate, obedient_nodes
 from accord.equilibrium.gap import Deviator, best_continuation, continuation, efce_gaps
+from accord.game.library import kuhn
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
@@ -265,17 +267,25 @@ def test_players_are_evaluated_alone_as_together(game, seed):
 
 
 def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accord.game.library import kuhn
+    """In blocks of any size, with the same bits."""
+    policy = random_policy(kuhn(), 1, components=5)
+    form, read, totals = sequence_form(kuhn()), [], []
 
-    policy = random_policy(kuhn(), 1, components=3)
-    passes = []
-    components = CorrelatedPolicy.components
+    class Counted(evaluation.Block):
+        def __init__(self, policy: CorrelatedPolicy, components: np.ndarray) -> None:
+            read.extend(components.tolist())
+            super().__init__(policy, components)
 
-    def counted(self: CorrelatedPolicy):
-        passes.append(self)
-        return components(self)
-
-    monkeypatch.setattr(CorrelatedPolicy, "components", counted)
-    trees = [[RechistoryTree.build(p, k) for k in (0, 1, 2)] for p in sequence_form(kuhn()).plexes]
-    evaluate(policy, {i: [Deviator(tree) for tree in own] for i, own in enumerate(trees)})
-    assert len(passes) == 1
+    monkeypatch.setattr(evaluation, "Block", Counted)
+    for rows in (1, 2, 5, 100):
+        monkeypatch.setattr(evaluation, "BLOCK", rows * form.n_sequences)
+        trees = [[RechistoryTree.build(p, k) for k in (0, 1, 2)] for p in form.plexes]
+        deviators = {i: [Deviator(tree) for tree in own] for i, own in enumerate(trees)}
+        obedience = evaluate(policy, deviators)
+        totals.append(
+            [deviator.total.tolist() for own in deviators.values() for deviator in own]
+            + [[o.loss.tolist(), o.prob.tolist(), o.gain, o.stake] for o in obedience.values()]
+        )
+        assert read == [0, 1, 2, 3, 4]
+        read.clear()
+    assert totals[1:] == totals[:1] * 3

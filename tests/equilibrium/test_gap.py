@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import RegretMeter, add_deviation_loss, best_deviation, efce_gaps
+from accord.equilibrium.gap import RegretMeter, add_deviation_loss, efce_gaps
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, random_game, separation
@@ -284,14 +284,35 @@ def test_the_kernel_writes_time_selections():
     tree = RechistoryTree.build(plex, 2)
     behavior = random_behavior(plex, np.random.default_rng(0))
     total, rec_reach = np.zeros(tree.n_cells), np.full(tree.n_nodes, np.nan)
-    loss = np.zeros(plex.n_sequences)
-    add_deviation_loss(plex.arrays, tree.arrays, behavior, loss, 1.0, rec_reach, total)
+    loss = np.ones(plex.n_sequences)
+    rows = behavior[np.newaxis], loss[np.newaxis], np.ones(1)
+    add_deviation_loss(plex.arrays, tree.arrays, *rows, rec_reach, total)
     game = separation(k=2)
     for node in range(1, tree.n_nodes):
         x = int(tree.node_infoset[node])
         expected = reference.time_selection(game, 0, behavior, x, tree.rechistory(node))
         assert rec_reach[node] == pytest.approx(expected, rel=1e-14)
-    assert best_deviation(tree, total)[0] == 0.0
+
+
+@checked
+@given(all_games(), seeds)
+def test_infosets_without_losses_change_nothing(game, seed):
+    """Losses are met below some sequences only; where none is met, nothing is added."""
+    rng = np.random.default_rng(seed)
+    for plex in sequence_form(game).plexes:
+        tree = RechistoryTree.build(plex, 2)
+        behavior = random_behavior(plex, rng)
+        parts = rng.random((2, plex.n_sequences)) * (rng.random((2, plex.n_sequences)) < 0.2)
+        totals = np.zeros((3, tree.n_cells))
+        for total, loss in zip(totals, (parts[0], parts[1], parts[0] + parts[1]), strict=True):
+            rec_reach = np.full(tree.n_nodes, np.nan)
+            add_deviation_loss(plex.arrays, tree.arrays, behavior, loss, 1.0, rec_reach, total)
+        assert np.isfinite(totals).all()
+        np.testing.assert_allclose(totals[0] + totals[1], totals[2], rtol=1e-13, atol=1e-300)
+        whole = np.zeros(tree.n_cells)
+        everywhere, reach = parts[0] + 1e-200, np.zeros(tree.n_nodes)
+        add_deviation_loss(plex.arrays, tree.arrays, behavior, everywhere, 1.0, reach, whole)
+        np.testing.assert_allclose(totals[0], whole, rtol=1e-13, atol=1e-190)
 
 
 def test_a_meter_refuses_before_it_allocates():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pygambit
 import pytest
 
 import accord
 from accord.game.library import chicken, kuhn
+from accord.game.tree import total_rewards
 from accord.interop.efg import format_efg
 from accord.interop.nfg import format_nfg
 
@@ -41,17 +44,42 @@ def test_other_things_are_refused() -> None:
 
 def test_without_pygambit_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygambit", None)
-    with pytest.raises(accord.MissingDependencyError, match="pip install pygambit"):
+    with pytest.raises(accord.MissingDependencyError, match=r"pip install .accord\[gambit\]"):
         accord.to_gambit(chicken())
 
 
-if find_spec("pygambit"):  # it is compiled from source, so it is not among the tests' dependencies
+def test_pygambit_itself() -> None:
+    theirs: Any = accord.to_gambit(kuhn())
+    assert isinstance(theirs, pygambit.Game)
+    names = [getattr(player, "label", player) for player in theirs.players]  # texts since 17
+    assert names == list(kuhn().player_labels)
+    assert accord.from_gambit(theirs).digest == kuhn().digest
 
-    def test_pygambit_itself() -> None:
-        import pygambit
 
-        theirs: Any = accord.to_gambit(kuhn())
-        assert isinstance(theirs, pygambit.Game)
-        assert accord.from_gambit(theirs).digest == kuhn().digest
-        table = pygambit.Game.from_arrays([[0, 7], [2, 6]], [[0, 2], [7, 6]], title="chicken")
-        assert accord.from_gambit(table).n_terminals == 4
+def test_a_table_of_pygambit() -> None:
+    kind = getattr(pygambit, "StrategicGame", pygambit.Game)  # its own class since version 17
+    table = kind.from_arrays([[0, 7], [2, 6]], [[0, 2], [7, 6]], title="chicken")
+    game = accord.from_gambit(table)
+    assert (game.name, game.n_terminals) == ("chicken", 4)
+    assert accord.optimize(game, 1).value == pytest.approx(10.5)
+
+
+def _payoffs(game: accord.Game) -> Any:
+    return total_rewards(game, np.flatnonzero(game.player == accord.TERMINAL))
+
+
+CATALOGUE = sorted(Path(str(pygambit.__file__)).parent.glob("catalog_data/**/*.[en]fg"))
+
+
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_pygambits_own_games(path: Path) -> None:
+    """What pygambit read and writes again is the game of the file; ours, read by it, comes back."""
+    theirs: Any = (pygambit.read_efg if path.suffix == ".efg" else pygambit.read_nfg)(str(path))
+    if not theirs.is_perfect_recall:
+        with pytest.raises(accord.ImperfectRecallError):
+            accord.from_gambit(theirs)
+        return
+    ours, read = accord.from_gambit(theirs), accord.load_game(path)
+    assert np.array_equal(ours.player, read.player)  # the numbers of infosets may differ
+    assert np.array_equal(_payoffs(ours), _payoffs(read))
+    assert accord.from_gambit(accord.to_gambit(ours)).digest == ours.digest

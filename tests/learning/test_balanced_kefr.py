@@ -16,7 +16,7 @@ from accord.game.tree import Game
 from accord.learning.balanced_kefr import BalancedKEFR, explore
 from accord.learning.estimators import PlanArrays, join_plans
 from accord.learning.sampled_self_play import SampledSelfPlay
-from accord.play.simulator import NODE, OUTCOME, draw_outcome, prepare_draws, simulator
+from accord.play.simulator import OUTCOME, draw_outcome, prepare_draws, simulator
 from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
 from accord.regret.sampled import SampledArrays, join, observe_episode, refresh, sample
 from accord.regret.swrhedge import SWRHedge
@@ -237,11 +237,11 @@ def test_draws_of_chance(size: int) -> None:
     law = rng.random(size) * (rng.random(size) < 0.7)
     law[rng.integers(size)] = 1.0
     outcomes = np.zeros(2 + size + 2, OUTCOME)  # those of other nodes around them
-    outcomes["cumulative"] = np.concatenate([[0.5, 0.5], law / law.sum(), [0.3, 0.7]])
-    nodes = np.array(
-        [(reference.CHANCE, at, 1, n) for at, n in ((0, 2), (2, size), (2 + size, 2))], NODE
-    )
-    prepare_draws(nodes, outcomes)
+    cumulative = np.concatenate([[0.5, 0.5], law / law.sum(), [0.3, 0.7]])
+    first, count = (np.array(part, np.int32) for part in ([0, 2, 2 + size], [2, size, 2]))
+    guess = np.zeros(len(outcomes), np.int64)
+    prepare_draws(first, count, cumulative, guess)
+    outcomes["cumulative"], outcomes["guess"] = cumulative, guess
     ends = outcomes["cumulative"][2:-2]
     assert ends[-1] == 1.0
     draws = np.concatenate([[0.0], rng.random(300), ends[:-1], np.arange(size) / size, [1.0]])

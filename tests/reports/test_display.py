@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord._format import pretty
 from accord.reports.chart import Plot
 from tests.support.environments import NoisyChicken
 from tests.support.pages import Page
@@ -126,9 +127,25 @@ def test_a_region_is_shown_as_its_picture() -> None:
     assert isinstance(found.plot(), Plot)
 
 
-def test_learning_without_a_game_shows_payoffs_and_claims_no_gap() -> None:
+def test_learning_without_a_game_shows_payoffs_and_bounds() -> None:
     found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=100)
-    assert "no gap is claimed" in words(shown(found))
+    text = words(shown(found))
+    assert f"Means of {found.value_plays} fresh plays" in text
+    assert all(pretty(value) in text for value in found.values)
+    if found.certificate is None:
+        assert "no plays were made to bound the gap" in text
+    else:
+        assert pretty(found.certificate.upper) in text
+
+
+def test_learning_with_a_game_has_gaps_where_they_are_known() -> None:
+    env, game = accord.OpenSpielEnvironment("kuhn_poker"), accord.load_game("kuhn_poker")
+    found = accord.learn_env(env, k=1, episodes=600, seed=1, game=game, value_plays=10)
+    known = [point for point in found.history if point.player_gaps]
+    assert isinstance(found.plot(), Plot)
+    frame = found.to_frame()
+    assert len(frame) == len(found.history)
+    assert frame["gap of 0"].dropna().tolist() == [point.player_gaps[0] for point in known]
 
 
 @pytest.mark.slow

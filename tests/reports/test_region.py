@@ -115,7 +115,7 @@ def test_reports_on_small_optima_have_the_region(tmp_path):
     assert {"report-region.svg", "report-region.png"} <= set(files)
     page = (tmp_path / "small" / "report.html").read_text()
     assert "All equilibria" in page
-    assert "no equilibrium has others" in page
+    assert "no equilibrium lies outside" in page
     assert "this run" in texts((tmp_path / "small" / "report-region.svg").read_text())
     accord.optimize(kuhn(players=3), 1, seconds=0, folder=tmp_path / "large")
     accord.solve(signalling(), 1, iterations=10, folder=tmp_path / "solved")

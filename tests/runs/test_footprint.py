@@ -14,7 +14,7 @@ from accord.treeplex.form import sequence_form
 from tests.support.command import run_json
 from tests.support.peaks import measured
 
-DICE = "liars_dice(dice_sides=5)"
+DICE = "liars_dice(dice_sides=4)"
 
 
 @pytest.mark.slow

@@ -252,8 +252,30 @@ def test_logs_have_neither_links_nor_recommendations(
         "play 1: player row moved, decision 1",
         "play 1: player col moved, decision 1",
         "play 1: is over",
-        "play 1: over",
     ]
+
+
+def test_links_begin_with_the_address_that_players_use(hall: Hall) -> None:
+    with running(hall) as local:
+        operator = Client(local + operator_link(hall))
+        operator.post("/create", once="a", count=1, id="")
+        page = operator.post("/play/1/invite-all")
+        assert all(link.startswith(local) for link in links_of(page.text))
+        assert "Only this computer can open these links" in page.text
+        assert "Only this computer" not in operator.get("/play/1").text
+    with running(hall, url="http://lab.example/accord/") as local:
+        operator = Client(local + operator_link(hall))
+        page = operator.post("/play/1/seat/0/invite")
+        assert links_of(page.text)[0].startswith("http://lab.example/accord/seat/")
+        assert "Only this computer" not in page.text
+
+
+def test_players_are_not_told_the_rules_when_it_is_over(operator: Client) -> None:
+    seats = two_seats(operator)
+    assert "You may disobey" in seats[0].get().text
+    for seat in seats:
+        seat.post("/act", infoset=0, action=0)
+    assert "You may disobey" not in seats[0].get().text
 
 
 def test_the_operators_forms(operator: Client, hall: Hall) -> None:
@@ -272,7 +294,7 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     operator.post("/play/1/seat/1/robot", robot="yes")
     (link,) = links_of(operator.post("/play/1/invite-all").text)  # not for robots
     ann = Client(link)
-    assert "You are Ann <b>, player row" in plain(ann.get().text)
+    assert "Ann <b>, you play as row" in plain(ann.get().text)
     assert links_of(operator.post("/play/1/invite-all").text) == []  # nobody loses a link
     (again,) = links_of(operator.post("/play/1/seat/0/invite").text)
     assert ann.get().status == 404

@@ -94,7 +94,7 @@ def test_the_operator_and_two_seats_at_once(browser: Any, hall: Hall, server: st
     links = [item.text for item in find_all(browser, ".links dd")]
     row, col = (open_tab(browser, link) for link in links)
     browser.switch_to.window(row)
-    assert "You are Ann, player row" in text(browser)
+    assert "Ann, you play as row" in text(browser)
     assert "Not started yet" in text(browser)
 
     browser.switch_to.window(operator)

@@ -26,7 +26,7 @@ from accord.reports.write import write_report
 from accord.runs.footprint import certify_memory, learn_memory, solve_memory
 from accord.treeplex.form import sequence_form
 
-COMPONENTS, ITERATIONS, EPISODES = 1000, 2000, 6000
+COMPONENTS, ITERATIONS, EPISODES = 2000, 4000, 12_000
 
 
 def measured(command: str, game: str, k: str) -> dict[str, int]:

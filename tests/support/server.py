@@ -80,11 +80,16 @@ class Client:
 
 
 @contextmanager
-def running(hall: Hall, listen: int = 0, **options: Any) -> Iterator[str]:
-    """The address of a server that runs while the block does, at a free port by default."""
+def running(
+    hall: Hall, listen: int = 0, *, url: str | None = None, **options: Any
+) -> Iterator[str]:
+    """The address of a server that runs while the block does, at a free port by default.
+
+    ``url`` is what the links of its seats begin with, as in ``accord serve --url``.
+    """
     listener = socket.create_server(("127.0.0.1", listen))
     config = uvicorn.Config(
-        make_app(hall), log_config=None, log_level="critical", access_log=False,
+        make_app(hall, url), log_config=None, log_level="critical", access_log=False,
         server_header=False, **options,
     )  # fmt: skip
     server = uvicorn.Server(config)

@@ -40,7 +40,7 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70
 BROKEN_PIPE = 141
 
-GARBAGE = 50_000
+GARBAGE = 200_000
 """New objects after which Python looks for garbage. With the usual 700 a short command spends a
 fifth of its time on looking."""
 

@@ -43,7 +43,8 @@ def print_outcome(
     if not is_accurate(max(map(abs, outcome.values)) or outcome.gap, outcome.value_error):
         print_text(f"values are exact to within {outcome.value_error:.2g}")
     best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
-    print_text(f"best deviation from it: {best}")
+    nobody = "no player can gain by deviating from it"
+    print_text(f"best deviation from it: {best}" if best.gain > 0 else nobody)
     _print_files(folder)
 
 

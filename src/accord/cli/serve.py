@@ -65,7 +65,14 @@ def serve(
             help="Every round lasts exactly this long, so that the clock tells nobody anything.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address to listen at: by default only this computer can open the pages, with "
+            "0.0.0.0 everybody in its network.",
+        ),
+    ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(parser=parse_whole, metavar="N", help="The port; 0 for a free one.")
     ] = 8000,
@@ -82,7 +89,7 @@ def serve(
     ] = "127.0.0.1",
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="How the server is reached, for the link printed here."),
+        typer.Option(metavar="URL", help="How the server is reached, for links."),
     ] = None,
 ) -> None:
     """Run plays with real people: a private page per seat, and one for the operator.
@@ -148,7 +155,7 @@ def _run(
     if hall.warning:
         say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
     config = uvicorn.Config(
-        make_app(hall), access_log=False, log_config=None, log_level="critical",
+        make_app(hall, url), access_log=False, log_config=None, log_level="critical",
         server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
         lifespan="on",
@@ -180,7 +187,19 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _address(listener: socket.socket, root_path: str) -> str:
     host, port = listener.getsockname()[:2]
+    if host == "0.0.0.0":
+        host = _address_in_network()
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}"
+
+
+def _address_in_network() -> str:
+    """The address of this computer for others; its name if there is no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        try:
+            any_socket.connect(("192.0.2.1", 9))  # sends nothing: it only chooses an interface
+            return str(any_socket.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 @contextmanager

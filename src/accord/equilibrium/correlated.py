@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6
 """Probabilities must sum to 1 up to this error, and are then normalised."""
 
-BLOCK = 2**20
+BLOCK = 2**18
 """Probabilities that are checked at once, to use little memory."""
 
 ROUNDING = 1e-13

@@ -29,17 +29,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import once
+from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import Deviator, best_continuation, continuation
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.leaves import CentredLeaves
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import (
     compute_centred_loss,
@@ -48,6 +51,9 @@ from accord.treeplex.values import (
     joint_reach,
     respond,
 )
+
+BLOCK = 1 << 20
+"""Numbers in the policies that are evaluated by one call of a kernel."""
 
 Deviators = Mapping[int, Sequence[Deviator]]
 """The deviators of each player who is evaluated, by the player's number."""
@@ -105,16 +111,32 @@ def evaluate(
     """
     form = sequence_form(policy.game)
     sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
-    for weight, behaviors in policy.components():
-        reach = joint_reach(form.plexes, behaviors)
-        reaches = form.split(reach)
+    rows = max(1, BLOCK // form.n_sequences)
+    for start in range(0, policy.n_components, rows):
+        block = Block(policy, np.arange(start, min(start + rows, policy.n_components)))
         for i, own in sums.items():
-            own.add(weight, behaviors[i], reach, reaches[i])
+            met, met_prob = own.add(block)
             for deviator in deviators[i]:
-                deviator.add(behaviors[i], own.met, weight)
+                deviator.add(block.behaviors[i], met, block.weights)
             for deviator in probabilities[i] if probabilities else ():
-                deviator.add(behaviors[i], own.met_prob, weight)
+                deviator.add(block.behaviors[i], met_prob, block.weights)
     return {i: own.obedience(policy) for i, own in sums.items()}
+
+
+class Block:
+    """Some components of a policy.
+
+    Attributes:
+        weights: ``[rows]`` their weights.
+        behaviors: ``[rows, n_sequences]`` per player.
+        reach: ``[rows, n_sequences of all players]``.
+    """
+
+    def __init__(self, policy: CorrelatedPolicy, components: NDArray[np.integer[Any]]) -> None:
+        form, joint = sequence_form(policy.game), policy.behavior[components]
+        self.weights = policy.weights[components]
+        self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
+        self.reach = np.array([joint_reach(form.plexes, form.split(row)) for row in joint])
 
 
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:
@@ -133,25 +155,23 @@ class Sums:
         self.plex, self.leaves = form.plexes[player], form.leaves.centred(player, centre)
         n = self.plex.n_sequences
         self.prob, self.loss, self.external = np.zeros((3, n))
-        self.met, self.met_prob, self.met_gain = np.empty((3, n))  # immediate, over sequences
-        self._cf_loss, self._cf_prob = np.empty((2, n))
+        self._excess = np.zeros(2)  # the sums of Obedience's gain and stake
+        self._room = np.empty((3, n))
         self._actions = np.empty(self.plex.n_infosets, np.int32)
-        self.gain = self.stake = 0.0
 
-    def add(self, weight: float, behavior: Floats, reach: Floats, own_reach: Floats) -> None:
-        """Add a component with these reaches, of all players and of this one."""
-        plex = self.plex.arrays
-        compute_centred_loss(self.leaves, reach, self.met, self.met_prob, self.met_gain)
-        compute_cf_loss(plex, behavior, self.met, self._cf_loss)
-        compute_cf_loss(plex, behavior, self.met_prob, self._cf_prob)
-        told = weight * own_reach
-        self.prob += told * self._cf_prob
-        self.loss += told * self._cf_loss
-        self.external += weight * self._cf_prob
-        self.gain += weight * float(own_reach @ self.met_gain)
-        np.negative(self.met_gain, out=self.met_gain)
-        respond(plex, self.met_gain, self._actions)
-        self.stake -= weight * float(self.met_gain[0])
+    def add(self, block: Block) -> tuple[Floats, Floats]:
+        """Add components; return the immediate losses they met, and those with 1 for every play.
+
+        These are ``[rows, n_sequences]``.
+        """
+        own = block.behaviors[self.player]
+        met, met_prob = np.empty_like(own), np.empty_like(own)
+        _add_components(
+            self.plex.arrays, self.leaves, int(self.form.leaves.first_reach[self.player]),
+            block.weights, own, block.reach, met, met_prob, self._room, self._actions,
+            self.prob, self.loss, self.external, self._excess,
+        )  # fmt: skip
+        return met, met_prob
 
     def obedience(self, policy: CorrelatedPolicy, roundings: int = 0) -> Obedience:
         """The result, if these were all components; ``roundings`` are those of further sums."""
@@ -162,7 +182,7 @@ class Sums:
         rounding = Rounding.of(count + roundings, terms, largest)
         return Obedience(
             self.plex, self.prob, self.loss, self.external,
-            self.centre, self.gain, self.stake, rounding,
+            self.centre, float(self._excess[0]), float(self._excess[1]), rounding,
         )  # fmt: skip
 
 
@@ -266,6 +286,47 @@ def _coarse_obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
     total[1:] = deviator.total[tree.arrays.first_cell[obedient]]
     _sum_infosets(plex.parent_seq, plex.seq_infoset, total)
     return total
+
+
+@jit
+def _add_components(
+    plex: TreeplexArrays,
+    leaves: CentredLeaves,
+    first: int,
+    weights: Floats,
+    behaviors: Floats,
+    reaches: Floats,
+    met: Floats,
+    met_prob: Floats,
+    room: Floats,
+    actions: Ints,
+    prob: Floats,
+    loss: Floats,
+    external: Floats,
+    excess: Floats,
+) -> None:
+    """Overwrite the rows of ``met`` and ``met_prob``; add them up in the arrays that follow.
+
+    The player's own sequences start at ``first`` in ``reaches``. ``room`` and ``actions`` are
+    working memory.
+    """
+    cf_loss, cf_prob, gain = room[0], room[1], room[2]
+    for t in range(len(weights)):
+        weight, reach = weights[t], reaches[t]
+        compute_centred_loss(leaves, reach, met[t], met_prob[t], gain)
+        compute_cf_loss(plex, behaviors[t], met[t], cf_loss)
+        compute_cf_loss(plex, behaviors[t], met_prob[t], cf_prob)
+        gained = 0.0
+        for seq in range(len(prob)):
+            told = weight * reach[first + seq]
+            prob[seq] += told * cf_prob[seq]
+            loss[seq] += told * cf_loss[seq]
+            external[seq] += weight * cf_prob[seq]
+            gained += reach[first + seq] * gain[seq]
+            gain[seq] = -gain[seq]
+        respond(plex, gain, actions)
+        excess[0] += weight * gained
+        excess[1] -= weight * gain[0]
 
 
 @once

@@ -54,10 +54,10 @@ class Deviator:
         self.total = np.zeros(tree.n_cells)  # U
         self._rec_reach = np.zeros(tree.n_nodes)
 
-    def add(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
-        """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences."""
+    def add(self, behaviors: Floats, losses: Floats, weights: Floats) -> None:
+        """Add policies and the immediate counterfactual ``losses`` they met, a row for each."""
         plex, tree = self.tree.plex.arrays, self.tree.arrays
-        add_deviation_loss(plex, tree, behavior, loss, weight, self._rec_reach, self.total)
+        add_deviation_loss(plex, tree, behaviors, losses, weights, self._rec_reach, self.total)
 
 
 class RegretMeter:
@@ -81,7 +81,7 @@ class RegretMeter:
         compute_cf_loss(self.tree.plex.arrays, behavior, loss, self._cf_loss)
         self.own_loss += weight * float(self._cf_loss[0])
         self.total_weight += weight
-        self._deviator.add(behavior, loss, weight)
+        self._deviator.add(behavior[np.newaxis], loss[np.newaxis], np.array([weight]))
 
     def regret(self) -> float:
         """The total loss that the best phi would have saved, in normalised losses."""
@@ -151,54 +151,66 @@ def continuation(phi: Modification, deviation_loss: Floats) -> Floats:
 def add_deviation_loss(
     plex: TreeplexArrays,
     tree: RechistoryArrays,
-    behavior: Floats,
-    loss: Floats,
-    weight: float,
+    behaviors: Floats,
+    losses: Floats,
+    weights: Floats,
     rec_reach: Floats,
     total: Floats,
 ) -> None:
-    """Add one policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b."""
+    """Add each policy's ``w S_b p(r) l(a)`` to ``total``; overwrite ``rec_reach`` with its S_b.
+
+    Infosets from which on no loss is met, because the others never let the player come there, are
+    left out. They are most of a large game, and their S_b are needed nowhere else.
+    """
     coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
-    rec_reach[0] = 1.0
-    total[0] += weight * loss[0]  # leaves before the first decision
-    for x in range(len(plex.parent_seq)):
-        first = plex.first_seq[x]
-        n = plex.first_seq[x + 1] - first
-        obeyed = 0.0
-        if coarse or agent:
-            for r in range(first, first + n):
-                obeyed += behavior[r] * loss[r]
-        cell = tree.first_cell[tree.first_node[x]]
-        for node in range(tree.first_node[x], tree.first_external[x]):
-            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
-            rec_reach[node] = now
-            if now == 0.0:
-                cell += n + 1 if coarse else n * n
+    for t in range(len(weights)):
+        behavior, loss, weight = behaviors[t], losses[t], weights[t]
+        met = loss != 0.0  # at this sequence or later
+        for x in range(len(plex.parent_seq) - 1, -1, -1):
+            for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+                met[plex.parent_seq[x]] |= met[seq]
+        rec_reach[0] = 1.0
+        total[0] += weight * loss[0]  # leaves before the first decision
+        for x in range(len(plex.parent_seq)):
+            first = plex.first_seq[x]
+            n = plex.first_seq[x + 1] - first
+            if not met[first : first + n].any():
                 continue
-            if coarse:
-                total[cell] += weight * now * obeyed
-                for a in range(n):
-                    total[cell + 1 + a] += weight * now * loss[first + a]
-                cell += n + 1
-                continue
-            for r in range(first, first + n):
-                seen = weight * now * behavior[r]
-                for a in range(first, first + n):
-                    total[cell] += seen * loss[a]
+            obeyed = 0.0
+            if coarse or agent:
+                for r in range(first, first + n):
+                    obeyed += behavior[r] * loss[r]
+            cell = tree.first_cell[tree.first_node[x]]
+            for node in range(tree.first_node[x], tree.first_external[x]):
+                now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+                rec_reach[node] = now
+                if now == 0.0:
+                    cell += n + 1 if coarse else n * n
+                    continue
+                if coarse:
+                    total[cell] += weight * now * obeyed
+                    for a in range(n):
+                        total[cell + 1 + a] += weight * now * loss[first + a]
+                    cell += n + 1
+                    continue
+                for r in range(first, first + n):
+                    seen = weight * now * behavior[r]
+                    for a in range(first, first + n):
+                        total[cell] += seen * loss[a]
+                        cell += 1
+            for node in range(tree.first_external[x], tree.first_node[x + 1]):
+                now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
+                rec_reach[node] = now
+                if now == 0.0:
+                    cell += 1 if agent else n
+                    continue
+                if agent:
+                    total[cell] += weight * now * obeyed
                     cell += 1
-        for node in range(tree.first_external[x], tree.first_node[x + 1]):
-            now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
-            rec_reach[node] = now
-            if now == 0.0:
-                cell += 1 if agent else n
-                continue
-            if agent:
-                total[cell] += weight * now * obeyed
-                cell += 1
-                continue
-            for a in range(first, first + n):
-                total[cell] += weight * now * loss[a]
-                cell += 1
+                    continue
+                for a in range(first, first + n):
+                    total[cell] += weight * now * loss[a]
+                    cell += 1
 
 
 @once

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.evaluation import Sums, centres
+from accord.equilibrium.evaluation import BLOCK, Block, Sums, centres
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
-from accord.treeplex.values import best_response, joint_reach
+from accord.treeplex.values import best_response
 
 LIMIT = 10_000
 """The most pure policies that mixed components are expanded into. It takes well under a second."""
@@ -95,20 +95,16 @@ def _gap(
     """The gap of player ``i`` and its error."""
     plex, sums = form.plexes[i], Sums(form, i, centre)
     met: dict[bytes, Floats] = {}  # the loss met by each sigma of a mixed component
-    least = 0.0
+    least, rows = 0.0, max(1, BLOCK // form.n_sequences)
     for number, same in enumerate(told.groups):
-        total: Floats | None = None
         sigmas = list(_plans(plex, policy.behavior[same[0]][_part(form, i)]))
-        for t in same:
-            behaviors = policy.behaviors(t)
-            reach = joint_reach(form.plexes, behaviors)
-            weight, own = float(policy.weights[t]), form.split(reach)[i]
-            sums.add(weight, behaviors[i], reach, own)
-            places = plex.first_seq[:-1] + np.array(sigmas, np.int32)
-            chances = weight * behaviors[i][places].prod(axis=1)
-            loss = chances[:, None] * sums.met
-            total = loss if total is None else total + loss
-        assert total is not None
+        places = plex.first_seq[:-1] + np.array(sigmas, np.int32)
+        total = np.zeros((len(sigmas), plex.n_sequences))
+        for start in range(0, len(same), rows):
+            block = Block(policy, same[start : start + rows])
+            faced, _ = sums.add(block)
+            for weight, own, loss in zip(block.weights, block.behaviors[i], faced, strict=True):
+                total += (weight * own[places].prod(axis=1))[:, np.newaxis] * loss
         for sigma, loss in zip(sigmas, total, strict=True):
             key = sigma.tobytes()
             if number < told.n_mixed:

@@ -40,7 +40,7 @@ GRID = 2.0**32
 """Rounded probabilities are multiples of one over this. No gap changes by more than about 1e-9 of
 the payoff range."""
 
-BLOCK = 2**20
+BLOCK = 2**18
 """How many probabilities are packed or unpacked at once, to use little memory."""
 
 Mask = NDArray[np.bool_]

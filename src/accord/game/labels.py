@@ -12,10 +12,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from accord._format import player_name
 
-def player_name(label: str) -> str:
-    """The name of a player in a sentence: ``player 1``, but not ``player Player 1``."""
-    return label if label.lower().startswith("player") else f"player {label}"
+__all__ = ["NumberedActions", "NumberedLabels", "player_name"]
 
 
 class NumberedLabels(Sequence[str]):

@@ -130,9 +130,9 @@ def _line(point: Checkpoint, labels: Sequence[str]) -> dict[str, Any]:
     if point.best is not None:
         line |= dataclasses.asdict(point.best)
     line["gap"] = point.gap
-    for label, gap in zip(labels, point.player_gaps, strict=True):
+    for label, gap in zip(labels, point.player_gaps, strict=False):  # none where they are unknown
         line[f"gap of {label}"] = gap
-    for label, value in zip(labels, point.values, strict=True):
+    for label, value in zip(labels, point.values, strict=False):
         line[f"value of {label}"] = value
     return line
 

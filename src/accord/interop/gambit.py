@@ -22,11 +22,16 @@ def from_gambit(game: Any) -> Game:
         ArgumentError: If it is something else.
         GameError: If it does not have perfect recall.
     """
-    if not all(hasattr(game, name) for name in ("is_tree", "to_efg", "to_nfg")):
+    if not all(hasattr(game, name) for name in ("title", "to_efg", "to_nfg")):
         raise ArgumentError(f"from_gambit() needs a pygambit.Game; got {game!r}")
-    if game.is_tree:
+    if _is_tree(game):
         return parse_efg(game.to_efg(), game.title or "game")
     return parse_nfg(game.to_nfg(), game.title or "game")
+
+
+def _is_tree(game: Any) -> bool:
+    """Whether it is in extensive form: an attribute up to pygambit 16, then a class of its own."""
+    return bool(getattr(game, "is_tree", hasattr(game, "append_move")))
 
 
 def to_gambit(game: Game) -> Any:
@@ -39,5 +44,6 @@ def to_gambit(game: Game) -> Any:
     try:
         import pygambit
     except ImportError:
-        raise MissingDependencyError("pygambit") from None
-    return pygambit.read_efg(io.StringIO(format_efg(game)))
+        raise MissingDependencyError("pygambit", "gambit") from None
+    gambit: Any = pygambit
+    return gambit.read_efg(io.StringIO(format_efg(game)))

@@ -146,7 +146,7 @@ class MLflowTracker(Tracker):
         try:
             from mlflow.tracking import MlflowClient
         except ImportError:
-            raise MissingDependencyError("mlflow") from None
+            raise MissingDependencyError("mlflow", "mlflow") from None
         address = os.fspath(tracking_uri)
         if ":" not in address:
             address = Path(address).absolute().as_uri()

@@ -122,8 +122,9 @@ class KEFR:
         """The (weighted) K-EFCE regret so far and the modification that attains it."""
         total = self.state.deviation_loss.copy()
         add_deviation_loss(  # the last iteration, which the minimizers have not processed yet
-            self.plex.arrays, self.tree.arrays, self.state.behavior, self.state.loss,
-            float(self.iteration**self.averaging), np.empty(self.tree.n_nodes), total,
+            self.plex.arrays, self.tree.arrays, self.state.behavior[np.newaxis],
+            self.state.loss[np.newaxis], np.array([float(self.iteration**self.averaging)]),
+            np.empty(self.tree.n_nodes), total,
         )  # fmt: skip
         least, phi = best_deviation(self.tree, total)
         return self.own_loss - least, phi

@@ -207,6 +207,8 @@ class WholePlaySelfPlay(SampledSelfPlay):
         ).astype(np.int32)
         self._everywhere = max(learner.tree.k for learner in learners) > 1
         self._path = np.zeros((form.n_players, 2, self._horizon), np.int32)
+        self._lengths = np.zeros(form.n_players, np.int64)
+        self._own_reach = np.zeros(self._horizon + 1)
         self._reach = np.ones(form.n_sequences)
         self.total = np.zeros(form.n_sequences)
 
@@ -223,9 +225,9 @@ class WholePlaySelfPlay(SampledSelfPlay):
         sampling = self.sampling
         return play_whole(
             self.schedule, self._simulator, self.joint, self._policies, self._first_policy,
-            self._shared, sampling.baseline_rate, sampling.trace, self._path, self._first_infoset,
-            self._parent_seq, self.rng, self.iteration, iterations, self._everywhere,
-            self.averages, self._reach, self.total, kept, stride,
+            self._shared, sampling.baseline_rate, sampling.trace, self._path, self._lengths,
+            self._own_reach, self._first_infoset, self._parent_seq, self.rng, self.iteration,
+            iterations, self._everywhere, self.averages, self._reach, self.total, kept, stride,
         )  # fmt: skip
 
 

@@ -34,6 +34,8 @@ def play_whole(
     baseline_rate: float,
     trace: float,
     path: Ints,
+    lengths: NDArray[np.int64],
+    own_reach: Floats,
     first_infoset: NDArray[np.int64],
     parent_seq: Ints,
     rng: np.random.Generator,
@@ -61,6 +63,8 @@ def play_whole(
         baseline_rate: As in :class:`accord.regret.sampled.Sampling`.
         trace: As there.
         path: ``[n_players, 2, horizon]`` working memory.
+        lengths: ``[n_players]`` the same.
+        own_reach: ``[horizon + 1]`` the same.
         first_infoset: ``[n_players + 1]`` where the infosets of each player start.
         parent_seq: ``[n_infosets]`` the sequence that leads to each infoset.
         rng: The source of all randomness.
@@ -79,7 +83,6 @@ def play_whole(
     column, base = policies.column, policies.base
     tree, outcomes, losses = game.nodes, game.outcomes, game.loss
     n_players = len(first_infoset) - 1
-    lengths, own_reach = np.zeros(n_players, np.int64), np.zeros(path.shape[2] + 1)
     rows = 0
     for t in range(done + 1, done + iterations + 1):
         if is_sampled(t, stride, averages):
@@ -100,7 +103,8 @@ def play_whole(
                     first += 1
             for policy in range(first, end):
                 for _ in range(shared if active == EVERYBODY else episodes[policy]):
-                    lengths[:] = 0
+                    for i in range(n_players):
+                        lengths[i] = 0
                     node = tree[0]
                     while node.player != TERMINAL:
                         draw = rng.random()
@@ -127,7 +131,7 @@ def play_whole(
                             lengths[mover] += 1
                         node = tree[node.first_child + a]
                     for i in range(n_players):
-                        if active in (i, EVERYBODY):
+                        if active == i or active == EVERYBODY:  # noqa: PLR1714, SIM109
                             observe_play(
                                 schedule, baseline_rate, trace, first_policy[i],
                                 first_policy[i + 1], episodes, explores, follow, column, base,

@@ -135,7 +135,10 @@ class Incentives:
             told.append(heard)
             obeying.append(cf_loss[heard])
             total, room = np.zeros(tree.n_cells), np.empty(tree.n_nodes)
-            add_deviation_loss(tree.plex.arrays, tree.arrays, behaviors[i], loss, 1.0, room, total)
+            add_deviation_loss(
+                tree.plex.arrays, tree.arrays, behaviors[i][np.newaxis], loss[np.newaxis],
+                np.ones(1), room, total,
+            )  # fmt: skip
             found = np.flatnonzero(total).astype(np.int32)
             cells.append(found)
             values.append(total[found])

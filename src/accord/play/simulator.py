@@ -59,9 +59,11 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
     nodes["first_child"][number] = first_child
     nodes["n_children"][number] = n_children
     below = np.flatnonzero(game.player[game.parent[1:]] == CHANCE) + 1
+    cumulative, guess = np.empty(len(below)), np.empty(len(below), np.int64)
+    cumulative[place[game.parent[below]] + game.action[below]] = game.chance_prob[below]
+    prepare_draws(place[draws], n_children[draws], cumulative, guess)
     outcomes = aligned_empty(len(below), OUTCOME)
-    outcomes["cumulative"][place[game.parent[below]] + game.action[below]] = game.chance_prob[below]
-    prepare_draws(nodes, outcomes)
+    outcomes["cumulative"], outcomes["guess"] = cumulative, guess
     loss = np.clip((best - total_rewards(game, ends)) * scale, 0.0, 1.0)
     return SimulatorArrays(nodes, outcomes, loss)
 
@@ -84,21 +86,21 @@ def _number_nodes(
         free[above] += below[node]
 
 
-@jit
-def prepare_draws(nodes: NDArray[np.void], outcomes: NDArray[np.void]) -> None:
-    """Turn probabilities at each chance node into running sums, the last exactly 1; set guesses."""
-    for node in range(len(nodes)):
-        if nodes[node].player != CHANCE:
-            continue
-        first, n = nodes[node].place, nodes[node].n_children
-        total, guessed = 0.0, 0
+@once
+def prepare_draws(first: Ints, count: Ints, cumulative: Floats, guess: NDArray[np.int64]) -> None:
+    """Turn probabilities at each chance node into running sums, the last exactly 1; set guesses.
+
+    The outcomes of the chance nodes start at ``first``.
+    """
+    for node in range(len(first)):
+        n, total, guessed = count[node], 0.0, 0
         for outcome in range(n):
-            total += outcomes[first + outcome].cumulative
+            total += cumulative[first[node] + outcome]
             if outcome == n - 1:
                 total = 1.0
-            outcomes[first + outcome].cumulative = total
+            cumulative[first[node] + outcome] = total
             while guessed < n and guessed <= int(total * n):
-                outcomes[first + guessed].guess = outcome
+                guess[first[node] + guessed] = outcome
                 guessed += 1
 
 

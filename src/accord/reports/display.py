@@ -29,7 +29,7 @@ from accord.reports.region import picture
 from accord.reports.source import Result, source_of_result
 from accord.reports.summary import bound_of, players_of, small_device
 from accord.reports.tree import tree_view
-from accord.reports.view import Course, PlayerView
+from accord.reports.view import Course, PlayerView, goal
 from accord.runs.region import Region
 from accord.runs.result import LearnedByPlay, Optimum, Solution
 from accord.treeplex.form import sequence_form
@@ -96,7 +96,7 @@ def result_html(result: Result) -> str:
     form = sequence_form(result.game)
     best = None
     if isinstance(result, Optimum):
-        notion, how = result.notion, f"the best for {result.objective}"
+        notion, how = result.notion, goal(result.objective)
         best = f"The value {pretty(result.value, 7)} of its objective is " + (
             "proved to be the best."
             if result.optimal
@@ -128,24 +128,14 @@ def result_html(result: Result) -> str:
 
 
 def played_html(result: LearnedByPlay) -> str:
-    """Estimated payoffs; no gap is known."""
-    values = ", ".join(
-        f"{player_name(label)} {pretty(value)} ± {pretty(margin, 2)}"
-        for label, value, margin in zip(
-            result.policy.player_labels, result.values, result.margins, strict=True
-        )
-    )
+    """Estimated payoffs, and bounds on the gap from plays."""
     return render(
-        "display_result.html",
-        title=result.name,
+        "display_played.html",
+        result=result,
         how=f"{result.request.notion} learned by {result.method}, "
         f"{_counted(result.episodes, 'episode')}, {duration(result.seconds)}",
-        players=(),
-        notion=None,
-        note=f"Mean payoffs of {_counted(result.value_plays, 'fresh play')}, with 95% confidence "
-        f"intervals: {values}. The game is not known, so no gap is claimed.",
-        device=None,
-        curve=None,
+        players=_named(result.policy.player_labels),
+        plays=_counted(result.value_plays, "fresh play"),
     )
 
 

@@ -136,7 +136,7 @@ def source_of(run: SavedRun) -> Source:
 
 
 def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
-    """The checkpoints of a run as its plot shows them."""
+    """The checkpoints of a run as its plot shows them: those at which the gaps are known."""
     return tuple(
         Moment(
             iteration=point.iteration,
@@ -146,6 +146,7 @@ def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
             relative=_relative(game, point.player_gaps),
         )
         for point in history
+        if point.player_gaps
     )
 
 

@@ -1,7 +1,8 @@
 r"""A drawn game tree as a TikZ picture, for papers.
 
 The picture is the one of ``tree.py``, in the same places. It needs only the package tikz, and all
-its styles can be changed: ``\input`` it after ``\tikzset{accord/payoff/.style=...}``.
+its styles can be changed: ``\input`` it after ``\tikzset{accord/payoff/.style=...}``. Labels in
+other scripts than Latin need LuaLaTeX or XeLaTeX.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ STYLES = (
 def tree_tikz(tree: TreeView) -> str:
     r"""The tree as a ``tikzpicture`` for ``\input``."""
     lines = [
-        r"% needs \usepackage{tikz}",
+        r"% needs \usepackage{tikz}; with graphicx, \resizebox{!}{.9\textheight}{\input{...}}",
+        r"% makes a large tree fit the page; labels in other scripts need LuaLaTeX or XeLaTeX",
         *(f"\\definecolor{{accordp{i}}}{{HTML}}{{{_hex(c)}}}" for i, c in enumerate(SERIES)),
         f"\\definecolor{{accordmuted}}{{HTML}}{{{_hex(MUTED)}}}",
         f"\\definecolor{{accordwarn}}{{HTML}}{{{_hex(LIGHT['warn'])}}}",

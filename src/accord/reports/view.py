@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
+from accord.game.labels import player_name
 from accord.learning.guarantee import GapBound
 from accord.reports.tree import TreeView
 from accord.runs.region import Region
@@ -52,11 +53,31 @@ class Request:
 class BestFacts:
     """What a run of accord optimize says about its objective."""
 
-    objective: str
+    objective: str  # as the run's result has it
     value: float
     bound: float
     optimal: bool
     proof: str  # where the bound comes from
+
+    @property
+    def goal(self) -> str:
+        """What the equilibrium is, in words: ``the best for player Ann``."""
+        return goal(self.objective)
+
+
+def goal(objective: str) -> str:
+    """An equilibrium with the best value of ``objective``, in words."""
+    plain = objective.removeprefix("minimize ")
+    lowest = plain != objective
+    kind, _, argument = plain.partition("=")
+    if kind == "player":
+        return f"the {'worst' if lowest else 'best'} for {player_name(argument)}"
+    if kind == "egalitarian":
+        return "the best for the player who gets least"
+    if kind == "keep":
+        return "with the payoffs of an earlier mixture"
+    what = f"sum of payoffs with weights {argument}" if kind == "weights" else kind
+    return f"the {'lowest' if lowest else 'highest'} {what}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render
 from accord.reports.source import load_game_of, moments
 from accord.reports.summary import bound_of, players_of
-from accord.reports.view import Course, RunFacts
+from accord.reports.view import Course, Picture, RunFacts
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.request import LearnRequest, OptimizeRequest
@@ -86,7 +86,7 @@ class Watch:
             curve=self._curve(history),
         )
 
-    def _curve(self, history: tuple[Checkpoint, ...]) -> Markup | None:
+    def _curve(self, history: tuple[Checkpoint, ...]) -> Picture | None:
         if not history or isinstance(self.request, OptimizeRequest):
             return None
         last = history[-1]
@@ -108,10 +108,13 @@ class Watch:
             history=moments(self.game, history),
         )
         course = Course(facts, players_of(self.form, last.values), self.bound)
-        figure = plots.convergence(course)
-        if figure is None:
+        wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
+        if wide is None or narrow is None:
             return None
-        return to_inline(to_svg(figure), "gap", f"The gap of {self.game.name} so far")
+        label = f"The gap of {self.game.name} so far"
+        return Picture(
+            to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label)
+        )
 
 
 def server_of(watch: Watch, port: int) -> ThreadingHTTPServer:

@@ -26,8 +26,12 @@ from accord.regret.state import FOOTPRINT
 from accord.runs.iterates import Iterates
 from accord.treeplex.form import SequenceForm
 
-PACKED = 1 / 6
+PACKED = 1 / 5
 """What packing the iterates takes, as a share of their memory: as in the games that were tried."""
+
+WORKING = 3 * 2.0**22
+"""Working memory for blocks of probabilities that are checked, packed or unpacked at once, and for
+whatever else is small."""
 
 Parts = dict[str, float]
 """Bytes by what they are for."""
@@ -80,6 +84,7 @@ def certify_memory(form: SequenceForm, notions: Sequence[NotionLike], components
         "leaves": leaf_bytes(form),
         "the policy": policy_bytes(form, components),
         "deviators": certify_bytes(form, notions),
+        "blocks": WORKING,
     }
 
 
@@ -95,4 +100,4 @@ def _whole_run(form: SequenceForm, ks: list[float], learning: Parts, saved: int)
         "certifying": certify_bytes(form, ks),
     }
     larger = max(learning, ending, key=lambda parts: sum(parts.values()))
-    return {"leaves": leaf_bytes(form), **larger}
+    return {"leaves": leaf_bytes(form), **larger, "blocks": WORKING}

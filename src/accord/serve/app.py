@@ -13,7 +13,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -42,9 +42,13 @@ LATE = "That move came too late, or you had already made another."
 Handler = Callable[[Request, dict[str, str]], Response]
 
 
-def make_app(hall: Hall) -> Starlette:
-    """The application for one hall."""
-    pages = _Pages(hall)
+def make_app(hall: Hall, url: str | None = None) -> Starlette:
+    """The application for one hall.
+
+    Links to seats start with ``url``; by default with the address at which the operator's browser
+    found the server.
+    """
+    pages = _Pages(hall, url)
     routes = [
         Route("/seat/{token}", pages.seat, methods=["GET"]),
         Route("/seat/{token}/state", pages.seat_state, methods=["GET"]),
@@ -93,9 +97,10 @@ async def _tick(hall: Hall) -> None:
 class _Pages:
     """The handlers. Those that are not ``async`` run in a thread."""
 
-    def __init__(self, hall: Hall) -> None:
-        self.hall, self.game = hall, hall.game.name
-        self.rules, self.times = _rules(hall.referee.mediator.k), _times(hall)
+    def __init__(self, hall: Hall, url: str | None) -> None:
+        self.hall, self.game, self.url = hall, hall.game.name, url
+        k = hall.referee.mediator.k
+        self.rules, self.known, self.times = _rules(k), _known(k), _times(hall)
 
     def form(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         """A handler of a form, with its fields."""
@@ -179,8 +184,8 @@ class _Pages:
     def _hall_page(self, base: str, note: str | None) -> Response:
         plays = self.hall.watch_all()
         return page(
-            "hall.html", base=base, game=self.game, k=self.hall.referee.mediator.k,
-            times=self.times, warning=self.hall.warning, plays=plays, digest=digest(*plays),
+            "hall.html", base=base, game=self.game, rules=self.known, times=self.times,
+            warning=self.hall.warning, plays=plays, digest=digest(*plays),
             note=note, once=secrets.token_urlsafe(12),
         )  # fmt: skip
 
@@ -230,7 +235,7 @@ class _Pages:
         ready = all(seat.robot or seat.invited for seat in play.seats)
         return page(
             "play.html", base=base, game=self.game, play=play, links=links, reveal=reveal,
-            ready=ready, digest=digest(play), note=None,
+            ready=ready, digest=digest(play), local=any(map(_is_local, links)),
         )  # fmt: skip
 
     def play_state(self, request: Request) -> Response:
@@ -281,7 +286,8 @@ class _Pages:
         return redirect(f"{base}/play/{quote(play)}")
 
     def _link(self, request: Request, play: str, player: int) -> str:
-        return f"{str(request.base_url).rstrip('/')}/seat/{self.hall.invite(play, player)}"
+        base = (self.url or str(request.base_url)).rstrip("/")
+        return f"{base}/seat/{self.hall.invite(play, player)}"
 
 
 # Fields and words
@@ -300,6 +306,11 @@ def _one_of(fields: dict[str, str], name: str, values: tuple[str, ...]) -> str:
     return text
 
 
+def _is_local(link: tuple[str, str]) -> bool:
+    """Whether only this computer can open a link."""
+    return urlsplit(link[1]).hostname in ("localhost", "127.0.0.1", "::1")
+
+
 def _rules(k: float) -> str:
     """What players are told about the mediator."""
     if k == 0:
@@ -308,6 +319,16 @@ def _rules(k: float) -> str:
         return "You may always disobey; the mediator continues to advise you."
     times = "once" if k == 1 else f"{written_k(k)} times"
     return f"You may disobey. After you have disobeyed {times}, the mediator is silent."
+
+
+def _known(k: float) -> str:
+    """The same for the operator."""
+    if k == 0:
+        return "NFCCE (K = 0): nothing is recommended. The mediator moves for those who let it."
+    if k == float("inf"):
+        return "BCE (K = infinity): the mediator always advises, whatever players do."
+    name, times = ("EFCE", "once") if k == 1 else (f"{written_k(k)}-EFCE", f"{written_k(k)} times")
+    return f"{name} (K = {written_k(k)}): the mediator is silent to players who disobeyed {times}."
 
 
 def _times(hall: Hall) -> str:

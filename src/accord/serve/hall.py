@@ -319,7 +319,6 @@ class Hall:
         if session.is_over:
             row = replace(row, status="over", ended=self._end(row, session, now), asked={})
             self.store.add_event(row.id, now, "over")
-            LOG.info("play %s: over", row.id)
         return row
 
     def _asked(self, row: PlayRow, session: RefereedPlay, now: float) -> dict[int, float]:

@@ -11,7 +11,6 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 
-from accord.game.labels import player_name
 from accord.mediator.referee import RefereedPlay
 from accord.serve.store import PlayRow, SeatRow
 
@@ -120,9 +119,10 @@ def digest(*views: SeatView | WatchedPlay) -> str:
 
 
 def seat_title(view: SeatView) -> str:
-    """How a player is addressed: by name and role."""
-    role = player_name(view.player)
-    return role if view.name == view.player else f"{view.name}, {role}"
+    """How a player is addressed: by name, if they have one, and role."""
+    role = f"player {view.player}" if view.player.isdigit() else view.player
+    named = view.name != view.player
+    return f"{view.name}, you play as {role}" if named else f"You play as {role}"
 
 
 def watched_play(
