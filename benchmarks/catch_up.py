@@ -112,10 +112,11 @@ def _learned(form: SequenceForm, episodes: int, seed: int) -> tuple[float, float
     request = LearnRequest(form.game.name, 1, episodes=episodes, seed=seed)
     start = process_time()
     play = SampledSelfPlay.of(form, 1, episodes, np.random.default_rng(seed))
-    _, behaviors = Learning(play, request).play(episodes, None, None)
+    learning = Learning(play, request)
+    learning.play(episodes, None, None)
+    mixture = learning.mixture()
     seconds = process_time() - start
-    weights = np.full(len(behaviors), 1.0 / len(behaviors))
-    gaps = efce_gaps(CorrelatedPolicy(form.game, weights, behaviors), 1)
+    gaps = efce_gaps(CorrelatedPolicy(form.game, *mixture), 1)
     return seconds, float((gaps * form.leaves.loss_scale).max())
 
 

@@ -33,7 +33,7 @@ from accord.runs.interrupt import SAVING, STOPPING, heeding_interrupts
 from accord.runs.iterates import Iterates
 from accord.runs.learn import learn, resume_learn
 from accord.runs.lock import locked
-from accord.runs.loop import Ending, Loop
+from accord.runs.loop import CAUTION, Ending, Loop
 from accord.runs.optimize import optimize, resume_optimize
 from accord.runs.result import Solution
 from accord.runs.snapshot import read_snapshot
@@ -521,7 +521,7 @@ def test_seconds_leave_time_for_the_end(each: float, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("accord.runs.loop.time", play)
     loop = Loop(play, iterates, lambda: None)
     loop.run(1000, seconds=60.0, since=-5.0, ending=lambda: ending)
-    assert 52.0 <= loop.elapsed + ending.seconds(iterates) <= 55.0
+    assert 52.0 <= loop.elapsed + CAUTION * ending.seconds(iterates) <= 55.0
 
 
 def test_seconds_count_from_since(game: Game) -> None:

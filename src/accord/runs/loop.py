@@ -32,6 +32,9 @@ from accord.runs.iterates import Iterates
 BLOCK_SECONDS = 0.25
 """How long a block of iterations should take, so that limits and Ctrl-C are noticed soon."""
 
+CAUTION = 1.15
+"""How much longer than estimated the end of a run may take before it takes too long."""
+
 MOST_ESTIMATING = 20.0
 """How many times the time that an estimate takes must be left for another one to be worth it."""
 
@@ -166,7 +169,7 @@ class Loop:
                     left = end - rest.seconds(iterates) - now
                     worth = left > MOST_ESTIMATING * (now - estimated)
                     estimate_at = now + left / 2 if worth else math.inf
-                needed = self._saving_seconds(files) + rest.seconds(iterates)
+                needed = CAUTION * (self._saving_seconds(files) + rest.seconds(iterates))
                 late = now + step + needed >= end
                 stop = late or interruption.requested
                 recorded = play.iteration == checkpoint or stop

@@ -225,11 +225,16 @@ class _Solving:
         """How long certifying and saving the mixture will take, measured on a few components."""
         with doing("measuring how long certifying will take"):
             self._time_certifying(1)  # this may compile kernels
-            one = self._time_certifying(1)
-            several = int(min(max(10.0, 0.5 / one), MOST_MEASURED, self.iterates.count))
-            each = max(0.0, self._time_certifying(several) - one) / max(1, several - 1)
-            packing = self._time_packing(several) / several if saves else 0.0
-        return Ending(one, each, packing)
+            fixed = self._time_certifying(1)
+            several = int(min(max(10.0, 0.5 / fixed), MOST_MEASURED, self.iterates.count))
+            more = max(1, several - 1)
+            each = max(0.0, self._time_certifying(several) - fixed) / more
+            packing = 0.0
+            if saves:
+                one = self._time_packing(1)
+                packing = max(0.0, self._time_packing(several) - one) / more
+                fixed += 2 * one  # the checkpoint and the mixture
+        return Ending(fixed, each, packing)
 
     def _time_certifying(self, components: int) -> float:
         times, behaviors = self.iterates.latest(components)
