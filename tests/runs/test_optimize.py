@@ -272,6 +272,7 @@ def test_something_else_than_a_game_is_refused():
 
 
 def test_a_failing_solver_is_an_error(monkeypatch):
-    monkeypatch.setattr(linear, "run", lambda highs: False)
+    monkeypatch.setattr(linear, "run", lambda *_: False)
+    monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
     with pytest.raises(NumericalError, match="HiGHS reports"):
         optimize(chicken())
