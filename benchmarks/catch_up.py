@@ -114,8 +114,9 @@ def _learned(form: SequenceForm, episodes: int, seed: int) -> tuple[float, float
     play = SampledSelfPlay.of(form, 1, episodes, np.random.default_rng(seed))
     learning = Learning(play, request)
     learning.play(episodes, None, None)
+    mixture = learning.mixture()
     seconds = process_time() - start
-    gaps = efce_gaps(CorrelatedPolicy(form.game, *learning.mixture()), 1)
+    gaps = efce_gaps(CorrelatedPolicy(form.game, *mixture), 1)
     return seconds, float((gaps * form.leaves.loss_scale).max())
 
 

@@ -22,6 +22,7 @@ from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.evaluation import BLOCK
 from accord.equilibrium.normal_form import nfce_gaps
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder
@@ -1023,8 +1024,9 @@ def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)
     plexes = sequence_form(game).plexes
     rng = np.random.default_rng(0)
+    few = 1 + BLOCK // sum(plex.n_sequences for plex in plexes)  # more than one block
     peaks = []
-    for count in (10, 810):
+    for count in (few, few + 800):
         policy = CorrelatedPolicy.from_components(
             game, [(1 / count, [random_behavior(plex, rng) for plex in plexes])] * count
         )
@@ -1034,7 +1036,7 @@ def test_memory_does_not_grow_with_the_number_of_components():
         certify(game, policy, k=[0, 1])
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert policy.behavior[10:].nbytes > 2_000_000
+    assert policy.behavior[few:].nbytes > 2_000_000
     assert peaks[1] < peaks[0] + 700_000  # Python keeps some thousand freed tuples
 
 

@@ -279,14 +279,19 @@ def own_and_modified(plex, phi, rounds) -> tuple[float, float]:
     return own, modified
 
 
+def _add(plex, tree, behavior, loss, rec_reach, total):
+    """One policy of weight 1."""
+    rows = behavior[np.newaxis], loss[np.newaxis], np.ones(1)
+    add_deviation_loss(plex.arrays, tree.arrays, *rows, rec_reach, total)
+
+
 def test_the_kernel_writes_time_selections():
     plex = sequence_form(separation(k=2)).plexes[0]
     tree = RechistoryTree.build(plex, 2)
     behavior = random_behavior(plex, np.random.default_rng(0))
     total, rec_reach = np.zeros(tree.n_cells), np.full(tree.n_nodes, np.nan)
     loss = np.ones(plex.n_sequences)
-    rows = behavior[np.newaxis], loss[np.newaxis], np.ones(1)
-    add_deviation_loss(plex.arrays, tree.arrays, *rows, rec_reach, total)
+    _add(plex, tree, behavior, loss, rec_reach, total)
     game = separation(k=2)
     for node in range(1, tree.n_nodes):
         x = int(tree.node_infoset[node])
@@ -306,12 +311,12 @@ def test_infosets_without_losses_change_nothing(game, seed):
         totals = np.zeros((3, tree.n_cells))
         for total, loss in zip(totals, (parts[0], parts[1], parts[0] + parts[1]), strict=True):
             rec_reach = np.full(tree.n_nodes, np.nan)
-            add_deviation_loss(plex.arrays, tree.arrays, behavior, loss, 1.0, rec_reach, total)
+            _add(plex, tree, behavior, loss, rec_reach, total)
         assert np.isfinite(totals).all()
         np.testing.assert_allclose(totals[0] + totals[1], totals[2], rtol=1e-13, atol=1e-300)
         whole = np.zeros(tree.n_cells)
         everywhere, reach = parts[0] + 1e-200, np.zeros(tree.n_nodes)
-        add_deviation_loss(plex.arrays, tree.arrays, behavior, everywhere, 1.0, reach, whole)
+        _add(plex, tree, behavior, everywhere, reach, whole)
         np.testing.assert_allclose(totals[0], whole, rtol=1e-13, atol=1e-190)
 
 

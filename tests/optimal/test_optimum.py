@@ -135,6 +135,7 @@ def test_other_proofs_lead_to_the_same_optimum_in_other_notions(way, monkeypatch
     monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
     if way == "mixed-integer program":
         monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+        monkeypatch.setattr(column_generation.Filling, "of", lambda _: None)
     tried = 0
     for seed in range(1000):
         rng = np.random.default_rng(seed)
@@ -204,21 +205,25 @@ def test_efce_is_the_optimum_of_the_polytope(seed, depth, actions, numbers, obse
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["enumeration", "mixed-integer program"])
+@pytest.mark.parametrize("way", ["enumeration", "sweep", "mixed-integer program"])
 def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
     """Without the relaxation and the free bound, pricing must prove everything."""
     monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
     monkeypatch.setattr(column_generation, "free_bound", lambda *_: 1e6)
-    if way == "mixed-integer program":
+    if way != "enumeration":
         monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    if way == "mixed-integer program":
+        monkeypatch.setattr(column_generation.Filling, "of", lambda _: None)
+    swept = way == "sweep"  # two players at K <= 1 without chance
     tried = 0
     for seed in range(1000):
         rng = np.random.default_rng(seed)
-        k = (0, 1, 2, math.inf)[seed % 4]
-        players = int(rng.integers(1, 4))
+        k = seed % 2 if swept else (0, 1, 2, math.inf)[seed % 4]
+        players = 2 if swept else int(rng.integers(1, 4))
         game = random_game(
-            seed=seed, players=players, depth=4, actions=3, observe=0.5, chance=0.3, stop=0.2
-        )
+            seed=seed, players=players, depth=4, actions=3, observe=0.5,
+            chance=0.0 if swept else 0.3, stop=0.2,
+        )  # fmt: skip
         if not tiny(game, k) or reference.n_profiles(game) < 4:
             continue
         numbers = rng.integers(-2, 3, players).tolist()
@@ -273,6 +278,33 @@ def test_more_deviations_leave_less(game, numbers):
 )
 def test_sheriff(items, rounds, k, welfare):
     check(optimize(accord.load_game(SHERIFF.format(items, rounds)), k), welfare)
+
+
+@pytest.mark.slow
+def test_an_optimum_of_the_relaxation_that_comes_apart_needs_no_other_program(monkeypatch):
+    """It is taken as it is: then the program is only solved to spare components."""
+    monkeypatch.setattr(column_generation.Program, "prices", None)
+    check(optimize(accord.load_game("sheriff(num_rounds=2)")), 0.75)
+
+
+@pytest.mark.slow
+def test_a_team_has_an_equilibrium_at_once(monkeypatch):
+    """Also where the relaxation is too large, and nothing is proved."""
+    monkeypatch.setattr(column_generation, "TUPLES", 0)
+    monkeypatch.setattr(column_generation, "FILLED", 0)
+    monkeypatch.setattr(column_generation, "ENUMERATED", 0)
+    b = accord.GameBuilder("team", players=2)
+    b.chance({"left": 0.5, "right": 0.5})
+    for side in ("left", "right"):
+        b.move(side, player="1", infoset=side, actions="l r")
+        for told in ("l", "r"):
+            b.move(f"{side} {told}", player="2", infoset=told, actions="l r")
+            for guess in ("l", "r"):
+                won = float(side[0] == guess)
+                b.payoff(f"{side} {told} {guess}", won, won)
+    found = optimize(b.build())
+    assert (found.value, found.bound, found.iterations) == (2.0, 2.0, 1)
+    check_mixture(found)
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_a_mixture_comes_apart():
     plans = [tuples.incentives.reduced(np.array(p, np.int32)) for p in ([0, 1, 1, 0], [1, 1, 0, 0])]
     xi = 0.75 * plan_tuples(tuples, plans[0]) + 0.25 * plan_tuples(tuples, plans[1])
     found = decomposed(tuples, xi, 10)
-    assert {plan.tobytes() for plan in found} == {plan.tobytes() for plan in plans}
+    assert {plan.tobytes() for _, plan in found} == {plan.tobytes() for plan in plans}
 
 
 def test_too_many_tuples_are_refused():

@@ -12,12 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import accord
+from accord.deviations.notions import as_notion
 from accord.equilibrium.certificate import certify
 from accord.game.library import chicken, kuhn, random_game, signalling
 from accord.game.tree import Game
 from accord.optimal import column_generation
 from accord.optimal.polygon import distances
 from accord.optimal.pure_nash import pure_nash_payoffs
+from accord.optimal.region import RegionSearch
 from accord.runs.region import PayoffPolygon, Region, region
 from accord.treeplex.form import sequence_form
 from tests import reference
@@ -112,6 +114,20 @@ def test_regions_shrink_as_deviators_can_do_more(game):
         "NFCCE", "EFCCE", "EFCE", "AFCCE", "AFCE", "2-EFCE", "BCE",
     ]  # fmt: skip
     check(found)
+
+
+def test_joint_plans_are_shared_between_k():
+    form = sequence_form(signalling())
+    search = RegionSearch(form, [as_notion(k) for k in (0, 1)], (0, 1), 1e-6)
+    while search.advance():
+        pass
+    programs = [side.rounds.program for side in search.sides]
+    plans = [{plan.tobytes() for plan in program.plans} for program in programs]
+    for side, known in zip(search.sides, plans, strict=True):
+        for found in search.sides[0].sandwich.found:
+            for behavior in found.policy.behavior:
+                plan = side.rounds.incentives.sampled(behavior, np.random.default_rng(0))
+                assert plan.tobytes() in known
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ from accord.treeplex.values import (
     respond,
 )
 
-BLOCK = 1 << 20
+BLOCK = 1 << 16
 """Numbers in the policies that are evaluated by one call of a kernel."""
 
 Deviators = Mapping[int, Sequence[Deviator]]

@@ -163,18 +163,24 @@ def add_deviation_loss(
     left out. They are most of a large game, and their S_b are needed nowhere else.
     """
     coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
+    met = np.empty(losses.shape[1], np.bool_)  # whether there is a loss at this sequence or later
     for t in range(len(weights)):
         behavior, loss, weight = behaviors[t], losses[t], weights[t]
-        met = loss != 0.0  # at this sequence or later
+        for seq in range(len(met)):
+            met[seq] = loss[seq] != 0.0
         for x in range(len(plex.parent_seq) - 1, -1, -1):
             for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
-                met[plex.parent_seq[x]] |= met[seq]
+                if met[seq]:
+                    met[plex.parent_seq[x]] = True
         rec_reach[0] = 1.0
         total[0] += weight * loss[0]  # leaves before the first decision
         for x in range(len(plex.parent_seq)):
             first = plex.first_seq[x]
             n = plex.first_seq[x + 1] - first
-            if not met[first : first + n].any():
+            reached = False
+            for seq in range(first, first + n):
+                reached = reached or met[seq]
+            if not reached:
                 continue
             obeyed = 0.0
             if coarse or agent:

@@ -6,8 +6,9 @@ over cells of the rechistory tree (``equilibrium/gap.py``), and each cell is the
     S_b(c) pi_c(r | x) [the player's last decision is a at x] loss / Q_c(x, a)
 
 over plays in which the player explores and the others obey; Q_c is the probability that their own
-moves lead to (x, a). One of ``horizon`` sampling policies is drawn for each play: policy e obeys
-before layer e, and from there on it plays f pi_c + (1 - f) base. So Q_c is a mean over e.
+moves lead to (x, a). One of several sampling policies is drawn for each play: policy e obeys before
+layer e, and from there on it plays f pi_c + (1 - f) base. So Q_c is a weighted mean over e. The
+weights are those with which obedient plays reach the layers.
 
 A deviation that leaves the mediator at x, told r, gains the loss of obeying there, which plays in
 which everybody obeys show, minus the loss of what it does instead. The best deviation follows from
@@ -59,6 +60,7 @@ class Evidence:
 
     Attributes:
         tree: The player's rechistories.
+        weights: The probabilities of the sampling policies.
         explored: How many plays the player explored in.
         obeyed: How many plays everybody obeyed in.
     """
@@ -66,7 +68,7 @@ class Evidence:
     def __init__(self, plex: Treeplex, k: float, behavior: Floats) -> None:
         self.tree, self.behavior = RechistoryTree.build(plex, k), behavior
         self.base = spread_behavior(plex)
-        self.horizon = max(1, plex.horizon)
+        self.weights = np.full(max(1, plex.horizon), 1.0 / max(1, plex.horizon))
         self.explored = self.obeyed = 0
         n = self.tree.n_cells
         self.loss, self.square, self.damped = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -76,9 +78,16 @@ class Evidence:
         self._rec_reach = np.zeros(self.tree.n_nodes)
         self.obedient = np.zeros(self.tree.n_nodes, np.bool_)
         self.doubt = np.zeros(n)
+        self._reached = np.ones(len(self.weights))  # plays in which obeying reached each layer
+        self.plan()
+
+    def plan(self) -> None:
+        """Choose the sampling policies by the obedient plays so far, before the player explores."""
+        self.weights = self._reached / self._reached.sum()
+        plex = self.tree.plex
         write_doubts(
-            plex.arrays, self.tree.arrays, self.tree.k > 0, self.base, FOLLOW, self.horizon,
-            self.obedient, self.doubt,
+            plex.arrays, plex.depth, self.tree.arrays, self.tree.k > 0, self.base, FOLLOW,
+            self.weights, self.obedient, self.doubt,
         )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
@@ -87,7 +96,7 @@ class Evidence:
         plex, arrays = self.tree.plex.arrays, self.tree.arrays
         moves = np.array(path, np.int32).reshape(-1, 2)
         add_evidence(
-            plex, arrays, moves, self.behavior[component], self.base, FOLLOW, self.horizon, loss,
+            plex, arrays, moves, self.behavior[component], self.base, FOLLOW, self.weights, loss,
             self.tree.k > 0, self.rate, self._rec_reach, self.loss, self.square, self.damped,
         )  # fmt: skip
 
@@ -99,6 +108,7 @@ class Evidence:
         self.obeying[seqs] += loss
         self.obeying_square[seqs] += loss * loss
         self.passed[seqs] += 1.0
+        self._reached[: len(path)] += 1.0
         if not complete:
             self.unseen[seqs[-1]] += loss
 
@@ -135,9 +145,18 @@ class Evidence:
         return self._sweep(self.damped / n, scale * self.obeying / m, unseen)[0] + margin
 
     def _pessimistic(self) -> Floats:
-        """The losses of the cells, at most by about a standard error."""
-        n = max(1, self.explored)
-        cost: Floats = self.loss / n + _errors(self.loss, self.square, n) + self.doubt / n
+        """The losses of the cells, at most by about a standard error and one play.
+
+        Infosets where no play ended count nothing: there are many of them, but plays that get there
+        are rare.
+        """
+        n, tree = max(1, self.explored), self.tree
+        cost: Floats = self.loss / n + _errors(self.loss, self.square, n)
+        if tree.plex.n_infosets:
+            starts = tree.arrays.first_cell[tree.arrays.first_node[:-1]]
+            known = np.add.reduceat(self.loss, starts) > 0.0
+            sizes = np.diff([*starts.tolist(), tree.n_cells])
+            cost[starts[0] :] += np.repeat(known, sizes) * self.doubt[starts[0] :] / n
         return cost
 
     def _sweep(
@@ -188,22 +207,24 @@ def _errors(total: Floats, square: Floats, n: int) -> Any:
 @jit
 def write_doubts(
     plex: TreeplexArrays,
+    depth: Ints,
     tree: RechistoryArrays,
     listens: bool,
     base: Floats,
     follow: float,
-    horizon: int,
+    weights: Floats,
     obedient: NDArray[np.bool_],
     doubt: Floats,
 ) -> None:
     """Overwrite ``obedient``, and ``doubt``: the value of a cell in one play, about the largest.
 
     If b and r first differ from the player's moves at layer h, sampling policy h shows that values
-    are at most horizon / product over j >= h of (1 - f) base(a_j | x_j), times the probability of
-    the recommendations from h on. For these it is assumed that all actions are recommended equally
-    often. Obeying in obedient nodes keeps 0; nobody needs it.
+    are at most 1 / (its weight times the product over j >= h of (1 - f) base(a_j | x_j)), times the
+    probability of the recommendations from h on. For these it is assumed that all actions are
+    recommended equally often. Obeying in obedient nodes keeps 0; nobody needs it.
     """
     low, share = np.ones(len(tree.parent)), np.ones(len(tree.parent))
+    low[0] = weights[0]
     width = np.ones(len(tree.parent))  # actions at the infoset of each node
     obedient[0] = listens
     for x in range(len(plex.parent_seq)):
@@ -215,7 +236,9 @@ def write_doubts(
             swap = node < tree.first_external[x]
             obedient[node] = listens and swap and obedient[above] and tree.rec_seq[node] == seq
             width[node] = n
-            if not obedient[node]:
+            if obedient[node]:
+                low[node] = weights[depth[x]]
+            else:
                 low[node] = low[above] * ((1.0 - follow) * base[seq] if seq != 0 else 1.0)
                 share[node] = share[above] / (width[above] if tree.rec_seq[node] != 0 else 1.0)
             rows = n if swap else 1
@@ -223,7 +246,7 @@ def write_doubts(
             for r in range(rows):
                 for a in range(n):
                     if not (obedient[node] and r == a):
-                        most = horizon / (low[node] * (1.0 - follow) * base[first + a])
+                        most = 1.0 / (low[node] * (1.0 - follow) * base[first + a])
                         doubt[cell] = most * share[node] / rows
                     cell += 1
 
@@ -236,7 +259,7 @@ def add_evidence(
     behavior: Floats,
     base: Floats,
     follow: float,
-    horizon: int,
+    weights: Floats,
     loss: float,
     listens: bool,
     rate: float,
@@ -256,15 +279,15 @@ def add_evidence(
         damped[0] += math.log1p(rate * loss) / rate if rate > 0.0 else loss * loss
         return
     reach = 0.0
-    for policy in range(horizon):
-        now = 1.0
+    for policy in range(len(weights)):
+        now = weights[policy]
         for j in range(len(path)):
             seq = plex.first_seq[path[j, 0]] + path[j, 1]
             if j < policy:
                 now *= behavior[seq]
             else:
                 now *= follow * behavior[seq] + (1.0 - follow) * base[seq]
-        reach += now / horizon
+        reach += now
     rec_reach[0] = 1.0
     obeyed = 1.0
     for j in range(len(path)):

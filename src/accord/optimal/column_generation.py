@@ -5,17 +5,22 @@ Pricing (``optimal/pricing.py``) finds joint plans that the mixture lacks; they 
 so on. When no joint plan is worth more than the mixture, it is the best of all equilibria.
 
 If the relaxation (``optimal/polytope.py``) is small enough it is solved first. Its optimum is taken
-apart into joint plans (``optimal/decomposition.py``), which often makes the first program optimal.
-Otherwise its prices help: those of the program jump about while columns are few, so joint plans are
-also priced at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And
-its bound ends the search as soon as the mixture meets it.
+apart into joint plans (``optimal/decomposition.py``). If nothing is left of it and the mixture is
+an equilibrium, it is the best one, and no other program is needed. Otherwise the relaxation's
+prices help: those of the program jump about while columns are few, so joint plans are also priced
+at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And its bound
+ends the search as soon as the mixture meets it.
+
+Where correlation plans can be filled in (``optimal/filling.py``) a sweep of all tuples finds the
+cheapest joint plan, so every round has it and a bound, also in games whose relaxation is too large.
 
 The *bound* on what any K-EFCE can reach is the least of
 
 * what one player with all information would get (``optimal/free_play.py``);
 * the relaxation's optimum;
 * the bound that follows from prices and the least price of any joint plan, found by enumeration
-  (``optimal/enumeration.py``) or by a mixed-integer program (``optimal/exact_pricing.py``).
+  (``optimal/enumeration.py``), by that sweep, or by a mixed-integer program
+  (``optimal/exact_pricing.py``).
 
 Heuristic pricing never enters a bound.
 """
@@ -30,12 +35,15 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import BudgetError, NumericalError
 from accord.optimal.decomposition import decomposed
 from accord.optimal.enumeration import Enumeration
-from accord.optimal.exact_pricing import price_exactly
+from accord.optimal.exact_pricing import plan_prices, price_exactly, read_plan
+from accord.optimal.filling import Filling
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
+from accord.optimal.linear import OutOfTime
 from accord.optimal.objective import Objective
 from accord.optimal.polytope import Relaxation, Relaxed
 from accord.optimal.pricing import Multipliers, Pricing
@@ -46,8 +54,14 @@ from accord.treeplex.strategy import random_behavior
 TUPLES = 50_000
 """Relaxations with more variables are not solved."""
 
+FILLED = 500_000
+"""The most tuples that are swept for the cheapest joint plan."""
+
 ENUMERATED = 20_000
 """The most plans of all players but one that exact pricing enumerates."""
+
+LOOKED_AT = 1e8
+"""The most leaves that it looks at."""
 
 LEAST_GAIN = 1e-9
 """A joint plan whose price is better by less than this is not worth a column."""
@@ -56,7 +70,7 @@ OPTIMAL = 2e-9
 """Value and bound meet if they differ by at most this part of the objective's spread."""
 
 MET = 1e-10
-"""The search ends when they are as close as this."""
+"""The search ends when they are as close as this, or half of OPTIMAL in the relaxation itself."""
 
 SHARES = (0.98, 0.8, 0.5, 0.0)
 """Parts of the relaxation's prices in those that find columns; the first that finds any is used."""
@@ -74,6 +88,7 @@ LONGEST = 120.0
 """Seconds that a relaxation or a mixed-integer program may take."""
 
 FREE = "the best of all plays"
+RELAXED = "correlation plans over relevant tuples"
 
 STARTS = 20
 COLUMNS = 30
@@ -89,6 +104,7 @@ class ColumnGeneration:
         exact: Whether that violates no incentive constraint.
         bound: No K-EFCE exceeds it. In terms of the maximised objective, as is ``value``.
         source: Where the bound comes from, in words.
+        late: Whether the last round ran out of time.
         iteration: How many rounds there were.
         finished: Whether another round cannot improve anything.
         saved: The last state to continue from; None before there is one.
@@ -110,7 +126,9 @@ class ColumnGeneration:
         self.pricing = Pricing(incentives)
         self.enumeration = Enumeration(self.pricing)
         self.iteration = 0
+        self.late = False
         self._tuples: Tuples | None = None
+        self._filling: Filling | None = None
         self._begin()
         for plan in plans or ():
             self.program.add(incentives.reduced(plan))
@@ -137,39 +155,59 @@ class ColumnGeneration:
         self.program.aim(objective)
         self._begin()
 
+    def offer(self, policy: CorrelatedPolicy) -> None:
+        """Take the joint plans of a mixture of pure components as columns."""
+        for behavior in policy.behavior:
+            self.program.add(self.incentives.sampled(behavior, self.rng))
+
     def advance(self, seconds: float | None = None) -> None:
         """One round: solve the program, and look for joint plans that improve it.
 
         Args:
-            seconds: What may be spent on proofs; rounds without a proof are short.
+            seconds: What may be spent. A round that runs out of time is ``late``; what was found
+                before still holds.
         """
-        allowed = LONGEST if seconds is None else min(seconds, LONGEST)
-        end = time.monotonic() + allowed
-        if not self._prepared:
-            self._prepare(allowed)
-        elif self.iteration % FRESH == 0:
+        self.late = False
+        now = time.monotonic()
+        end = None if seconds is None else now + seconds
+        if self.iteration and self.iteration % FRESH == 0 and self._prepared:
             self.saved = self._state()
             self.restore(self.saved)
+        self.program.end = end
+        try:
+            self._advance(now + LONGEST if end is None else min(end, now + LONGEST))
+        except OutOfTime:
+            self.late = True
+            if self.lottery is None:
+                count = self.program.n_columns
+                self.lottery = self.program.lottery(np.full(count, 1.0 / count))
+        finally:
+            self.program.end = None
+
+    def _advance(self, end: float) -> None:
+        """The same; proofs end by ``end``, a time of ``time.monotonic``."""
+        mixture = None if self._prepared else self._prepare(end)
         self.iteration += 1
-        self.lottery = lottery = self.program.solve_separated()
-        self.exact = lottery.slack <= LEAST_GAIN
-        if self.exact:
-            payoffs = self.form.payoffs(lottery.losses + 1.0)
-            self.value = self.objective.sign * self.objective.value(
-                payoffs, self.form.leaves.payoff_range
-            )
-            if self.bound - self.value <= MET * self.program.scale:
-                self.finished = True
+        if mixture is not None:
+            self._take(mixture)
+            self.finished = self.bound - self.value <= OPTIMAL / 2 * self.program.scale
+            if self.finished:
                 return
-        elif self.iteration % PATIENCE == 0:
+        lottery = self.program.solve_separated()
+        self._take(lottery)
+        if self.finished:
+            return
+        if not self.exact and self.iteration % PATIENCE == 0:
             self.program.raise_penalty()
         prices, gradient, limit = self.program.prices()
-        if self._add(self._cheap_plans(prices, lottery, limit), limit):
+        found = self._cheap_plans(prices, lottery, limit)
+        if len(self._tuples or ()) > TUPLES:
+            found += self._exact_plans(prices, gradient, end)
+        if self._add(found, limit):
             return
         if lottery.slack > LEAST_GAIN and self.program.raise_penalty():
             return
-        left = max(0.0, end - time.monotonic())
-        if self._add(self._exact_plans(prices, gradient, left), limit):
+        if self._add(self._exact_plans(prices, gradient, end), limit):
             return
         if lottery.slack > LEAST_GAIN:
             raise NumericalError(
@@ -177,6 +215,16 @@ class ColumnGeneration:
                 f"smallest violation is {lottery.slack:.3g}; please report this with the game"
             )
         self.finished = True
+
+    def _take(self, lottery: Lottery) -> None:
+        """Take the lottery as the best one; finished if it meets the bound."""
+        self.lottery, self.exact = lottery, lottery.slack <= LEAST_GAIN
+        if self.exact:
+            payoffs = self.form.payoffs(lottery.losses + 1.0)
+            self.value = self.objective.sign * self.objective.value(
+                payoffs, self.form.leaves.payoff_range
+            )
+            self.finished = self.bound - self.value <= MET * self.program.scale
 
     def _state(self) -> dict[str, Any]:
         """Everything needed to continue, by name."""
@@ -219,34 +267,72 @@ class ColumnGeneration:
 
     def _find_tuples(self) -> None:
         if self._tuples is None:
+            few = self.form.n_players == 2 and self.incentives.notion.k in (0, 1)
             with suppress(BudgetError):
-                self._tuples = Tuples(self.incentives, TUPLES)
+                tuples = Tuples(self.incentives, FILLED if few else TUPLES)
+                self._filling = Filling.of(tuples)
+                if self._filling is not None or len(tuples) <= TUPLES:
+                    self._tuples = tuples
 
-    def _prepare(self, seconds: float) -> None:
-        """Solve the relaxation, and take its best joint plans as columns."""
+    def _prepare(self, end: float) -> Lottery | None:
+        """Solve the relaxation, and take its best joint plans as columns; return their mixture if
+        it is an equilibrium."""
         self._prepared = True
         self._find_tuples()
-        if self._tuples is None:
-            return
+        if self._tuples is None or len(self._tuples) > TUPLES:
+            self._add_teamwork()
+            return None
         relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
-        self._relaxed = relaxation.solve(seconds / 2)
+        self._relaxed = relaxation.solve(max(0.0, end - time.monotonic()) / 2)
         if self._relaxed is None:
-            return
-        self._lower_bound(self._relaxed.bound, "correlation plans over relevant tuples")
+            return None
+        self._lower_bound(self._relaxed.bound, RELAXED)
         prices = self._relaxed.prices
         scaled = Multipliers(
             prices.kappa / self.program.scale,
             tuple(flow / self.program.scale for flow in prices.flow),
         )
+        if self._filling is not None:  # closer than the bound of the relaxation's own duals
+            least, _ = self._filling.cheapest(plan_prices(self._tuples, scaled))
+            assert self._relaxed.gradient is not None
+            self._lower_bound(self.program.bound(scaled, self._relaxed.gradient, least), RELAXED)
         assert self._relaxed.plan is not None
-        for plan in decomposed(self._tuples, self._relaxed.plan, DECOMPOSED):
+        found = decomposed(self._tuples, self._relaxed.plan, DECOMPOSED, end)
+        for _, plan in found:
             self.program.add(plan)
+        if (mixture := self._mixture(found)) is not None:
+            return mixture
         self._relaxed = Relaxed(self._relaxed.bound, scaled)
         self.program.penalize(max(1.0, 2.0 * self.program.mass(scaled)))
         for _ in range(STARTS):
             order = self.rng.permutation(self.form.n_players).tolist()
             _, plan = self.pricing.descend(scaled, self._random_plan(), order, LEAST_GAIN)
             self.program.add(plan)
+        return None
+
+    def _add_teamwork(self) -> None:
+        """Add joint plans that no player alone can improve for the objective. Where all players
+        want the same these are equilibria."""
+        form = self.form
+        weights = self.objective.sign * np.array(self.objective.weights or [1.0] * form.n_players)
+        kappa = weights * form.leaves.payoff_range / self.program.scale
+        prices = Multipliers(kappa, tuple(np.zeros(tree.n_cells) for tree in self.incentives.trees))
+        for _ in range(STARTS):
+            order = self.rng.permutation(form.n_players).tolist()
+            self.program.add(
+                self.pricing.descend(prices, self._random_plan(), order, LEAST_GAIN)[1]
+            )
+
+    def _mixture(self, found: list[tuple[float, Ints]]) -> Lottery | None:
+        """The mixture of joint plans with these weights if it is an equilibrium."""
+        weight: dict[bytes, float] = {}
+        for share, plan in found:
+            weight[plan.tobytes()] = weight.get(plan.tobytes(), 0.0) + share
+        weights = np.array([weight.get(plan.tobytes(), 0.0) for plan in self.program.plans])
+        if not abs(weights.sum() - 1.0) <= LEAST_GAIN:
+            return None
+        lottery = self.program.lottery(weights / weights.sum())
+        return lottery if lottery.slack <= LEAST_GAIN else None
 
     def _lower_bound(self, bound: float, source: str) -> None:
         if bound < self.bound:
@@ -271,15 +357,22 @@ class ColumnGeneration:
                 break
         return found
 
-    def _exact_plans(self, prices: Multipliers, gradient: Floats, seconds: float) -> list[Any]:
+    def _exact_plans(self, prices: Multipliers, gradient: Floats, end: float) -> list[Any]:
         """``(price, plan)`` of the cheapest joint plans; lowers the bound."""
-        if self.enumeration.count <= ENUMERATED:
+        count, found = self.enumeration.count, []
+        if count <= ENUMERATED and count * len(self.form.leaves) <= LOOKED_AT:
             found = self.enumeration.cheapest(prices, COLUMNS)
             least, source = found[0][0], "the enumeration of all joint plans"
+        elif self._filling is not None:
+            tuples = self._filling.tuples
+            least, told = self._filling.cheapest(plan_prices(tuples, prices))
+            source = "a sweep of all tuples"
+            plan = read_plan(tuples, told)
+            found.append((self.pricing.price(prices, plan), plan))
         elif self._tuples is not None:
-            priced = price_exactly(self._tuples, prices, seconds)
+            left = max(0.0, end - time.monotonic())
+            priced = price_exactly(self._tuples, prices, left)
             least, source = priced.least, "a mixed-integer program over all joint plans"
-            found = []
             if priced.plan is not None:
                 found.append((self.pricing.price(prices, priced.plan), priced.plan))
         else:

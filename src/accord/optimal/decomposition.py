@@ -12,82 +12,131 @@ columns to start from. Nothing depends on them: the program decides which it nee
 
 from __future__ import annotations
 
+import math
+import time
+from typing import NamedTuple
+
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.optimal.linear import Bools, Longs
 from accord.optimal.tuples import Tuples
 
 NOTHING = 1e-9
 """What is left of xi below this counts as zero."""
 
 
-def decomposed(tuples: Tuples, xi: Floats, limit: int) -> list[Ints]:
-    """At most ``limit`` reduced joint plans whose mixtures come close to ``xi``."""
-    form = tuples.incentives.form
-    told = [
-        tuples.keys // stride % positions.count
-        for stride, positions in zip(tuples.strides, tuples.positions, strict=True)
-    ]
-    depth = []  # of each position; only sequences are chosen
-    for plex, positions in zip(form.plexes, tuples.positions, strict=True):
-        one = np.zeros(positions.count, np.int64)
-        one[1 : plex.n_sequences] = 1 + plex.depth[plex.seq_infoset[1:]]
-        depth.append(one)
-    rows, order = _rows_by_infoset(tuples), _in_order_of_play(tuples)
-    left, plans = xi.copy(), []
-    for _ in range(limit):
-        if left[0] <= NOTHING:
-            break
+class Infosets(NamedTuple):
+    """All infosets in the order of play. Positions of all players are numbered together."""
+
+    player: Longs
+    actions: Longs  # where the infoset stands in a joint plan
+    above: Longs  # the position before it
+    start: Longs  # the position of its first action
+    first: Longs  # [n_infosets + 1] rows[first[x] : first[x + 1]] are the tuples that end there
+    rows: Longs
+
+
+def decomposed(
+    tuples: Tuples, xi: Floats, limit: int, end: float = math.inf
+) -> list[tuple[float, Ints]]:
+    """At most ``limit`` reduced joint plans and their weights, whose mixture is close to ``xi``;
+    those found by ``end``, a time of ``time.monotonic``."""
+    kept = np.flatnonzero(xi > NOTHING)
+    offsets = np.cumsum([0] + [positions.count for positions in tuples.positions])
+    told = np.stack([one[kept] + offsets[i] for i, one in enumerate(tuples.told)], axis=1)
+    depth = np.zeros(offsets[-1], np.int64)  # of each position; only sequences are chosen
+    for plex, start in zip(tuples.incentives.form.plexes, offsets[:-1], strict=True):
+        depth[start + 1 : start + plex.n_sequences] = 1 + plex.depth[plex.seq_infoset[1:]]
+    infosets = _in_order_of_play(tuples, kept, offsets)
+    left = xi[kept].copy()
+    found: list[tuple[float, Ints]] = []
+    chosen = np.zeros(offsets[-1], np.bool_)
+    while len(found) < limit and len(left) and left[0] > NOTHING and time.monotonic() < end:
+        chosen[:] = False
+        chosen[offsets[:-1]] = True
         plan = np.zeros(int(tuples.incentives.first_action[-1]), np.int32)
-        parts = tuples.incentives.split_plan(plan)
-        chosen = [np.zeros(positions.count, bool) for positions in tuples.positions]
-        for one in chosen:
-            one[0] = True
-        for i, x in order:
-            plex = form.plexes[i]
-            if not chosen[i][plex.parent_seq[x]]:
-                continue
-            here, deep = rows[i, x], np.zeros(len(rows[i, x]), np.int64)
-            fits = left[here] > NOTHING
-            for j, one in enumerate(chosen):
-                if j != i:
-                    fits &= one[told[j][here]]
-                    deep += depth[j][told[j][here]]
-            if fits.any():
-                best = here[fits][np.lexsort((-left[here[fits]], -deep[fits]))[0]]
-                parts[i][x] = told[i][best] - plex.first_seq[x]
-            chosen[i][plex.first_seq[x] + parts[i][x]] = True
-        whole = np.ones(len(tuples), bool)
-        for j, one in enumerate(chosen):
-            whole &= one[told[j]]
-        most = float(left[whole].min())
-        left[whole] = left[whole] - most if most > NOTHING else left[whole] / 2
-        plans.append(tuples.incentives.reduced(plan))
-    return plans
-
-
-def _rows_by_infoset(tuples: Tuples) -> dict[tuple[int, int], np.typing.NDArray[np.int64]]:
-    """The tuples in which a player is obedient at an infoset."""
-    found = {}
-    for i, positions in enumerate(tuples.positions):
-        places = tuples.places[:, i]
-        order = np.argsort(places, kind="stable")
-        for x, node in enumerate(positions.of_infoset):
-            start, end = np.searchsorted(places[order], [node + 1, node + 2])
-            found[i, x] = order[start:end]
+        weight = _take_plan(infosets, told, depth, left, chosen, plan)
+        found.append((weight, tuples.incentives.reduced(plan)))
     return found
 
 
-def _in_order_of_play(tuples: Tuples) -> list[tuple[int, int]]:
-    """All ``(player, infoset)``, those that come earlier in the game first."""
+def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> Infosets:
+    """Those that come earlier in the game first; ``rows`` are places in ``kept``."""
     game = tuples.incentives.form.game
     level = np.zeros(len(game.player), np.int64)
     for node in range(1, len(level)):
         level[node] = level[game.parent[node]] + 1
-    pairs = []
+    parts, rows = [], []
     for i, plex in enumerate(tuples.incentives.form.plexes):
         mine = np.flatnonzero(game.player == i)
-        first = np.full(plex.n_infosets, len(level))
-        np.minimum.at(first, game.infoset[mine], level[mine])
-        pairs += [(int(first[x]), i, x) for x in range(plex.n_infosets)]
-    return [(i, x) for _, i, x in sorted(pairs)]
+        earliest = np.full(plex.n_infosets, len(level))
+        np.minimum.at(earliest, game.infoset[mine], level[mine])
+        x = np.arange(plex.n_infosets)
+        parts.append(
+            np.stack(
+                [
+                    earliest,
+                    np.full(plex.n_infosets, i),
+                    tuples.incentives.first_action[i] + x,
+                    offsets[i] + plex.parent_seq,
+                    offsets[i] + plex.first_seq[:-1],
+                ]
+            )
+        )
+        places = tuples.places[kept, i]
+        order = np.argsort(places, kind="stable")
+        ends = [
+            np.searchsorted(places[order], tuples.positions[i].of_infoset + step) for step in (1, 2)
+        ]
+        rows += [order[start:end] for start, end in zip(*ends, strict=True)]
+    table = np.concatenate(parts, axis=1)
+    order = np.argsort(table[0], kind="stable")
+    sizes = np.array([len(rows[place]) for place in order], np.int64)
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    joined = np.concatenate([np.zeros(0, np.int64), *(rows[place] for place in order)])
+    player, actions, above, start = table[1:, order]
+    return Infosets(player, actions, above, start, first, joined)
+
+
+@jit
+def _take_plan(
+    infosets: Infosets, told: Longs, depth: Longs, left: Floats, chosen: Bools, plan: Ints
+) -> float:
+    """Overwrite ``plan`` by a joint plan whose tuples are all ``left``, if one is found, and take
+    it away from them; return its weight. ``chosen`` are the empty positions before."""
+    n_players = told.shape[1]
+    for place in range(len(infosets.player)):
+        if not chosen[infosets.above[place]]:
+            continue
+        i = infosets.player[place]
+        best, deepest = -1, -1
+        for row in infosets.rows[infosets.first[place] : infosets.first[place + 1]]:
+            if left[row] <= NOTHING:
+                continue
+            deep, fits = 0, True
+            for j in range(n_players):
+                if j != i:
+                    fits = fits and chosen[told[row, j]]
+                    deep += depth[told[row, j]]
+            if fits and (deep > deepest or (deep == deepest and left[row] > left[best])):
+                best, deepest = row, deep
+        action = 0 if best < 0 else told[best, i] - infosets.start[place]
+        plan[infosets.actions[place]] = action
+        chosen[infosets.start[place] + action] = True
+    most = np.inf
+    for row in range(len(left)):
+        whole = True
+        for j in range(n_players):
+            whole = whole and chosen[told[row, j]]
+        if whole:
+            most = min(most, left[row])
+    weight = most if most > NOTHING else 0.0
+    for row in range(len(left)):
+        whole = True
+        for j in range(n_players):
+            whole = whole and chosen[told[row, j]]
+        if whole:
+            left[row] = left[row] - most if most > NOTHING else left[row] / 2
+    return weight

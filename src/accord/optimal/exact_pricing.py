@@ -17,7 +17,7 @@ import highspy
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord.optimal.linear import LinearProgram
+from accord.optimal.linear import Bools, LinearProgram
 from accord.optimal.pricing import Multipliers
 from accord.optimal.tuples import Tuples
 
@@ -34,9 +34,7 @@ class Priced(NamedTuple):
 
 def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) -> Priced:
     """The cheapest joint plan, or as much as can be said about it in ``seconds``."""
-    cost = tuples.obeying().dot(prices.kappa, len(tuples))
-    for i, flow in enumerate(prices.flow):
-        cost -= tuples.deviating(i).dot(flow, len(tuples))
+    cost = plan_prices(tuples, prices)
     program = LinearProgram()
     program.add_variables(1, 1.0, 1.0, cost[:1])  # the empty tuple
     program.add_variables(len(tuples) - 1, 0.0, 1.0, cost[1:])
@@ -50,17 +48,25 @@ def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) ->
     bound = float(info.mip_dual_bound)
     plan = None
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        plan = _read(tuples, np.array(highs.getSolution().col_value))
+        plan = read_plan(tuples, np.array(highs.getSolution().col_value) > 0.5)
     return Priced(plan, bound - MARGIN)
 
 
-def _read(tuples: Tuples, values: Floats) -> Ints:
-    """The reduced joint plan of an integral correlation plan."""
+def plan_prices(tuples: Tuples, prices: Multipliers) -> Floats:
+    """``[n_tuples]`` what each tuple adds to the price of a joint plan that tells it."""
+    cost = tuples.obeying().dot(prices.kappa, len(tuples))
+    for i, flow in enumerate(prices.flow):
+        cost -= tuples.deviating(i).dot(flow, len(tuples))
+    return cost
+
+
+def read_plan(tuples: Tuples, told: Bools) -> Ints:
+    """The reduced joint plan that tells these tuples."""
     incentives = tuples.incentives
     plan = np.zeros(int(incentives.first_action[-1]), np.int32)
     parts = incentives.split_plan(plan)
     chosen = (tuples.places > 0).sum(axis=1) == 1
-    chosen &= values > 0.5
+    chosen &= told
     for row in np.flatnonzero(chosen):
         i = int(np.argmax(tuples.places[row] > 0))
         tree, positions = incentives.trees[i], tuples.positions[i]

@@ -4,7 +4,8 @@
 
 Whoever writes a program down adds blocks of variables and blocks of rows, whose entries are triples
 (row, variable, coefficient). If HiGHS gives up on a linear program it starts again with other
-settings (:func:`run`). If all of them fail that is an error, never an answer.
+settings (:func:`run`). If all of them fail that is an error, never an answer. A program that is not
+solved in time is :class:`OutOfTime`.
 
 If all variables have finite limits, *any* vector y of duals bounds the optimum from below,
 
@@ -17,6 +18,7 @@ the solver that found y: :meth:`LinearProgram.safe_bound`.
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import highspy
@@ -46,6 +48,10 @@ RETRIES: tuple[dict[str, Any], ...] = (
 """Settings for a linear program on which HiGHS gave up, tried in this order."""
 
 _ENDS = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit)
+
+
+class OutOfTime(Exception):
+    """The time limit came before the optimum."""
 
 
 class Triples(NamedTuple):
@@ -83,8 +89,12 @@ def solver(**options: object) -> highspy.Highs:
     return highs
 
 
-def run(highs: highspy.Highs) -> bool:
-    """Solve a linear program that has an optimum; False if no settings find it in time."""
+def run(highs: highspy.Highs, end: float | None = None) -> bool:
+    """Solve a linear program that has an optimum; False if no settings find it by ``end``, a time
+    of ``time.monotonic``."""
+    if end is not None:  # the limit counts from the first run
+        left = max(0.0, end - time.monotonic())
+        highs.setOptionValue("time_limit", float(highs.getRunTime() + left))
     highs.run()
     for options in RETRIES:
         if highs.getModelStatus() in _ENDS:
@@ -99,13 +109,16 @@ def run(highs: highspy.Highs) -> bool:
     return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
-def run_to_optimum(highs: highspy.Highs, what: str) -> None:
+def run_to_optimum(highs: highspy.Highs, what: str, end: float | None = None) -> None:
     """The same; ``what`` the program is stands in the error.
 
     Raises:
         NumericalError: If no settings find the optimum.
+        OutOfTime: If it is not found by ``end``.
     """
-    if not run(highs):
+    if not run(highs, INFINITY if end is None else end):
+        if highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+            raise OutOfTime
         status = highs.modelStatusToString(highs.getModelStatus())
         raise NumericalError(
             f"{what} must have an optimum, but HiGHS reports {status!r} with all settings; please "

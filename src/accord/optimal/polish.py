@@ -7,12 +7,15 @@ one, lightest first; the rest is moved by the smallest correction that satisfies
     delta = A^+ (b - A x)   over the variables x that are not at a bound,
 
 which leaves only rounding. The gap of the result is measured by the code that certifies any other
-policy, and a mixture whose gap is not tiny is refused.
+policy, and of several attempts the one with the smallest gap counts.
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 
 import highspy
 import numpy as np
@@ -25,7 +28,7 @@ from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import ArgumentError, NumericalError
-from accord.optimal.linear import INFINITY, solver
+from accord.optimal.linear import INFINITY, OutOfTime, solver
 from accord.optimal.program import Lottery, Program
 from accord.treeplex.form import SequenceForm
 
@@ -52,62 +55,79 @@ def is_exact(
 ) -> bool:
     """Whether a certified mixture is an equilibrium, but for rounding, or has at most this gap."""
     own, stakes = certificate[notion], np.array(certificate.stakes)
-    unit = np.minimum(form.leaves.payoff_range, STAKES * stakes)
+    unit = np.maximum(np.minimum(form.leaves.payoff_range, STAKES * stakes), gap)
     allowed = gap + np.maximum(EXACT * unit, own.player_errors)
     return bool((np.array(own.player_gaps) <= allowed).all())
 
 
-def polished(program: Program, lottery: Lottery, components: int | None = None) -> CorrelatedPolicy:
-    """The mixture of a solved program, exact and as sparse as it can easily be made.
+def polished(
+    program: Program,
+    lottery: Lottery,
+    components: int | None = None,
+    seconds: float = math.inf,
+) -> CorrelatedPolicy:
+    """The mixture of a solution, exact and as sparse as it can easily be made.
+
+    If rounding leaves a gap, or the time is too short, it is the mixture with the smallest gap.
 
     Args:
         program: The program.
-        lottery: Its solution.
+        lottery: A solution that violates nothing.
         components: The largest number of components; by default as many as are left.
+        seconds: What may be spent.
 
     Raises:
         ArgumentError: If no mixture with so few components was found.
-        NumericalError: If no exact mixture is found.
     """
-    sparse = _spared(program, lottery)
-    if components is not None and (sparse.weights > 0).sum() > components:
-        sparse = _limited(program, components)
-    form = program.incentives.form
-    least, best = np.inf, None
-    for dust in DUST:
-        weights = _corrected(program, sparse, dust)
-        policy = _policy(program, weights)
-        gaps = efce_gaps(policy, program.incentives.notion) * form.leaves.loss_scale
-        excess = float((gaps - program.epsilon).max())
-        if excess <= EXACT / 100:
-            return policy
+    end = time.monotonic() + seconds
+    lottery = program.padded(lottery)
+    least, best = np.inf, _policy(program, lottery.weights)
+    for policy in _candidates(program, lottery, components, end):
+        gaps = efce_gaps(policy, program.incentives.notion)
+        excess = float((gaps * program.incentives.form.leaves.loss_scale - program.epsilon).max())
         if excess < least:
             least, best = excess, policy
-    if least <= EXACT:
-        assert best is not None
-        return best
-    raise NumericalError(
-        f"the mixture's gap must be at most {EXACT:g} of the payoff range, but is {least:.3g} "
-        "after rounding; the program is too ill-conditioned; please report this with the game"
-    )
+        if least <= EXACT / 100 or (least <= EXACT and time.monotonic() > end):
+            break
+    return best
+
+
+def _candidates(
+    program: Program, lottery: Lottery, components: int | None, end: float
+) -> Iterator[CorrelatedPolicy]:
+    """Mixtures that may be exact, the best first."""
+    try:
+        sparse = _spared(program, lottery, min(end, time.monotonic() + SPARSE_SECONDS))
+    except (NumericalError, OutOfTime):
+        sparse = None
+    if components is not None and ((sparse or lottery).weights > 0).sum() > components:
+        sparse = _limited(program, components, end)
+    if sparse is not None:
+        for dust in DUST:
+            yield _policy(program, _corrected(program, sparse, dust))
+            if time.monotonic() > end:
+                break
+    if components is None:
+        yield unpolished(program, lottery)
 
 
 def unpolished(
     program: Program, lottery: Lottery, components: int | None = None
 ) -> CorrelatedPolicy:
-    """The mixture of a program whose columns allow no equilibrium yet, without dust."""
-    weights = np.where(lottery.weights > DUST[2], lottery.weights, 0.0)
+    """The mixture without dust."""
+    weights = np.where(lottery.weights > DUST[4], lottery.weights, 0.0)
     if components is not None:
         weights[np.argsort(-weights, kind="stable")[components:]] = 0.0
     return _policy(program, weights)
 
 
-def _limited(program: Program, components: int) -> Lottery:
+def _limited(program: Program, components: int, end: float) -> Lottery:
     """The best solution on at most ``components`` of the columns, by a mixed-integer program."""
     most = program.n_columns
     while True:
         model = program.highs.getLp()
-        highs = solver(mip_feasibility_tolerance=1e-9, time_limit=LIMITED_SECONDS)
+        left = min(LIMITED_SECONDS, max(1.0, end - time.monotonic()))
+        highs = solver(mip_feasibility_tolerance=1e-9, time_limit=left)
         highs.passModel(model)
         first = highs.getNumCol()
         for variable in program.variables:  # w <= chosen, and at most so many chosen
@@ -135,28 +155,40 @@ def _limited(program: Program, components: int) -> Lottery:
             program.allow(None)
 
 
-def _spared(program: Program, lottery: Lottery) -> Lottery:
-    """A solution as good on as few columns as a greedy search finds."""
-    end = time.monotonic() + SPARSE_SECONDS
+def _spared(program: Program, lottery: Lottery, end: float) -> Lottery:
+    """A solution as good on as few columns as a greedy search finds by ``end``, which leaves the
+    program solved for it.
+
+    Raises:
+        OutOfTime: If the program cannot even be solved for the columns of ``lottery``.
+    """
     kept = np.flatnonzero(lottery.weights > 0)
     program.allow(kept)
+    program.end = end
     try:
         best = program.solve_separated()
+        last: Lottery | None = best
         goal = program.cost() + EXACT / 10
-        for column in kept[np.argsort(lottery.weights[kept], kind="stable")]:
-            if time.monotonic() > end:
-                break
-            rest = np.flatnonzero(best.weights > 0)
-            rest = rest[rest != column]
-            if best.weights[column] == 0.0 or not len(rest):
-                continue
-            program.allow(rest)
-            trial = program.solve_separated()
-            if program.cost() <= goal and trial.slack <= lottery.slack + EXACT / 10:
-                best = trial
+        with suppress(OutOfTime):
+            for column in kept[np.argsort(lottery.weights[kept], kind="stable")]:
+                if time.monotonic() > end:
+                    break
+                rest = np.flatnonzero(best.weights > 0)
+                rest = rest[rest != column]
+                if best.weights[column] == 0.0 or not len(rest):
+                    continue
+                program.allow(rest)
+                last = None
+                last = program.solve_separated()
+                if program.cost() <= goal and last.slack <= lottery.slack + EXACT / 10:
+                    best = last
+        if last is best:
+            return best
         program.allow(np.flatnonzero(best.weights > 0))
+        program.end = None  # it was solved before, so this is quick
         return program.solve_separated()
     finally:
+        program.end = None
         program.allow(None)
 
 

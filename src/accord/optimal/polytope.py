@@ -30,6 +30,7 @@ from accord.deviations.rechistory import ROOT
 from accord.optimal.linear import LinearProgram, run, triples
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
+from accord.optimal.separation import settled
 from accord.optimal.tuples import Tuples
 
 SIMPLEX = 2000
@@ -42,6 +43,7 @@ class Relaxed:
 
     bound: float  # of the maximised objective: no K-EFCE exceeds it
     prices: Multipliers  # of joint plans, in units of the objective
+    gradient: Floats | None = None  # of the objective, with which they price
     plan: Floats | None = None  # [n_tuples] the optimal xi
 
 
@@ -116,13 +118,13 @@ class Relaxation:
             leaves = self.tuples.incentives.form.leaves
             bound += self.objective.sign * float(np.array(self.objective.weights) @ leaves.worst)
         values = np.array(highs.getSolution().col_value)[: len(self.tuples)]
-        return Relaxed(bound, self._prices(duals), values)
+        return Relaxed(bound, *self._prices(duals), values)
 
-    def _prices(self, duals: Floats) -> Multipliers:
+    def _prices(self, duals: Floats) -> tuple[Multipliers, Floats]:
         incentives = self.tuples.incentives
         span = incentives.form.leaves.payoff_range
         flows = [
-            np.maximum(-duals[start : start + tree.n_cells], 0.0)
+            settled(tree, np.maximum(-duals[start : start + tree.n_cells], 0.0))
             for start, tree in zip(self._cells, incentives.trees, strict=True)
         ]
         gradient = np.zeros(len(span))
@@ -132,4 +134,4 @@ class Relaxation:
                 gradient = gradient / np.where(span > 0, span, 1.0)
         gradient = self.objective.valid_gradient(gradient, span)
         kappa = gradient * span + np.array([flow[ROOT] for flow in flows])
-        return Multipliers(kappa, tuple(flows))
+        return Multipliers(kappa, tuple(flows)), gradient

@@ -96,6 +96,7 @@ class Program:
         self.epsilon = epsilon * leaves.loss_scale  # [n_players] in losses
         self.scale = objective.scale(leaves)
         self.penalty = FIRST_PENALTY
+        self.end: float | None = None  # when to give up, by ``time.monotonic``
         self.plans: list[Ints] = []
         self._known: set[bytes] = set()
         self._losses: list[Floats] = []
@@ -274,8 +275,9 @@ class Program:
 
         Raises:
             NumericalError: If HiGHS fails.
+            OutOfTime: If that takes until ``end``.
         """
-        run_to_optimum(self.highs, "the program over joint plans")
+        run_to_optimum(self.highs, "the program over joint plans", self.end)
         values = np.array(self.highs.getSolution().col_value)
         weights = np.maximum(values[self.variables], 0.0)
         losses = values[: self.incentives.form.n_players]
@@ -287,6 +289,22 @@ class Program:
             lottery = self.solve()
             if not self.separate(lottery):
                 return lottery
+
+    def lottery(self, weights: Floats) -> Lottery:
+        """The mixture of all columns with these weights, and by how much it violates the rows, made
+        or not."""
+        slack = 0.0
+        for i, player in enumerate(self._players):
+            total, obeying = self._sums(player, weights)
+            excess, _ = player.separation.violated(total, obeying, float(self.epsilon[i]), 0.0)
+            slack = max(slack, excess)
+        return Lottery(weights, weights @ np.array(self._losses), slack)
+
+    def padded(self, lottery: Lottery) -> Lottery:
+        """The lottery with weight 0 for the columns that came later."""
+        weights = np.zeros(self.n_columns)
+        weights[: len(lottery.weights)] = lottery.weights
+        return Lottery(weights, lottery.losses, lottery.slack)
 
     def cost(self) -> float:
         """The objective of the solved program, which it minimises."""
@@ -310,13 +328,17 @@ class Program:
         """Make the rows that a solution violates; return how many."""
         made = 0
         for i, player in enumerate(self._players):
-            tree = player.separation.tree
-            total = player.deviating.summed(lottery.weights, tree.n_cells)
-            obeying = player.obeying.summed(lottery.weights, tree.plex.n_sequences)
+            total, obeying = self._sums(player, lottery.weights)
             allowed = float(self.epsilon[i]) + lottery.slack
             _, cells = player.separation.violated(total, obeying, allowed, VIOLATION)
             made += self.add_rows(i, cells)
         return made
+
+    def _sums(self, player: _Player, weights: Floats) -> tuple[Floats, Floats]:
+        """What ``weights`` make of a player's losses: U by cell, and of obeying by sequence."""
+        tree = player.separation.tree
+        obeying = player.obeying.summed(weights, tree.plex.n_sequences)
+        return player.deviating.summed(weights, tree.n_cells), obeying
 
     def prices(self) -> tuple[Multipliers, Floats, float]:
         """Multipliers of the solved program, a gradient of the objective in payoffs, and the price
@@ -362,9 +384,7 @@ class Program:
 
     def gaps(self, lottery: Lottery) -> Floats:
         """``[n_players]`` the exact K-EFCE gaps of a solution, in payoff units."""
-        weights = np.zeros(self.n_columns)  # there may be new columns since
-        weights[: len(lottery.weights)] = lottery.weights
-        gaps = []
+        weights, gaps = self.padded(lottery).weights, []
         for i, player in enumerate(self._players):
             total = player.deviating.summed(weights, player.separation.tree.n_cells)
             own = float(np.array([loss[i] for loss in self._losses]) @ weights)

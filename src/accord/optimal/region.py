@@ -19,12 +19,13 @@ payoff ranges. Where a bound is not tight the error stays, and a direction is ne
 A K-EFCE is also a K'-EFCE for every K' < K, and other notions are nested in the same way. Hence a
 point found for one notion serves every other one for which its gap is 0 too, and a half-plane
 serves every notion whose equilibria are equilibria of this one. Joint plans and rows found for one
-direction are kept for the next.
+direction are kept for the next, and the plans of an equilibrium become columns for all notions.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -228,13 +229,15 @@ class RegionSearch:
             rounds.aim(self.question.objective)
         rounds = self.question.side.rounds
         assert rounds is not None
+        end = time.monotonic() + (0.0 if seconds is None else seconds)
         rounds.advance(seconds)
         if rounds.finished:
-            self.conclude()
+            self.conclude(math.inf if seconds is None else max(0.0, end - time.monotonic()))
         return True
 
-    def conclude(self) -> None:
-        """Take the point and the half-plane of the present question, whether finished or not."""
+    def conclude(self, seconds: float = math.inf) -> None:
+        """Take the point and the half-plane of the present question, whether finished or not; the
+        point may take ``seconds``."""
         if self.question is None:
             return
         side, direction = self.question.side, self.question.direction
@@ -248,7 +251,7 @@ class RegionSearch:
             if wanted or (
                 for_welfare and rounds.value > side.welfare + FLAT * rounds.program.scale
             ):
-                self._share(side, polished(rounds.program, rounds.lottery))
+                self._share(side, polished(rounds.program, rounds.lottery, None, seconds))
         if for_welfare:
             side.welfare_bound = max(rounds.bound, side.welfare)
         if direction is not None:
@@ -298,13 +301,15 @@ class RegionSearch:
         return bool(place @ direction > (known @ direction).max(initial=-np.inf) + FLAT)
 
     def _share(self, side: Side, policy: CorrelatedPolicy) -> None:
-        """Add an equilibrium of one side to all sides where it is one."""
+        """Add an equilibrium of one side to all sides where it is one, and its plans to all."""
         certificate = certify(self.form.game, policy, [other.notion for other in self.sides])
         values = np.array(certificate.values)
         place = self._scaled(values)
         for other in self.sides:
             if is_exact(self.form, certificate, other.notion):
                 other.add(place, Found(policy, values, certificate[other.notion].gap))
+            if other is not side and other.rounds is not None:
+                other.rounds.offer(policy)
 
     def _take_nash(self) -> None:
         """All equilibria of a zero-sum game have the same payoffs, unless deviators must obey

@@ -90,6 +90,16 @@ class Separation:
         return best, choice
 
 
+def settled(tree: RechistoryTree, flow: Floats) -> Floats:
+    """The flow from the root, less where more leaves a decision than arrives."""
+    flow, none = flow.copy(), np.zeros(0, np.int32)
+    settle_flow(
+        tree.plex.first_seq, tree.node_infoset, tree.arrays, tree.first_row, none, none,
+        tree.plex.parent_seq, flow, np.zeros(tree.plex.n_sequences),
+    )  # fmt: skip
+    return flow
+
+
 @jit
 def _mark_triggers(
     plex: TreeplexArrays, tree: RechistoryArrays, obedient: Ints, told: Ints, diagonal: Ints

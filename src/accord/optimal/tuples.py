@@ -23,7 +23,9 @@ deviator and every r, xi[.., (b, r), ..] >= xi[.., (x, r), ..] (:meth:`Tuples.co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +37,7 @@ from accord.optimal.linear import Bools, LinearProgram, Longs, Triples, triples
 from accord.treeplex.treeplex import Treeplex
 
 LARGEST_KEY = 2**62
+NO_GROUP = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +70,15 @@ class Positions:
         before = arriving.copy()  # the same, except at K = 0, where deviators hear nothing
         before[obedient] = plex.parent_seq
         return cls(int(ends[-1]), first, arriving, before, obedient.astype(np.int64))
+
+
+class Groups(NamedTuple):
+    """One equation per player, node that hears a recommendation, and what the others are told."""
+
+    head: Longs  # [n_groups] the tuple without the recommendation
+    first: Longs  # [n_groups + 1] members[first[group] : first[group + 1]], by recommendation
+    members: Longs  # the tuples with each recommendation, which add up to the head
+    of: Longs  # [n_tuples, n_players] the group whose recommendation is the player's last
 
 
 class Tuples:
@@ -160,23 +172,43 @@ class Tuples:
             rows = rows[index]
         return keys, places[rows]
 
-    def equations(self) -> tuple[int, Triples]:
-        """The number of equations E xi = 0 and the entries of E."""
-        parts, start = [triples([], [], [])], 0
+    @cached_property
+    def told(self) -> list[Longs]:
+        """Per player, ``[n_tuples]`` the positions."""
+        return [
+            self.keys // stride % positions.count
+            for stride, positions in zip(self.strides, self.positions, strict=True)
+        ]
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The equations, one per group."""
+        heads, sizes, members, start = [], [], [], 0
+        of = np.full((len(self), self.n_players), NO_GROUP)
         for i, positions in enumerate(self.positions):
             here = np.flatnonzero(self.places[:, i] > 0)
             node = self.places[here, i] - 1
-            position = self.keys[here] // self.strides[i] % positions.count
-            rest = self.keys[here] - position * self.strides[i]
-            one_each, group = np.unique(np.stack([node, rest]), axis=1, return_inverse=True)
-            before = one_each[1] + positions.above[one_each[0]] * self.strides[i]
-            count = one_each.shape[1]
-            parts += [
-                triples(start + group.ravel(), here, 1.0),
-                triples(start + np.arange(count), self.find(before), -1.0),
-            ]
-            start += count
-        return start, _joined(parts)
+            r = self.told[i][here] - positions.first[node]
+            keys, index, group, count = np.unique(
+                self.keys[here] - r * self.strides[i],  # of the first member
+                return_index=True, return_inverse=True, return_counts=True,
+            )  # fmt: skip
+            node = node[index]
+            before = keys + (positions.above[node] - positions.first[node]) * self.strides[i]
+            heads.append(self.find(before))
+            sizes.append(count)
+            members.append(here[np.argsort(group.ravel(), kind="stable")])
+            of[here, i] = start + group.ravel()
+            start += len(keys)
+        first = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        return Groups(np.concatenate(heads), first, np.concatenate(members), of)
+
+    def equations(self) -> tuple[int, Triples]:
+        """The number of equations E xi = 0 and the entries of E."""
+        groups = self.groups
+        count = len(groups.head)
+        member = triples(np.repeat(np.arange(count), np.diff(groups.first)), groups.members, 1.0)
+        return count, _joined([member, triples(np.arange(count), groups.head, -1.0)])
 
     def coincidences(self) -> tuple[int, Triples]:
         """The number of inequalities A xi >= 0 and the entries of A."""
@@ -206,12 +238,23 @@ class Tuples:
 
     def obeying(self) -> Triples:
         """``[n_players, n_tuples]`` expected losses when everybody obeys, in [-1, 0]."""
+        return self._obeying
+
+    @cached_property
+    def _obeying(self) -> Triples:
         at = self.find(self._leaf_keys())
         loss = self._losses()
         return _joined([triples(i, at, loss[:, i]) for i in range(self.n_players)])
 
     def deviating(self, i: int) -> Triples:
         """``[n_cells, n_tuples]`` the losses U of player i."""
+        return self._deviating[i]
+
+    @cached_property
+    def _deviating(self) -> list[Triples]:
+        return [self._find_deviating(i) for i in range(self.n_players)]
+
+    def _find_deviating(self, i: int) -> Triples:
         tree, positions = self.incentives.trees[i], self.positions[i]
         arrays, plex = tree.arrays, tree.plex
         loss = self._losses()[:, i]

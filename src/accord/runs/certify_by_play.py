@@ -225,7 +225,8 @@ class _Trial:
     def _sit(self, policy: Mixture) -> None:
         self.plays = MediatedPlays(self.env, policy, self.seed, self._player)
         self.bases = [spread_behavior(plex) for plex in policy.plexes]
-        self.horizons = [max(1, plex.horizon) for plex in policy.plexes]
+        # with which probabilities players obey before each layer, summed up
+        self.until = [np.arange(1, plex.horizon + 1) / plex.horizon for plex in policy.plexes]
 
     def certificate(self) -> PlayCertificate:
         players = range(len(self.players))
@@ -265,7 +266,7 @@ class _Trial:
 
     def _explore(self, episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
         """A move of the sampling policies of ``learning/evidence.py``."""
-        obeys = int(episode.chance * self.horizons[i])
+        obeys = int(np.searchsorted(self.until[i], episode.chance, side="right"))
         if len(episode.paths[i]) < obeys or episode.draw() < FOLLOW:
             return recommended
         tree, base, draw = self.plays.trees[i], self.bases[i], episode.draw()
@@ -287,6 +288,9 @@ class _Trial:
                 for i, evidence in enumerate(found):
                     complete = episode.complete(i)
                     evidence.obey(episode.paths[i], episode.losses[i], complete=complete)
+        for evidence in found:
+            evidence.plan()
+        self.until = [np.cumsum(evidence.weights) for evidence in found]
         exploring = count - obedient
         pilot = exploring // PILOT
         self._explore_all(pilot, found)

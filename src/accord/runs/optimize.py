@@ -41,6 +41,9 @@ from accord.treeplex.form import sequence_form
 MOST_PLANS = 200
 """Joint plans that are taken from a mixture to start from."""
 
+POLISHING, LONGEST_POLISHING = 0.1, 10.0
+"""The part of the time that is kept for the mixture after the search, at most so many seconds."""
+
 ZERO_SUM = "the sequence form of the zero-sum game"
 
 
@@ -225,6 +228,7 @@ class _Search:
         progress: Progress | None,
     ) -> Optimum:
         start = begun
+        reserve = 0.0 if end is None else min(POLISHING * (end - begun), LONGEST_POLISHING)
         if files is not None and (state := files.load()) is not None:
             try:
                 rounds.restore(part_of(state, "search_"))
@@ -237,7 +241,7 @@ class _Search:
             while True:
                 left = None if end is None else end - time.perf_counter()
                 with doing(f"round {rounds.iteration + 1:,}"):
-                    rounds.advance(None if left is None else max(0.0, left))
+                    rounds.advance(None if left is None else max(0.0, left - reserve))
                 now = time.perf_counter()
                 if files is not None and rounds.saved is not None and rounds.saved is not kept:
                     kept, content = rounds.saved, self._content(rounds.saved, now - start)
@@ -245,7 +249,7 @@ class _Search:
                     files.save(content, past)
                 point = self._look(rounds, now - start)
                 self.history.append(point)
-                late = end is not None and now >= end
+                late = rounds.late or (end is not None and now >= end - reserve)
                 if rounds.finished or late or interruption.requested:
                     break
                 if progress is not None:
@@ -255,8 +259,12 @@ class _Search:
         if interruption.insisted:
             raise KeyboardInterrupt
         assert rounds.lottery is not None
-        make = polished if rounds.exact else unpolished
-        policy = make(rounds.program, rounds.lottery, self.request.components)
+        if rounds.exact:
+            with doing("polishing the mixture"):
+                left = np.inf if end is None else end - time.perf_counter()
+                policy = polished(rounds.program, rounds.lottery, self.request.components, left)
+        else:
+            policy = unpolished(rounds.program, rounds.lottery, self.request.components)
         self.history.pop()
         point = replace(point, seconds=time.perf_counter() - start)
         return self._result(

@@ -227,7 +227,7 @@ def region(
             enough = directions is not None and search.directions >= directions
             if late or enough or interruption.requested:
                 break
-        search.conclude()
+        search.conclude(math.inf if seconds is None else max(0.0, begun + seconds - _now()))
     nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
     labels = game.player_labels
     return Region(
