@@ -23,11 +23,7 @@ DICE = "liars_dice(dice_sides=4)"
     ("command", "game", "k"),
     [
         ("solve", DICE, "1"),
-        ("solve", DICE, "inf"),
         ("solve", "leduc_poker", "1"),
-        ("learn", DICE, "1"),
-        ("certify", DICE, "2"),
-        ("report", DICE, "1"),
     ],
 )
 def test_commands_take_the_memory_that_they_are_said_to_take(command, game, k):

@@ -3,8 +3,8 @@
 A run has two phases. While it learns there are the learners, the iterates kept so far and, from
 time to time, a copy of the sums on one player's rechistories, to measure the gap, or the packed
 iterates of a checkpoint. When it has ended, there are the iterates that are saved and what
-certifying them takes. ``tests/runs/test_footprint.py`` compares this with the memory that the
-system says processes take.
+certifying them takes. These are estimates: ``tests/runs/test_footprint.py`` compares that of
+``solve`` with the memory that the system says a process takes.
 """
 
 from __future__ import annotations
