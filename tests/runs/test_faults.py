@@ -479,7 +479,7 @@ def test_a_request_that_was_edited_is_refused(
         {"record": np.array("[]]")},
         {"record": np.array('[{"iteration": 10000}]')},
     ],
-    ids=str,
+    ids=lambda spoil: next(iter(spoil)),
 )
 def test_a_checkpoint_that_contradicts_itself_is_refused(
     spoil: dict[str, Any], game: Game, others: dict[str, Path], tmp_path: Path
