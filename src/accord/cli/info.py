@@ -178,7 +178,7 @@ def _print(described: dict[str, Any]) -> None:
         left=2,
     )
     commands = ("solve", "learn", "certify", "report")
-    print_text("\nMemory that a command takes beside the game, about:\n")
+    print_text("\nMemory that a command takes beside the game, within a factor of two:\n")
     print_table(
         ("K", *commands),
         [(one["k"], *(_stored(one[name]) for name in commands)) for one in described["memory"]],
