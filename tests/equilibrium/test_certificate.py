@@ -1024,7 +1024,7 @@ def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)
     plexes = sequence_form(game).plexes
     rng = np.random.default_rng(0)
-    few = 1 + BLOCK // sum(plex.n_sequences for plex in plexes)  # more than one block
+    few = 2 * (1 + BLOCK // sum(plex.n_sequences for plex in plexes))  # more than two blocks
     peaks = []
     for count in (few, few + 800):
         policy = CorrelatedPolicy.from_components(

@@ -90,7 +90,7 @@ def test_the_operator_and_two_seats_at_once(browser: Any, hall: Hall, server: st
     press(browser, "Rename")
     shows(browser, "Ann as row")
     press(browser, "Make the missing links")
-    shows(browser, "They are shown once")
+    shows(browser, "Links are shown only now")
     links = [item.text for item in find_all(browser, ".links dd")]
     row, col = (open_tab(browser, link) for link in links)
     browser.switch_to.window(row)

@@ -11,7 +11,7 @@ import numpy as np
 from accord._arrays import CHANCE, TERMINAL
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
-from tests import reference
+from tests.reference.game import node_children, terminals
 
 
 class Hidden:
@@ -23,8 +23,8 @@ class Hidden:
         self.payoff_bounds = list(zip(leaves.worst.tolist(), leaves.best.tolist(), strict=True))
         self.node = 0
         self.rng: Any = None
-        self.paid = {end.node: end.payoffs for end in reference.terminals(game)}
-        self.children = reference.node_children(game)
+        self.paid = {end.node: end.payoffs for end in terminals(game)}
+        self.children = node_children(game)
 
     def reset(self, rng: np.random.Generator) -> None:
         self.rng, self.node = rng, 0
