@@ -289,3 +289,11 @@ def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert read == [0, 1, 2, 3, 4]
         read.clear()
     assert totals[1:] == totals[:1] * 3
+
+
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = kuhn(players=3)
+    policy = random_policy(game, 0)
+    alone = certify(game, policy, [0, 1, math.inf])
+    monkeypatch.setattr(evaluation, "LARGE", 0)
+    assert certify(game, policy, [0, 1, math.inf]).to_json() == alone.to_json()

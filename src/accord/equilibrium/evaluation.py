@@ -28,7 +28,10 @@ the deviator decides before seeing r, the cells that obey take the place of (r, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +57,9 @@ from accord.treeplex.values import (
 
 BLOCK = 1 << 16
 """Numbers in the policies that are evaluated by one call of a kernel."""
+
+LARGE = 10_000_000
+"""Numbers in a policy from which on each player has a thread."""
 
 Deviators = Mapping[int, Sequence[Deviator]]
 """The deviators of each player who is evaluated, by the player's number."""
@@ -101,6 +107,8 @@ def evaluate(
 ) -> dict[int, Obedience]:
     """Add every component of ``policy`` to all deviators, in one pass over the components.
 
+    Players share nothing, so that in a large game each has a thread.
+
     Args:
         policy: What is recommended.
         deviators: Fed with the losses that each component brings.
@@ -112,14 +120,21 @@ def evaluate(
     form = sequence_form(policy.game)
     sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
     rows = max(1, BLOCK // form.n_sequences)
-    for start in range(0, policy.n_components, rows):
-        block = Block(policy, np.arange(start, min(start + rows, policy.n_components)))
-        for i, own in sums.items():
-            met, met_prob = own.add(block)
-            for deviator in deviators[i]:
-                deviator.add(block.behaviors[i], met, block.weights)
-            for deviator in probabilities[i] if probabilities else ():
-                deviator.add(block.behaviors[i], met_prob, block.weights)
+    large = policy.n_components * form.n_sequences > LARGE and len(sums) > 1
+
+    def add(block: Block, i: int) -> None:
+        met, met_prob = sums[i].add(block)
+        for deviator in deviators[i]:
+            deviator.add(block.behaviors[i], met, block.weights)
+        for deviator in probabilities[i] if probabilities else ():
+            deviator.add(block.behaviors[i], met_prob, block.weights)
+
+    with ThreadPoolExecutor(len(sums)) if large else nullcontext() as pool:
+        each = map if pool is None else pool.map
+        for start in range(0, policy.n_components, rows):
+            block = Block(policy, np.arange(start, min(start + rows, policy.n_components)))
+            for _ in each(partial(add, block), sums):
+                pass
     return {i: own.obedience(policy) for i, own in sums.items()}
 
 
