@@ -298,7 +298,7 @@ def test_rounded_iterates_change_no_gap(k, large, monkeypatch):
 
 @pytest.mark.slow
 def test_folders_of_large_runs_are_small(tmp_path, large):
-    """Liar's Dice and three-player Leduc take 50 to 60 MB for 2,000 kept iterates of 0.4 MB."""
+    """Those of Liar's Dice and three-player Leduc took 53 and 61 MB (``docs/reliability.md``)."""
     game = library_game("kuhn:players=3")
     solution = solve(game, 1, iterations=2000, components=1000, folder=tmp_path / "run")
     kept = 2 * solution.policy.behavior.nbytes
