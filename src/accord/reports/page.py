@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from accord._format import NOTHING, duration, one_line, percent, pretty, shortened, visible
+from accord._format import NOTHING, duration, memory, one_line, percent, pretty, shortened, visible
 from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.played import PlayedComparison, PlayedView
@@ -77,6 +77,7 @@ def environment() -> Environment:
         "pretty": pretty,
         "percent": percent,
         "duration": duration,
+        "memory": memory,
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
         "one_line": one_line,
