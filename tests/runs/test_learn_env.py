@@ -177,6 +177,10 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     assert [one.finished for _, one in compared.runs] == [False, True, True]
     run("report", *folders, "--out", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text("utf-8")
+    run("report", tmp_path / "3")
+    alone = (tmp_path / "3" / "report.html").read_text("utf-8")
+    assert "<h3>Player 1</h3>" in alone
+    assert "more infosets" not in alone  # there are six
     for words in ("3 runs in kuhn", "(not finished)", "Bounds on the gap", "gap at least"):
         assert words in page
     assert (tmp_path / "all-bounds.svg").exists()

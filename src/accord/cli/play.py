@@ -226,10 +226,12 @@ def _sentence(game: Game, i: int) -> str:
 
 def _rule(k: float) -> str:
     if k == 0:
-        return "It recommends nothing (K = 0): let it move for you, or play on your own."
+        return "The mediator recommends nothing (K = 0): let it move for you, or play on your own."
     if math.isinf(k):
-        return "It advises you, however often you disobey."
-    return f"It advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
+        return "The mediator advises you, however often you disobey."
+    return (
+        f"The mediator advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
+    )
 
 
 def _play_on(session: RefereedPlay, people: list[int]) -> None:

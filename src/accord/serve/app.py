@@ -18,15 +18,18 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from accord.deviations.notions import written_k
 from accord.errors import AccordError
 from accord.serve.answers import as_json, base_path, fail, page, redirect, refuse, sealed
 from accord.serve.export import export
 from accord.serve.hall import Hall
+from accord.serve.store import reason
 from accord.serve.views import WatchedPlay, digest, seat_title
 
 LOG = logging.getLogger("accord.serve")
@@ -36,6 +39,9 @@ LARGEST_FORM = 10_000
 
 TICK = 0.25
 """Seconds between looks at the clock."""
+
+FAILED_TICK = 10.0
+"""Seconds until the next look after one that failed, such as on a full disk."""
 
 LATE = "That move came too late, or you had already made another."
 
@@ -66,7 +72,7 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
             "/operator/{token}/play/{play}/{what}", pages.form(pages.play_form), methods=["POST"]
         ),
         Route(
-            "/operator/{token}/play/{play}/seat/{player:int}/{what}",
+            "/operator/{token}/play/{play}/seat/{player}/{what}",
             pages.form(pages.seat_form),
             methods=["POST"],
         ),
@@ -78,11 +84,30 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
         yield
         ticking.cancel()
 
-    return Starlette(
+    app = Starlette(
         routes=routes,
         lifespan=lifespan,
         exception_handlers={HTTPException: refuse, Exception: fail},
+        middleware=[Middleware(_Prefix)],
     )
+    app.router.redirect_slashes = False  # such redirects would have the address of the request
+    return app
+
+
+class _Prefix:
+    """Lets a proxy keep the root path in addresses, or remove it.
+
+    The server has put it before every path; here a second one is taken away.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        root, path = scope.get("root_path", ""), scope.get("path", "")
+        if root and path.startswith((f"{root}{root}/seat/", f"{root}{root}/operator/")):
+            scope = {**scope, "path": path.removeprefix(root)}
+        await self.app(scope, receive, send)
 
 
 async def _tick(hall: Hall) -> None:
@@ -91,7 +116,8 @@ async def _tick(hall: Hall) -> None:
         try:
             await run_in_threadpool(hall.tick)
         except Exception as error:
-            LOG.error("robots could not move: %s", type(error).__name__)
+            LOG.error("robots could not move: %s", reason(error))
+            await asyncio.sleep(FAILED_TICK)
 
 
 class _Pages:
@@ -179,10 +205,10 @@ class _Pages:
 
     def hall_state(self, request: Request) -> Response:
         self._check_operator(request)
-        return as_json({"view": digest(*self.hall.watch_all())})
+        return as_json({"view": digest(*self.hall.list_plays())})
 
     def _hall_page(self, base: str, note: str | None) -> Response:
-        plays = self.hall.watch_all()
+        plays = self.hall.list_plays()
         return page(
             "hall.html", base=base, game=self.game, rules=self.known, times=self.times,
             warning=self.hall.warning, plays=plays, digest=digest(*plays),
@@ -193,13 +219,20 @@ class _Pages:
         base = self._check_operator(request)
         id, count = fields.get("id", "").strip(), _whole(fields, "count")
         with self.hall.store.transaction():
-            if not self.hall.store.use_form(fields.get("once", "")):
-                return redirect(base)  # the form was sent twice
+            if not self._is_first(fields):
+                return redirect(base)
             try:
                 made = self.hall.create(count, id or None)
             except AccordError as error:
                 return self._hall_page(base, str(error))
         return redirect(f"{base}/play/{quote(made[0])}" if len(made) == 1 else base)
+
+    def _is_first(self, fields: dict[str, str]) -> bool:
+        """Whether a form is not sent again, by a second click or a reload."""
+        if not fields.get("once"):
+            raise HTTPException(400)
+        with self.hall.store.transaction():
+            return self.hall.store.use_form(fields["once"])
 
     def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
@@ -236,6 +269,7 @@ class _Pages:
         return page(
             "play.html", base=base, game=self.game, play=play, links=links, reveal=reveal,
             ready=ready, digest=digest(play), local=any(map(_is_local, links)),
+            once=secrets.token_urlsafe(12),
         )  # fmt: skip
 
     def play_state(self, request: Request) -> Response:
@@ -267,11 +301,13 @@ class _Pages:
 
     def seat_form(self, request: Request, fields: dict[str, str]) -> Response:
         base, play = self._check_operator(request), request.path_params["play"]
-        player, what = request.path_params["player"], request.path_params["what"]
-        seats = self._watch(request, False).seats
-        if player >= len(seats):
+        what, seats = request.path_params["what"], self._watch(request, False).seats
+        numbers = {str(seat.number): seat.number for seat in seats}
+        if (player := numbers.get(request.path_params["player"])) is None:
             raise HTTPException(404)
         if what == "invite":
+            if not self._is_first(fields):
+                return redirect(f"{base}/play/{quote(play)}")  # keep the link that was shown
             links = [(seats[player].name, self._link(request, play, player))]
             return self._play_page(request, base, links)
         if what == "revoke":
