@@ -20,6 +20,7 @@ from accord.cli.progress import _Pace
 from accord.equilibrium.files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
+    BudgetError,
     MismatchError,
     ParseError,
     PolicyError,
@@ -103,6 +104,38 @@ def test_learning_again_resumes(tmp_path: Path) -> None:
         learn(Hidden(kuhn()), 2, folder=tmp_path / "again", resume=True, **SEED)
     with pytest.raises(ArgumentError, match="must be a new or empty folder"):
         learn(Hidden(kuhn()), 1, folder=tmp_path / "again", **SEED)
+
+
+@pytest.mark.parametrize("at", [650, 1300])
+def test_fresh_plays_that_break_lose_nothing(tmp_path: Path, at: int) -> None:
+    """600 episodes, then 600 plays for the values and 600 for the bounds."""
+    with pytest.raises(SimulatorError, match="no connection") as broken:
+        learn(Breaks(at), 1, folder=tmp_path / "run", **SEED)
+    kept = broken.value.learned
+    assert (kept.episodes, kept.certificate) == (600, None)
+    resumed = resume_learn(Hidden(kuhn()), tmp_path / "run")
+    assert resumed.policy.behavior.tobytes() == kept.policy.behavior.tobytes()
+    assert resumed.value_plays == 600
+    assert 590 < resumed.certificate.episodes <= 600
+
+
+def test_bounds_that_are_refused_leave_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = learn_env(NoisyChicken(), 1, episodes=30)
+    assert (few.certificate, few.value_plays) == (None, 30)
+    assert few.refusal == "bounds on the gap need at least 40 plays; there were 30"
+
+    def refuse(*arguments: Any) -> Any:
+        raise BudgetError("the rechistories need 7.4 GB", required=7, available=6)
+
+    monkeypatch.setattr("accord.runs.learn_env.bounded_by_play", refuse)
+    monkeypatch.chdir(tmp_path)
+    Path("env.py").write_text("from tests.support.environments import NoisyChicken\n")
+    text = run("learn", "env.py:NoisyChicken", "--episodes", "300", "--out", "run").stdout
+    assert "no bounds on the gap: the rechistories need 7.4 GB" in text
+    assert load_policy(tmp_path / "run" / "policy.npz").n_components > 10
+    run("report", "run")
 
 
 def test_running_values_and_memory(tmp_path: Path) -> None:

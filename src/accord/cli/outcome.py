@@ -79,8 +79,7 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
             )
         ],
     )
-    if certificate is not None:
-        print_text(f"\n{certificate}")
+    print_text(f"\n{certificate or f'no bounds on the gap: {learned.refusal}'}")
     _print_files(folder)
 
 
