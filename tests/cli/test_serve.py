@@ -183,6 +183,20 @@ def started(*arguments: object) -> tuple[Any, str]:
 
 
 @pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_slow_clients(tmp_path: Path) -> None:
+    port = free_port()
+    server, _ = started("--data", tmp_path / "p.db", "--port", port)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"POST /seat/x/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx")
+        time.sleep(0.5)
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "stopped; all plays are in" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.slow
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     """The server is killed twice while sixty people play; nobody loses a move."""
     options = ("--data", tmp_path / "p.db", "--port", free_port())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -103,6 +105,9 @@ def test_pages_are_sealed(operator: Client) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-robots-tag"] == "noindex"
+        assert answer.headers["x-frame-options"] == "DENY"
+        for header in ("cross-origin-opener-policy", "cross-origin-resource-policy"):
+            assert answer.headers[header] == "same-origin"
         assert "server" not in answer.headers
         assert "set-cookie" not in answer.headers
         if answer.headers.get("content-type", "").startswith("text/html"):
@@ -222,6 +227,18 @@ def test_nonsense_is_refused(operator: Client, fields: dict[str, Any]) -> None:
 def test_large_forms_are_refused(operator: Client) -> None:
     row, _ = two_seats(operator)
     assert row.post("/act", infoset="0" * 20_000, action=0).status == 413
+
+
+def test_forms_that_never_end_are_refused(
+    operator: Client, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.serve.app.SLOWEST_FORM", 0.2)
+    row, _ = two_seats(operator)
+    host, port = urlsplit(server).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as slow:
+        head = f"POST {row.path}/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\ninfoset="
+        slow.sendall(head.encode())
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 def test_failures_say_nothing(

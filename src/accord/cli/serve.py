@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from accord.mediator.referee import Referee
 
 DATA = Path("plays.db")
+GRACE = 3
+"""Seconds that requests have to end after Ctrl-C; slow clients cannot keep the server running."""
 
 
 def serve(
@@ -165,7 +167,7 @@ def _run(
         make_app(hall, url), access_log=False, log_config=None, log_level="critical",
         server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
-        lifespan="on",
+        lifespan="on", timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
     with hall.store.transaction():
         secret = hall.store.make_link(None, None, hall.clock())
