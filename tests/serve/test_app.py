@@ -385,6 +385,27 @@ def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, serve
     assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
 
 
+def test_players_without_names_are_more_than_numbers(tmp_path: Path) -> None:
+    policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=1.0)
+    hall = open_hall(tmp_path / "plays.db", policy)
+    with running(hall) as server:
+        operator = Client(server + operator_link(hall))
+        first, _ = two_seats(operator)
+        assert "player 1: must decide; player 2: waits" in plain(operator.get().text)
+        assert "You play as player 1" in plain(first.get().text)
+        for player in (0, 1):
+            hall.set_robot("1", player, True)
+        page = plain(first.get().text)
+        assert " player 2: " in page.partition("What happened")[2]
+        operator.post("/play/1/seat/0/rename", name="Ann")
+        assert "Ann, you play as player 1" in plain(first.get().text)
+        seats = plain(operator.get("/play/1").text)
+        assert "Ann as player 1 Finished" in seats
+        assert "player 2 Finished" in seats
+        operator.post("/play/1/seat/0/rename", name=" ")
+        assert plain(first.get().text).count("You play as player 1") == 2  # title and heading
+
+
 def test_watching(operator: Client) -> None:
     row, _ = two_seats(operator)
     mine = told(row.get().text)
