@@ -104,7 +104,20 @@ def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
     game, policy = saved(tmp_path, delayed())
     options = ("--data", tmp_path / "q.db", "--port", 0)
     assert "the same length (--pace)" in run("serve", game, policy, *options).stderr
-    assert "warning: " not in run("serve", game, policy, *options, "--pace", 3).stderr
+    assert "the same length" not in run("serve", game, policy, *options, "--pace", 3).stderr
+
+
+def test_a_policy_that_is_no_equilibrium_at_this_k(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "separation:k=1", "device", "--port", 0)
+    for k, warned in ((0, False), (1, False), (2, True)):
+        said = run(*arguments, "-k", k, "--data", tmp_path / f"{k}.db").stderr
+        assert ("warning: at K = 2 player 1 can gain 0.5 by disobeying" in said) == warned
+    game = accord.load_game("chicken")
+    kind = accord.CorrelatedPolicy.from_device(game, [(1, ({"row": "yield"}, {"col": "yield"}))])
+    accord.save_policy(kind, tmp_path / "kind.json")
+    options = ("-k", 0, "--data", tmp_path / "kind.db", "--port", 0)
+    said = run("serve", "chicken", tmp_path / "kind.json", *options).stderr
+    assert "player row can gain 1 by playing on their own; give -k" in said
 
 
 @pytest.mark.parametrize(
