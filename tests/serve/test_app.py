@@ -350,6 +350,24 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     assert operator.post("/play/1/seat/0/robot", robot="maybe").status == 400
 
 
+def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, server: str) -> None:
+    operator.post("/create", once="a", count=3, id="")
+    hall.set_robot("2", 0, True)
+    page = operator.post("/invite-all")
+    links = links_of(page.text)
+    assert len(set(links)) == 5
+    opened = [hall.find_seat(link.rsplit("/", 1)[1]) for link in links]
+    assert sorted(opened) == [("1", 0), ("1", 1), ("2", 1), ("3", 0), ("3", 1)]
+    assert "Play 2: col" in plain(page.text)
+    assert links_of(operator.post("/invite-all").text) == []  # nobody loses a link
+    operator.post("/create", once="b", count=1, id="")
+    assert operator.post("/start-all").status == 303
+    statuses = {play.id: play.status for play in hall.list_plays()}
+    assert statuses == {"1": "running", "2": "running", "3": "running", "4": "open"}
+    guess = Client(server + "/operator/x")
+    assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
+
+
 def test_watching(operator: Client) -> None:
     row, _ = two_seats(operator)
     mine = told(row.get().text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -63,6 +63,8 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
         Route("/operator/{token}", pages.hall_page, methods=["GET"]),
         Route("/operator/{token}/state", pages.hall_state, methods=["GET"]),
         Route("/operator/{token}/create", pages.form(pages.create), methods=["POST"]),
+        Route("/operator/{token}/invite-all", pages.form(pages.invite_all), methods=["POST"]),
+        Route("/operator/{token}/start-all", pages.form(pages.start_all), methods=["POST"]),
         Route("/operator/{token}/revoke-others", pages.form(pages.revoke_others), methods=["POST"]),
         Route("/operator/{token}/export.csv", pages.export_public, methods=["GET"]),
         Route("/operator/{token}/private.csv", pages.export_private, methods=["GET"]),
@@ -201,18 +203,21 @@ class _Pages:
         return base_path(request, "operator")
 
     def hall_page(self, request: Request) -> Response:
-        return self._hall_page(self._check_operator(request), None)
+        return self._hall_page(self._check_operator(request))
 
     def hall_state(self, request: Request) -> Response:
         self._check_operator(request)
         return as_json({"view": digest(*self.hall.list_plays())})
 
-    def _hall_page(self, base: str, note: str | None) -> Response:
+    def _hall_page(
+        self, base: str, note: str | None = None, links: Sequence[tuple[str, str]] = ()
+    ) -> Response:
         plays = self.hall.list_plays()
         return page(
             "hall.html", base=base, game=self.game, rules=self.known, times=self.times,
             warning=self.hall.warning, plays=plays, digest=digest(*plays),
-            note=note, once=secrets.token_urlsafe(12),
+            note=note, once=secrets.token_urlsafe(12), links=links,
+            local=any(map(_is_local, links)),
         )  # fmt: skip
 
     def create(self, request: Request, fields: dict[str, str]) -> Response:
@@ -233,6 +238,19 @@ class _Pages:
             raise HTTPException(400)
         with self.hall.store.transaction():
             return self.hall.store.use_form(fields["once"])
+
+    def invite_all(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        links = [
+            (f"Play {play}: {name}", self._link(request, secret))
+            for play, name, secret in self.hall.invite_missing()
+        ]
+        return self._hall_page(base, links=links)
+
+    def start_all(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        self.hall.start_ready()
+        return redirect(base)
 
     def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
@@ -289,7 +307,7 @@ class _Pages:
         seats = self._watch(request, False).seats
         if what == "invite-all":
             links = [
-                (seat.name, self._link(request, play, seat.number))
+                (seat.name, self._link(request, self.hall.invite(play, seat.number)))
                 for seat in seats
                 if not (seat.robot or seat.invited)
             ]
@@ -308,7 +326,7 @@ class _Pages:
         if what == "invite":
             if not self._is_first(fields):
                 return redirect(f"{base}/play/{quote(play)}")  # keep the link that was shown
-            links = [(seats[player].name, self._link(request, play, player))]
+            links = [(seats[player].name, self._link(request, self.hall.invite(play, player)))]
             return self._play_page(request, base, links)
         if what == "revoke":
             self.hall.revoke(play, player)
@@ -321,9 +339,9 @@ class _Pages:
             raise HTTPException(404)
         return redirect(f"{base}/play/{quote(play)}")
 
-    def _link(self, request: Request, play: str, player: int) -> str:
+    def _link(self, request: Request, secret: str) -> str:
         base = (self.url or str(request.base_url)).rstrip("/")
-        return f"{base}/seat/{self.hall.invite(play, player)}"
+        return f"{base}/seat/{secret}"
 
 
 # Fields and words

@@ -202,6 +202,25 @@ class Hall:
             self.store.add_event(play, self.clock(), "invited", player)
             return self.store.make_link(play, player, self.clock())
 
+    def invite_missing(self) -> list[tuple[str, str, str]]:
+        """Links for all people who have none yet, as ``(play, name, secret)``."""
+        with self.store.transaction():
+            return [
+                (row.id, seat.name, self.invite(row.id, seat.player))
+                for row in self.store.plays()
+                if row.status in ("open", "running")
+                for seat in self.store.seats(row.id)
+                if not (seat.robot or seat.invited is not None)
+            ]
+
+    def start_ready(self) -> None:
+        """Start all plays in which every seat has a link or a robot."""
+        with self.store.transaction():
+            for row in self.store.plays("open"):
+                seats = self.store.seats(row.id)
+                if all(seat.robot or seat.invited is not None for seat in seats):
+                    self.start(row.id)
+
     def revoke(self, play: str, player: int) -> None:
         """Make the link of a seat useless."""
         with self.store.transaction():
