@@ -99,6 +99,10 @@ def test_files_that_are_not_games(tmp_path: Path) -> None:
     text.write_text("EFG 2 R")
     with pytest.raises(accord.ArgumentError, match=r"a file with a game must end in .efg"):
         load_game(text)
+    code = tmp_path / "env.py"
+    code.write_text("")
+    with pytest.raises(accord.ArgumentError, match=r"is given as .*env.py:NAME, where NAME makes"):
+        accord.load_game(str(code))
 
 
 @pytest.mark.slow

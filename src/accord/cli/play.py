@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import number, safe
+from accord._format import counted, number, safe
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -126,7 +126,7 @@ def play(
             "plays": rollout.plays, "seed": seed, "confidence": 0.95, "players": rows,
         })  # fmt: skip
         return
-    print_text(f"{loaded.name}: {policy}, {rollout.plays:,} plays, everybody follows\n")
+    print_text(f"{loaded.name}: {policy}, {counted(rollout.plays, 'play')}, everybody follows\n")
     print_table(
         ("player", "mean", "95% from", "to", "exact"),
         [

@@ -129,6 +129,8 @@ def _advice(text: str, base: str, mark: str) -> str:
     if mark == ":" and _openspiel_has(base):
         return f"{base} is an OpenSpiel game, whose parameters are in brackets; try {base}({given})"
     if text and Path(text).exists():
+        if text.endswith(".py"):
+            return f"an environment in a file is given as {text}:NAME, where NAME makes it"
         return f"a file with a game must end in .efg or .nfg; {FORMS}"
     if close := get_close_matches(base.lower(), game_names()):
         return f"did you mean {' or '.join(close)}?"
