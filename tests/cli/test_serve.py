@@ -51,10 +51,13 @@ def test_what_is_printed(tmp_path: Path, no_server: list[Any]) -> None:
 def test_for_a_room_the_link_has_an_address_that_others_can_open(
     tmp_path: Path, no_server: list[Any]
 ) -> None:
-    data = ("--data", tmp_path / "p.db", "--port", 0, "--host", "0.0.0.0")
-    result = run("serve", "chicken", "device", *data)
-    found = re.match(r"chicken: open http://([^/:]+):\d+/operator/", result.stdout)
-    assert found and found[1] != "0.0.0.0"
+    for host, named in (("0.0.0.0", r"[^/:]+"), ("::", r"\[.+\]|[^/:]+")):
+        if host == "::" and not socket.has_ipv6:
+            continue
+        data = ("--data", tmp_path / "p.db", "--port", 0, "--host", host)
+        result = run("serve", "chicken", "device", *data)
+        found = re.match(rf"chicken: open http://({named}):\d+/operator/", result.stdout)
+        assert found and found[1].strip("[]") != host
 
 
 def test_behind_a_proxy(tmp_path: Path, no_server: list[Any]) -> None:
@@ -113,6 +116,9 @@ def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
         ("chicken device --root-path lab", "--root-path must start with /; got 'lab'"),
         ("chicken device --port 99999999", "--port must be 0 to 65535; got 99999999"),
         ("chicken device --host nowhere.invalid", "cannot listen at nowhere.invalid"),
+        ("chicken device --host 192.0.2.7", "--host must be an address of this computer"),
+        ("chicken device --url example.org", "--url must be like https://example.org/lab; got"),
+        ("chicken device --url https://", "--url must be like"),
         ("kuhn device", "the library has no device for kuhn"),
     ],
 )
@@ -125,10 +131,26 @@ def test_bad_use(arguments: str, message: str, tmp_path: Path, monkeypatch: Any)
 def test_databases_of_others(tmp_path: Path, no_server: list[Any]) -> None:
     options = ("--data", tmp_path / "p.db", "--port", 0)
     run("serve", "chicken", "device", *options)
-    assert "has plays with another k" in refused("serve", "chicken", "device", *options, "-k", 2)
+    assert "has plays with another K" in refused("serve", "chicken", "device", *options, "-k", 2)
     assert "another game" in refused("serve", "signalling", "device", *options)
     missing = tmp_path / "nowhere" / "p.db"
     assert "No such file" in refused("serve", "chicken", "device", "--data", missing)
+    refusal = refused("serve", "chicken", "device", "--data", tmp_path, "--port", 0)
+    assert "cannot be opened as a file" in refusal
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        options = ("--data", tmp_path / "p.db", "--port", listener.getsockname()[1])
+        refusal = refused("serve", "chicken", "device", *options)
+    assert refusal.endswith("in use; choose another port with --port, or 0 for a free one")
+
+
+def test_a_database_that_others_can_read(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
+    assert "warning" not in run(*arguments).stderr
+    (tmp_path / "p.db").chmod(0o644)
+    assert "p.db is secret, but others can read it; use chmod 600" in run(*arguments).stderr
 
 
 def test_without_starlette(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,7 +270,7 @@ def test_players_are_evaluated_alone_as_together(game, seed):
 
 
 def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In blocks of any size, with the same bits."""
+    """In blocks of any size, with the same bits; the heaviest first, for the centre."""
     policy = random_policy(kuhn(), 1, components=5)
     form, read, totals = sequence_form(kuhn()), [], []
 
@@ -289,7 +289,7 @@ def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
             [deviator.total.tolist() for own in deviators.values() for deviator in own]
             + [[o.loss.tolist(), o.prob.tolist(), o.gain, o.stake] for o in obedience.values()]
         )
-        assert read == [0, 1, 2, 3, 4]
+        assert read == [policy.weights.argmax(), 0, 1, 2, 3, 4]
         read.clear()
     assert totals[1:] == totals[:1] * 3
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import re
 import socket
 import warnings
 from collections.abc import Iterator
@@ -111,6 +114,8 @@ def serve(
 
     if root_path and not root_path.startswith("/"):
         raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
+    if url is not None and not re.fullmatch(r"https?://[^/\s?#]+[^\s?#]*", url):
+        raise ArgumentError(f"--url must be like https://example.org/lab; got {url!r}")
     referee = _prepare(game, policy, k, limit, pace)
     with _listen(host, port) as listener:
         _run(referee, listener, data, limit, pace, root_path, proxy, url)
@@ -152,6 +157,8 @@ def _run(
 
     about = {what: str(value) for what, value in referee.mediator.identity.items()}
     hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
+    if os.name == "posix" and data.stat().st_mode & 0o077:
+        say(f"warning: {data} is secret, but others can read it; use chmod 600 {data}")
     if hall.warning:
         say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
     config = uvicorn.Config(
@@ -181,22 +188,28 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror or error
-        raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}") from None
+        reason = str(error.strerror or error).split(" (while")[0]
+        advice = {
+            errno.EADDRINUSE: "; choose another port with --port, or 0 for a free one",
+            errno.EADDRNOTAVAIL: "; --host must be an address of this computer",
+            errno.EACCES: "; choose a port above 1023 with --port",
+        }.get(error.errno or 0, "")
+        raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}{advice}") from None
 
 
 def _address(listener: socket.socket, root_path: str) -> str:
     host, port = listener.getsockname()[:2]
-    if host == "0.0.0.0":
-        host = _address_in_network()
+    if host in ("0.0.0.0", "::"):
+        host = _address_in_network(listener.family)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}"
 
 
-def _address_in_network() -> str:
+def _address_in_network(family: int) -> str:
     """The address of this computer for others; its name if there is no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    elsewhere = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"
+    with socket.socket(family, socket.SOCK_DGRAM) as any_socket:
         try:
-            any_socket.connect(("192.0.2.1", 9))  # sends nothing: it only chooses an interface
+            any_socket.connect((elsewhere, 9))  # sends nothing: it only chooses an interface
             return str(any_socket.getsockname()[0])
         except OSError:
             return socket.gethostname()

@@ -46,12 +46,12 @@ from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.leaves import CentredLeaves
+from accord.treeplex.strategy import compute_reaches
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import (
     compute_centred_loss,
     compute_cf_loss,
     expected_values,
-    joint_reach,
     respond,
 )
 
@@ -151,14 +151,17 @@ class Block:
         form, joint = sequence_form(policy.game), policy.behavior[components]
         self.weights = policy.weights[components]
         self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
-        self.reach = np.array([joint_reach(form.plexes, form.split(row)) for row in joint])
+        self.reach = np.empty(joint.shape)
+        parts = zip(form.plexes, self.behaviors, form.split(self.reach), strict=True)
+        for plex, behaviors, reaches in parts:
+            compute_reaches(plex.arrays, behaviors, reaches)
 
 
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:
     """By player the payoff that losses are measured from: that under the heaviest component."""
     form = sequence_form(policy.game)
-    behaviors = policy.behaviors(int(policy.weights.argmax()))
-    values = expected_values(form.leaves, joint_reach(form.plexes, behaviors))
+    heaviest = Block(policy, np.array([policy.weights.argmax()]))
+    values = expected_values(form.leaves, heaviest.reach[0])
     return dict(enumerate(values.tolist()))
 
 

@@ -70,10 +70,11 @@ class _Recommended:
         self.plex = form.plexes[player]
         limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
-        counts = np.ones(len(part))
-        for t, behavior in enumerate(part):
-            counts[t] = _count_plans(self.plex, behavior)
-            self._check(policy, player, float(counts[t]), limit)
+        counts, rows = np.empty(len(part)), max(1, BLOCK // part.shape[1])
+        for start in range(0, len(part), rows):
+            some = slice(start, start + rows)
+            counts[some] = _count_plans(self.plex, part[some])
+            self._check(policy, player, float(counts[some].max()), limit)
         bits = np.packbits(part > 0.0, axis=1)
         supports, group = np.unique(bits, axis=0, return_inverse=True)
         order = np.argsort(group, kind="stable")
@@ -135,13 +136,13 @@ def _part(form: SequenceForm, i: int) -> slice:
     return slice(int(form.leaves.first_reach[i]), int(form.leaves.first_reach[i + 1]))
 
 
-def _count_plans(plex: Treeplex, behavior: Floats) -> float:
-    """The number of pure policies that ``behavior`` may recommend."""
+def _count_plans(plex: Treeplex, behaviors: Floats) -> Floats:
+    """``[rows]`` the numbers of pure policies that the rows of ``behaviors`` may recommend."""
     if not plex.n_infosets:
-        return 1.0
-    supports = np.add.reduceat(behavior[1:] > 0, plex.first_seq[:-1] - 1, dtype=np.int64)
+        return np.ones(len(behaviors))
+    supports = np.add.reduceat(behaviors[:, 1:] > 0, plex.first_seq[:-1] - 1, 1, np.int64)
     with np.errstate(over="ignore"):
-        return float(np.prod(supports, dtype=np.float64))
+        return np.asarray(np.prod(supports, axis=1, dtype=np.float64))
 
 
 def _plans(plex: Treeplex, behavior: Floats) -> Iterator[Ints]:

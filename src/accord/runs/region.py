@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accord._above import DISPLAY, call_above
+from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import check_positive, checked_whole
 from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
@@ -171,6 +171,13 @@ class Region:
         """The picture of the region."""
         figure: Figure = call_above(DISPLAY, "region_plot", self)
         return figure
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per polygon and vertex.
+
+        It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "region_frame", self)
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "region_html", self))

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from accord.serve.pages import render
+from accord.serve.store import reason
 
 LOG = logging.getLogger("accord.serve")
 
@@ -68,6 +69,6 @@ def refuse(request: Request, error: Exception) -> Response:
 
 def fail(request: Request, error: Exception) -> Response:
     """The answer if something is wrong with the server; it does not tell what."""
-    LOG.error("a request failed: %s", type(error).__name__)
+    LOG.error("a request failed: %s", reason(error))
     head, text = "Something went wrong", "Nothing was lost. Go back and try again."
     return page("message.html", 500, head=head, text=text)

@@ -26,7 +26,6 @@ def environment() -> Environment:
     loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.reports")])
     jinja = report_environment().overlay(loader=loader)
     jinja.filters["clock"] = _clock
-    jinja.filters["initial"] = lambda text: text[:1].upper() + text[1:]
     jinja.globals["verbatim_serve"] = _verbatim
     return jinja
 
