@@ -35,6 +35,9 @@ def test_numbers(value: float, text: str) -> None:
 def test_other_words() -> None:
     assert _format.percent(0.12345) == "12.3\u00a0%"
     assert _format.percent(1.2e-9) == "1.2×10⁻⁹"
+    assert _format.counted(1, "policy") == "1 policy"
+    assert _format.counted(2000, "policy") == "2,000 policies"
+    assert _format.counted(0, "play") == "0 plays"
     assert _format.duration(61) == "1 min 01 s"
     assert _format.duration(7265) == "2 h 01 min"
     assert _format.shortened("abcdefghij", 6) == "ab…hij"

@@ -177,11 +177,12 @@ def test_modules_are_documented(path: Path) -> None:
 def test_one_module_imports_from_other_packages_by_name() -> None:
     """Such imports escape the tests above; ``_above.py`` says what they are for.
 
-    The registry of methods imports minimizers of its own package, and ``load_env`` imports the
-    user's module.
+    The registry of methods imports minimizers of its own package, the command line its own
+    commands, and ``load_env`` the user's module.
     """
     found = {name_of(path) for path in MODULES if "import_module" in path.read_text()}
-    assert found == {"accord._above", "accord.regret.methods", "accord.interop.load_env"}
+    own = {"accord.regret.methods", "accord.cli.main"}
+    assert found == own | {"accord._above", "accord.interop.load_env"}
 
 
 def test_no_module_is_called_utils() -> None:

@@ -86,6 +86,13 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value < 10**9 else f"{Decimal(value):.3g}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, such as "1 policy" or "1,000 policies"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("cy") else f"{number:,} {noun}s"
+
+
 def memory(n_bytes: float) -> str:
     """A number of bytes with a fitting unit."""
     for unit in ("B", "kB", "MB", "GB"):

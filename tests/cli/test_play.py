@@ -176,7 +176,9 @@ BOTH = ("play", "chicken", "device", "--as", "row", "--as", "col")
 
 def test_several_people_take_turns() -> None:
     text = run(*BOTH, "--seed", 3, typed="\n\n\n\n").stdout
-    assert text.startswith("chicken: player row and player col play at this terminal.\nIt advises")
+    assert text.startswith(
+        "chicken: player row and player col play at this terminal.\nThe mediator advises"
+    )
     first, second, rest = text.split(module.HIDDEN)
     for part, own, other in ((first, "row", "col"), (second, "col", "row")):
         assert f"Next is player {own}. Everybody else, please look away." in part

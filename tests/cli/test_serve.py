@@ -51,10 +51,13 @@ def test_what_is_printed(tmp_path: Path, no_server: list[Any]) -> None:
 def test_for_a_room_the_link_has_an_address_that_others_can_open(
     tmp_path: Path, no_server: list[Any]
 ) -> None:
-    data = ("--data", tmp_path / "p.db", "--port", 0, "--host", "0.0.0.0")
-    result = run("serve", "chicken", "device", *data)
-    found = re.match(r"chicken: open http://([^/:]+):\d+/operator/", result.stdout)
-    assert found and found[1] != "0.0.0.0"
+    for host, named in (("0.0.0.0", r"[^/:]+"), ("::", r"\[.+\]|[^/:]+")):
+        if host == "::" and not socket.has_ipv6:
+            continue
+        data = ("--data", tmp_path / "p.db", "--port", 0, "--host", host)
+        result = run("serve", "chicken", "device", *data)
+        found = re.match(rf"chicken: open http://({named}):\d+/operator/", result.stdout)
+        assert found and found[1].strip("[]") != host
 
 
 def test_behind_a_proxy(tmp_path: Path, no_server: list[Any]) -> None:
@@ -101,7 +104,20 @@ def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
     game, policy = saved(tmp_path, delayed())
     options = ("--data", tmp_path / "q.db", "--port", 0)
     assert "the same length (--pace)" in run("serve", game, policy, *options).stderr
-    assert "warning: " not in run("serve", game, policy, *options, "--pace", 3).stderr
+    assert "the same length" not in run("serve", game, policy, *options, "--pace", 3).stderr
+
+
+def test_a_policy_that_is_no_equilibrium_at_this_k(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "separation:k=1", "device", "--port", 0)
+    for k, warned in ((0, False), (1, False), (2, True)):
+        said = run(*arguments, "-k", k, "--data", tmp_path / f"{k}.db").stderr
+        assert ("warning: at K = 2 player 1 can gain 0.5 by disobeying" in said) == warned
+    game = accord.load_game("chicken")
+    kind = accord.CorrelatedPolicy.from_device(game, [(1, ({"row": "yield"}, {"col": "yield"}))])
+    accord.save_policy(kind, tmp_path / "kind.json")
+    options = ("-k", 0, "--data", tmp_path / "kind.db", "--port", 0)
+    said = run("serve", "chicken", tmp_path / "kind.json", *options).stderr
+    assert "player row can gain 1 by playing on their own; give -k" in said
 
 
 @pytest.mark.parametrize(
@@ -113,6 +129,9 @@ def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
         ("chicken device --root-path lab", "--root-path must start with /; got 'lab'"),
         ("chicken device --port 99999999", "--port must be 0 to 65535; got 99999999"),
         ("chicken device --host nowhere.invalid", "cannot listen at nowhere.invalid"),
+        ("chicken device --host 192.0.2.7", "--host must be an address of this computer"),
+        ("chicken device --url example.org", "--url must be like https://example.org/lab; got"),
+        ("chicken device --url https://", "--url must be like"),
         ("kuhn device", "the library has no device for kuhn"),
     ],
 )
@@ -125,10 +144,26 @@ def test_bad_use(arguments: str, message: str, tmp_path: Path, monkeypatch: Any)
 def test_databases_of_others(tmp_path: Path, no_server: list[Any]) -> None:
     options = ("--data", tmp_path / "p.db", "--port", 0)
     run("serve", "chicken", "device", *options)
-    assert "has plays with another k" in refused("serve", "chicken", "device", *options, "-k", 2)
+    assert "has plays with another K" in refused("serve", "chicken", "device", *options, "-k", 2)
     assert "another game" in refused("serve", "signalling", "device", *options)
     missing = tmp_path / "nowhere" / "p.db"
     assert "No such file" in refused("serve", "chicken", "device", "--data", missing)
+    refusal = refused("serve", "chicken", "device", "--data", tmp_path, "--port", 0)
+    assert "cannot be opened as a file" in refusal
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        options = ("--data", tmp_path / "p.db", "--port", listener.getsockname()[1])
+        refusal = refused("serve", "chicken", "device", *options)
+    assert refusal.endswith("in use; choose another port with --port, or 0 for a free one")
+
+
+def test_a_database_that_others_can_read(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
+    assert "warning" not in run(*arguments).stderr
+    (tmp_path / "p.db").chmod(0o644)
+    assert "p.db is secret, but others can read it; use chmod 600" in run(*arguments).stderr
 
 
 def test_without_starlette(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +193,20 @@ def started(*arguments: object) -> tuple[Any, str]:
     found = re.search(r"open (http\S+)", line)
     assert found, line + server.stderr.read()
     return server, found[1]
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_slow_clients(tmp_path: Path) -> None:
+    port = free_port()
+    server, _ = started("--data", tmp_path / "p.db", "--port", port)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"POST /seat/x/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx")
+        time.sleep(0.5)
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "stopped; all plays are in" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.slow

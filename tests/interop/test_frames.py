@@ -84,6 +84,20 @@ def test_a_comparison_puts_histories_together(solution: accord.Solution) -> None
     assert frame.groupby("run").size().tolist() == [len(solution.history)] * 2
     with pytest.raises(accord.ArgumentError, match="at least one result"):
         accord.comparison_frame({})
+    with pytest.raises(accord.ArgumentError, match="needs the results by name"):
+        accord.comparison_frame([solution])  # type: ignore[arg-type]
+
+
+def test_a_region_has_one_row_per_vertex() -> None:
+    found = accord.region(accord.load_game("chicken"), k=(1, "efcce"))
+    frame = found.to_frame()
+    vertices = [vertex for polygon in found.polygons for vertex in polygon.vertices]
+    assert list(zip(frame["value of row"], frame["value of col"], strict=True)) == [
+        vertex.payoffs for vertex in vertices
+    ]
+    assert frame["components"].tolist() == [vertex.policy.n_components for vertex in vertices]
+    assert set(frame["notion"]) == {"EFCE", "EFCCE"}
+    assert frame.loc[frame["notion"] == "EFCE", "k"].tolist() == [1.0] * len(found[1].vertices)
 
 
 def test_without_pandas_the_error_says_what_to_install(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspiel
 import pytest
 
 import accord
@@ -68,14 +69,17 @@ def test_the_library_takes_precedence_and_brackets_mean_openspiel(
         ("kuhn()", "kuhn is a library game, whose parameters follow a colon; try kuhn$"),
         ("kuhn(players=3)", "try kuhn:players=3$"),
         ("kuhn_poker:players=3", r"try kuhn_poker\(players=3\)$"),
-        ("", "a library name .*, an OpenSpiel name .* or the path of an .efg or .nfg file"),
+        (
+            "",
+            "game ''; a game is a library name .*, an OpenSpiel name .* or the path of an .efg",
+        ),
         ("a game of thrones", "a library name"),
         (":", "a library name"),
         ("(", "a library name"),
     ],
 )
 def test_unknown_names(name: str, advice: str) -> None:
-    with pytest.raises(accord.ArgumentError, match="there is no game .*" + advice):
+    with pytest.raises(accord.ArgumentError, match="there is no .*" + advice):
         load_game(name)
 
 
@@ -95,6 +99,10 @@ def test_files_that_are_not_games(tmp_path: Path) -> None:
     text.write_text("EFG 2 R")
     with pytest.raises(accord.ArgumentError, match=r"a file with a game must end in .efg"):
         load_game(text)
+    code = tmp_path / "env.py"
+    code.write_text("")
+    with pytest.raises(accord.ArgumentError, match=r"is given as .*env.py:NAME, where NAME makes"):
+        accord.load_game(str(code))
 
 
 @pytest.mark.slow
@@ -102,3 +110,19 @@ def test_openspiel_is_imported_only_when_needed() -> None:
     code = "import accord, sys; accord.load_game('kuhn'); print('pyspiel' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+def test_games_of_other_packages() -> None:
+    theirs = accord.to_gambit(load_game("signalling"))
+    assert load_game(theirs).digest == load_game("signalling").digest
+    spiel = pyspiel.load_game("kuhn_poker")
+    assert load_game(spiel).digest == load_game("kuhn_poker").digest
+    with pytest.raises(accord.BudgetError, match="at most 10 nodes"):
+        load_game(spiel, max_nodes=10)
+    ours = load_game("chicken")
+    assert load_game(ours) is ours
+    for game in (theirs, spiel):
+        with pytest.raises(accord.ArgumentError, match=r"try accord\.load_game"):
+            accord.solve(game, k=1)
+    with pytest.raises(accord.ArgumentError, match=r"a path, or a game of .*; got 3"):
+        load_game(3)

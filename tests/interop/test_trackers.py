@@ -18,6 +18,7 @@ import pytest
 import accord
 from accord.game.library import chicken, kuhn
 from accord.interop.trackers import Tracker, scalars
+from tests.support.environments import NoisyChicken
 
 
 def test_trackers_get_every_checkpoint() -> None:
@@ -73,7 +74,28 @@ def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
     assert points[-1].tensor_proto.float_val[0] == pytest.approx(found.gap, rel=1e-6)
 
 
+def test_runs_in_environments() -> None:
+    logged: list[dict[str, float]] = []
+    env = NoisyChicken()
+    with Tracker(env, lambda numbers, _: logged.append(numbers)) as tracker:
+        accord.learn_env(env, k=1, episodes=90, value_plays=10, progress=tracker)
+    assert {f"values/{player}" for player in env.players} <= logged[-1].keys()
+
+
+def test_arguments_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(accord.ArgumentError, match=r"must be an accord\.Game or an environment"):
+        accord.TensorBoardTracker(chicken(), str(tmp_path))  # type: ignore[arg-type]
+
+
 if find_spec("wandb"):
+
+    def test_wandb_obeys_its_own_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("WANDB_MODE", "disabled")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+                accord.solve(kuhn(), 1, iterations=5, progress=tracker)
+        assert list(tmp_path.iterdir()) == []
 
     def test_wandb_writes_an_offline_run(tmp_path: Path) -> None:
         with warnings.catch_warnings():
@@ -100,3 +122,18 @@ def test_mlflow_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [metric.step for metric in kept] == [point.iteration for point in found.history]
     assert [metric.value for metric in kept] == [point.gap for point in found.history]
     assert run.data.metrics["values/1"] == pytest.approx(found.values[0])
+
+
+def test_mlflow_knows_that_a_run_failed(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mlflow.tracking import MlflowClient
+
+        with (
+            pytest.raises(RuntimeError, match="stop"),
+            accord.MLflowTracker(kuhn(), tracking_uri=tmp_path / "own.db"),
+        ):
+            raise RuntimeError("stop")
+        client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path / 'own.db'}")
+        (run,) = client.search_runs([client.get_experiment_by_name("accord").experiment_id])
+    assert run.info.status == "FAILED"

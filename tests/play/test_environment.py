@@ -600,7 +600,7 @@ def test_what_is_an_environment() -> None:
         learn("kuhn", 1, episodes=100)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="must be an environment; got None, which lacks"):
         learn_env(None, episodes=100)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match=r"for a loaded game call learn\(\)"):
+    with pytest.raises(ArgumentError, match="a loaded game is for learn, certify and Mediator"):
         learn_env(kuhn(), episodes=100)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="which is a class, not an instance"):
         learn_env(NoisyChicken, episodes=100)  # type: ignore[call-overload]
@@ -804,6 +804,64 @@ def test_pettingzoo_parallel() -> None:
     assert min(learned.values) > 0.9  # they learn to meet
 
 
+def rps_rounds() -> Any:
+    from pettingzoo.classic.rps import rps
+
+    return rps.parallel_env(max_cycles=3)
+
+
+@pytest.mark.parametrize("name", ["together", "Leaving", "rps"])
+def test_pettingzoo_parallel_is_played_as_pettingzoo_converts_it(name: str) -> None:
+    from pettingzoo.utils.conversions import parallel_to_aec
+
+    from tests.support import pettingzoo_envs
+
+    make = rps_rounds if name == "rps" else getattr(pettingzoo_envs, name)
+    direct = PettingZooEnvironment(make(), (-3.0, 5.0))
+    converted = PettingZooEnvironment(parallel_to_aec(make()), (-3.0, 5.0))
+    for seed in range(30):
+        rng, moves = np.random.default_rng(seed), 0
+        for env in (direct, converted):
+            env.reset(np.random.default_rng(seed))
+        while direct.turn() != TERMINAL:
+            assert direct.turn() == converted.turn()
+            assert direct.infoset() == converted.infoset()
+            assert direct.actions() == converted.actions()
+            move, moves = int(rng.integers(len(direct.actions()))), moves + 1
+            direct.step(move)
+            converted.step(move)
+        assert converted.turn() == TERMINAL
+        assert moves >= 2
+        assert direct.payoffs() == converted.payoffs()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("unseen", "together: agent b must move, but got no observation"),
+        ("unknown", "together: agent third must be one of its possible_agents a, b"),
+        ("reward", "together: the rewards of agent a must be numbers; got None"),
+    ],
+)
+def test_pettingzoo_rules_of_rounds_that_are_broken(rule: str, message: str) -> None:
+    from tests.support.pettingzoo_envs import WrongTogether
+
+    with pytest.raises(GameError, match=message):
+        discover(PettingZooEnvironment(WrongTogether(rule), (0, 1)), patience=5)
+
+
+def test_pettingzoo_finished_agents_make_no_more_moves() -> None:
+    """Even if a parallel environment keeps them among its agents, and tells nothing else."""
+    from tests.support.pettingzoo_envs import WrongTogether
+
+    env = PettingZooEnvironment(WrongTogether("stays"), (0, 1))
+    env.reset(np.random.default_rng(0))
+    env.step(0)
+    env.step(0)
+    assert env.turn() == TERMINAL
+    assert env.payoffs() == [1.0, 1.0]
+
+
 ROCK_PAPER_SCISSORS = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
 
 
@@ -919,7 +977,7 @@ def test_a_mask_is_seen() -> None:
         ("vanish", "agent even got a reward of 1 at the end, but was removed before last"),
         ("stays", r"step\(None\) must remove the finished agent even"),
         ("agents", "agent third must be one of its possible_agents even, odd"),
-        ("mask", r"one entry for each of its 3 actions; got shape \(2,\)"),
+        ("mask", r"one number for each of its 3 actions; got shape \(2,\) of float64"),
         ("reward", "the rewards of agent even must be numbers; got None"),
         ("observation", "must consist of numbers and strings, .*; got object; pass a label"),
     ],

@@ -33,6 +33,8 @@ def test_without_agents_everybody_obeys() -> None:
     exact = certify(CHICKEN, LIGHT, 1).values
     for mean, margin, value in zip(found.mean, found.margin, exact, strict=True):
         assert abs(mean - value) < 2 * margin
+    assert repr(found).startswith("SeatedPlays(1,000 plays, mean ")
+    assert len(repr(found)) < 100
     again = accord.rollout(Hidden(CHICKEN), LIGHT, 1000, seed=4)
     np.testing.assert_array_equal(again.payoffs, found.payoffs)
     assert all(math.isnan(margin) for margin in accord.rollout(Hidden(CHICKEN), LIGHT, 1).margin)

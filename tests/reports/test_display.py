@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord._format import pretty
+from accord._format import pretty, shortened
 from accord.reports.chart import Plot
+from accord.reports.marginals import marginals, telling
 from tests.support.environments import NoisyChicken
 from tests.support.pages import Page
 
@@ -72,6 +73,34 @@ def test_a_policy_with_too_many_plans_shows_what_is_told_at_infosets() -> None:
     html = shown(accord.solve(kuhn, k=1, iterations=30).policy)
     assert "recommendations at each infoset" in html
     assert "The mediator draws" not in html
+
+
+def test_names_of_bars_tell_infosets_apart() -> None:
+    observed = "[Observer: 0][Private: {}][Round 1][Player: 0][Pot: {}][Money: 99 99][Round1: {}]"
+    labels = [observed.format(*rest) for rest in ((0, 2, ""), (1, 2, ""), (0, 4, "1 2"))]
+    assert telling(labels) == [
+        "[Private: 0][Pot: 2][Round1: ]",
+        "[Private: 1][Pot: 2][Round1: ]",
+        "[Private: 0][P…4][Round1: 1 2]",
+    ]
+    assert telling(["start", "start again"]) == ["start", "start again"]
+    assert telling(labels[:1]) == [shortened(labels[0], 30)]
+    assert telling([]) == []
+
+
+def test_labels_stay_inside_their_bars() -> None:
+    """The parts of a bar are narrower where the names of infosets are long."""
+    policy = accord.solve(accord.load_game("leduc_poker"), k=1, iterations=30).policy
+    figure = marginals(policy)
+    assert figure is not None
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    bars = [bar.get_window_extent() for bar in axes.patches]
+    inside = [text for text in axes.texts if "plays" not in text.get_text()]
+    assert inside
+    for text in inside:
+        extent = text.get_window_extent()
+        assert any(bar.x0 <= extent.x0 and extent.x1 <= bar.x1 for bar in bars), text
 
 
 def test_a_certificate_shows_the_ladder_and_the_best_deviation(

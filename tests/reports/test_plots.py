@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import accord
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.colours import LIGHT
+from accord.reports.page import played_page
+from accord.reports.played import Advice, PlayedComparison, PlayedView
 from accord.reports.source import read_source
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Group, Moment, RunView
@@ -138,3 +141,36 @@ def test_long_names_are_put_below_the_chart(solved: RunView, narrow: bool) -> No
     box = legend.get_window_extent(FigureCanvasAgg(figure).get_renderer())
     assert box.x1 <= figure.bbox.x1
     assert box.y0 >= figure.bbox.y0
+
+
+@pytest.mark.parametrize("episodes", [(3000, 3000, 3000), (1000, 2000, 2000)])
+def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
+    episodes: tuple[int, ...],
+) -> None:
+    """Also if the runs differ only in their seeds; and the axis says how many episodes."""
+    runs = tuple(
+        (0, SimpleNamespace(result={"episodes": n}, certificate={"lower": 0.0, "upper": 1.0 + n}))
+        for n in episodes
+    )
+    figure = plots.bounds_by_play(PlayedComparison("kuhn", ("prm",), runs))  # type: ignore[arg-type]
+    assert figure is not None
+    (axes,) = figure.axes
+    drawn = [bars.lines[2][0].get_segments()[0][0][0] for bars in axes.containers]
+    assert len({round(float(x), 3) for x in drawn}) == 3
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == [f"{n:,}" for n in sorted(set(episodes))]
+
+
+def test_pages_of_large_environments_show_some_infosets_first() -> None:
+    infosets = tuple(Advice(f"at {n}", (("left", 0.25), ("right", 0.75))) for n in range(25))
+    run = SimpleNamespace(
+        finished=True, certificate=None, policy=SimpleNamespace(player_labels=("0",)),
+        request=SimpleNamespace(notion="EFCE", k=1, method="prm", seed=0),
+        result={"game": "large", "episodes": 9, "iterations": 3, "infosets": 25, "components": 1,
+                "seconds": 1.0, "values": [0.0], "margins": [None]},
+    )  # fmt: skip
+    page = played_page(PlayedView(run, (25,), (infosets,)))  # type: ignore[arg-type]
+    before, _, after = page.partition("<summary>5 more infosets</summary>")
+    assert before.count("<strong>left</strong>") == 20
+    assert after.count("<strong>left</strong>") == 5
+    assert "<h3>player 0</h3>" in page

@@ -20,6 +20,7 @@ from accord.cli.progress import _Pace
 from accord.equilibrium.files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
+    BudgetError,
     MismatchError,
     ParseError,
     PolicyError,
@@ -105,6 +106,38 @@ def test_learning_again_resumes(tmp_path: Path) -> None:
         learn(Hidden(kuhn()), 1, folder=tmp_path / "again", **SEED)
 
 
+@pytest.mark.parametrize("at", [650, 1300])
+def test_fresh_plays_that_break_lose_nothing(tmp_path: Path, at: int) -> None:
+    """600 episodes, then 600 plays for the values and 600 for the bounds."""
+    with pytest.raises(SimulatorError, match="no connection") as broken:
+        learn(Breaks(at), 1, folder=tmp_path / "run", **SEED)
+    kept = broken.value.learned
+    assert (kept.episodes, kept.certificate) == (600, None)
+    resumed = resume_learn(Hidden(kuhn()), tmp_path / "run")
+    assert resumed.policy.behavior.tobytes() == kept.policy.behavior.tobytes()
+    assert resumed.value_plays == 600
+    assert 590 < resumed.certificate.episodes <= 600
+
+
+def test_bounds_that_are_refused_leave_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = learn_env(NoisyChicken(), 1, episodes=30)
+    assert (few.certificate, few.value_plays) == (None, 30)
+    assert few.refusal == "bounds on the gap need at least 40 plays; there were 30"
+
+    def refuse(*arguments: Any) -> Any:
+        raise BudgetError("the rechistories need 7.4 GB", required=7, available=6)
+
+    monkeypatch.setattr("accord.runs.learn_env.bounded_by_play", refuse)
+    monkeypatch.chdir(tmp_path)
+    Path("env.py").write_text("from tests.support.environments import NoisyChicken\n")
+    text = run("learn", "env.py:NoisyChicken", "--episodes", "300", "--out", "run").stdout
+    assert "no bounds on the gap: the rechistories need 7.4 GB" in text
+    assert load_policy(tmp_path / "run" / "policy.npz").n_components > 10
+    run("report", "run")
+
+
 def test_running_values_and_memory(tmp_path: Path) -> None:
     seen: list[Checkpoint] = []
     learned = learn_env(
@@ -144,6 +177,10 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     assert [one.finished for _, one in compared.runs] == [False, True, True]
     run("report", *folders, "--out", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text("utf-8")
+    run("report", tmp_path / "3")
+    alone = (tmp_path / "3" / "report.html").read_text("utf-8")
+    assert "<h3>player 1</h3>" in alone
+    assert "more infosets" not in alone  # there are six
     for words in ("3 runs in kuhn", "(not finished)", "Bounds on the gap", "gap at least"):
         assert words in page
     assert (tmp_path / "all-bounds.svg").exists()

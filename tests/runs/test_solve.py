@@ -301,7 +301,10 @@ def test_averaging(method, averaging):
         ({"k": -1}, "k must be a whole number of deviations, 0 or more, or infinity; got -1"),
         ({"k": 1.5}, "k must be a whole number of deviations, 0 or more, or infinity; got 1.5"),
         ({"k": math.nan}, "k must be a whole number of deviations"),
-        ({"k": "1"}, "k must be a whole number of deviations, 0 or more, or infinity; got '1'"),
+        ({"k": "1"}, "whole number of deviations, 0 or more, or infinity; got '1'; try k=1"),
+        ({"k": "inf"}, "got 'inf'; try k=math.inf"),
+        ({"k": "EFCE"}, "got 'EFCE'; try k=1"),
+        ({"k": "strong"}, "0 or more, or infinity; got 'strong'"),
     ],
     ids=str,
 )  # fmt: skip

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -102,6 +105,9 @@ def test_pages_are_sealed(operator: Client) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-robots-tag"] == "noindex"
+        assert answer.headers["x-frame-options"] == "DENY"
+        for header in ("cross-origin-opener-policy", "cross-origin-resource-policy"):
+            assert answer.headers[header] == "same-origin"
         assert "server" not in answer.headers
         assert "set-cookie" not in answer.headers
         if answer.headers.get("content-type", "").startswith("text/html"):
@@ -194,6 +200,13 @@ def test_wrong_links_all_get_the_same_answer(operator: Client, hall: Hall, serve
     }  # fmt: skip
     assert len(answers) == 1
     assert "This link does not work, or no longer." in answers.pop()
+    # the router neither redirects to whatever host a request names, nor stumbles over numbers
+    for path in (row.path + "/", operator.path + "/", "/seat/x/", "//evil.example/seat/x"):
+        answer = guess.get(path, Host="evil.example")
+        assert answer.status == 404
+        assert "evil" not in str(answer)
+    number = "9" * 5000
+    assert guess.post(f"/operator/x/play/1/seat/{number}/robot").status == 404
     for path in (row.path + "/act", row.path + "/choose"):
         assert guess.post(path).status == 400
     assert guess.post(revoked + "/act", infoset=0, action=0).status == 404
@@ -216,6 +229,18 @@ def test_large_forms_are_refused(operator: Client) -> None:
     assert row.post("/act", infoset="0" * 20_000, action=0).status == 413
 
 
+def test_forms_that_never_end_are_refused(
+    operator: Client, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.serve.app.SLOWEST_FORM", 0.2)
+    row, _ = two_seats(operator)
+    host, port = urlsplit(server).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as slow:
+        head = f"POST {row.path}/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\ninfoset="
+        slow.sendall(head.encode())
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
 def test_failures_say_nothing(
     operator: Client, hall: Hall, monkeypatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -233,6 +258,22 @@ def test_failures_say_nothing(
     ours = [record.getMessage() for record in caplog.records if record.name == "accord.serve"]
     assert "a request failed: RuntimeError" in ours
     assert row.get().status == 200
+
+
+def test_the_log_says_why_the_database_fails(
+    operator: Client, hall: Hall, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    row, _ = two_seats(operator)
+
+    def fail(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hall, "look", fail)
+        answer = row.get()
+    assert answer.status == 500
+    assert "full" not in answer.text
+    assert "a request failed: OperationalError: database or disk is full" in caplog.text
 
 
 def test_logs_have_neither_links_nor_recommendations(
@@ -265,7 +306,7 @@ def test_links_begin_with_the_address_that_players_use(hall: Hall) -> None:
         assert "Only this computer" not in operator.get("/play/1").text
     with running(hall, url="http://lab.example/accord/") as local:
         operator = Client(local + operator_link(hall))
-        page = operator.post("/play/1/seat/0/invite")
+        page = operator.post("/play/1/seat/0/invite", once="b")
         assert links_of(page.text)[0].startswith("http://lab.example/accord/seat/")
         assert "Only this computer" not in page.text
 
@@ -281,7 +322,7 @@ def test_players_are_not_told_the_rules_when_it_is_over(operator: Client) -> Non
 def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     assert operator.post("/create", once="a", count=3, id="").status == 303
     operator.post("/create", once="a", count=3, id="")  # sent twice
-    assert len(hall.watch_all()) == 3
+    assert len(hall.list_plays()) == 3
     assert (
         operator.post("/create", once="b", count=1, id="room 4")
         .headers["location"]
@@ -296,9 +337,14 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     ann = Client(link)
     assert "Ann <b>, you play as row" in plain(ann.get().text)
     assert links_of(operator.post("/play/1/invite-all").text) == []  # nobody loses a link
-    (again,) = links_of(operator.post("/play/1/seat/0/invite").text)
+    (again,) = links_of(operator.post("/play/1/seat/0/invite", once="x").text)
     assert ann.get().status == 404
     ann = Client(again)
+    reload = operator.post("/play/1/seat/0/invite", once="x")
+    assert (reload.status, links_of(reload.text)) == (303, [])
+    assert ann.get().status == 200  # so a reload does not make the link useless
+    for path in ("/create", "/play/1/seat/0/invite"):
+        assert operator.post(path, count=1).status == 400
     operator.post("/play/1/start")
     ann.post("/act", infoset=0, action=0)
     assert "The play is over" in ann.get().text
@@ -308,9 +354,56 @@ def test_the_operators_forms(operator: Client, hall: Hall) -> None:
     assert "Play 2 stopped" in plain(operator.get("/play/2").text)
     for path in ("/play/9", "/play/9/state"):
         assert operator.get(path).status == 404
-    for path in ("/play/1/fly", "/play/1/seat/0/fly", "/play/1/seat/7/revoke", "/play/9/start"):
+    for path in (
+        "/play/1/fly",
+        "/play/1/seat/0/fly",
+        "/play/1/seat/7/revoke",
+        "/play/9/start",
+        "/play/1/seat/00/revoke",
+        "/play/1/seat/-1/revoke",
+        "/play/1/seat/x/revoke",
+    ):
         assert operator.post(path).status == 404
     assert operator.post("/play/1/seat/0/robot", robot="maybe").status == 400
+
+
+def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, server: str) -> None:
+    operator.post("/create", once="a", count=3, id="")
+    hall.set_robot("2", 0, True)
+    page = operator.post("/invite-all")
+    links = links_of(page.text)
+    assert len(set(links)) == 5
+    opened = [hall.find_seat(link.rsplit("/", 1)[1]) for link in links]
+    assert sorted(opened) == [("1", 0), ("1", 1), ("2", 1), ("3", 0), ("3", 1)]
+    assert "Play 2: col" in plain(page.text)
+    assert links_of(operator.post("/invite-all").text) == []  # nobody loses a link
+    operator.post("/create", once="b", count=1, id="")
+    assert operator.post("/start-all").status == 303
+    statuses = {play.id: play.status for play in hall.list_plays()}
+    assert statuses == {"1": "running", "2": "running", "3": "running", "4": "open"}
+    guess = Client(server + "/operator/x")
+    assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
+
+
+def test_players_without_names_are_more_than_numbers(tmp_path: Path) -> None:
+    policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=1.0)
+    hall = open_hall(tmp_path / "plays.db", policy)
+    with running(hall) as server:
+        operator = Client(server + operator_link(hall))
+        first, _ = two_seats(operator)
+        assert "player 1: must decide; player 2: waits" in plain(operator.get().text)
+        assert "You play as player 1" in plain(first.get().text)
+        for player in (0, 1):
+            hall.set_robot("1", player, True)
+        page = plain(first.get().text)
+        assert " player 2: " in page.partition("What happened")[2]
+        operator.post("/play/1/seat/0/rename", name="Ann")
+        assert "Ann, you play as player 1" in plain(first.get().text)
+        seats = plain(operator.get("/play/1").text)
+        assert "Ann as player 1 Finished" in seats
+        assert "player 2 Finished" in seats
+        operator.post("/play/1/seat/0/rename", name=" ")
+        assert plain(first.get().text).count("You play as player 1") == 2  # title and heading
 
 
 def test_watching(operator: Client) -> None:
@@ -325,7 +418,7 @@ def test_watching(operator: Client) -> None:
     assert f"told {mine} , played dare" in asked
     states = [operator.get(path).text for path in ("/play/1/state", "/play/1/state?reveal=yes")]
     assert states[0] != states[1]
-    assert states[0] == operator.get("/play/1/state").text == operator.get("/state").text
+    assert states[0] == operator.get("/play/1/state").text
 
 
 def test_exports_over_the_web(operator: Client) -> None:
@@ -364,6 +457,9 @@ def test_behind_a_proxy(hall: Hall) -> None:
         assert f'action="/lab/seat/{links[0]}/act"' in seat.get().text
         location = seat.post("/act", infoset=0, action=0).headers["location"]
         assert location == f"/lab/seat/{links[0]}"
+        kept = Client(f"{server}/lab/seat/{links[0]}")  # a proxy that does not remove /lab
+        assert clean(kept.get().text) == clean(seat.get().text)
+        assert Client(f"{server}/lab{operator.path}").get("/play/1").status == 200
 
 
 def test_forwarded_headers_of_strangers_are_ignored(hall: Hall) -> None:
@@ -457,7 +553,7 @@ def test_200_plays_at_once(tmp_path: Path) -> None:
     kept = {
         (play, i, move.infoset): move.action
         for play in plays
-        for i, seat in enumerate(hall.referee.resume(hall.store.play(play).state).seats)
+        for i, seat in enumerate(hall.referee.resume(json.loads(hall.store.play(play).state)).seats)
         for move in seat.moves
     }
     assert kept == made

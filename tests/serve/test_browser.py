@@ -196,11 +196,21 @@ def test_nothing_is_wider_than_the_screen(
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.switch_to.new_window("tab")
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    for page in (row, operator, f"{operator}/play/1", f"{server}/nothing"):
+    hall.create(id="the play of the people in room 4")
+    pages = [row, operator, f"{operator}/play/1", f"{server}/nothing"]
+    for n, page in enumerate([*pages, *pages[:3]]):
+        if n == len(pages):  # once more with long names, and at the end
+            for player in (0, 1):
+                hall.rename("1", player, "Ann " + "Withaverylongfamilynamethatneverends")
+                hall.act("1", player, 0, 0)
         browser.get(page)
         script = "return [document.documentElement.scrollWidth, innerWidth]"
         content, screen = browser.execute_script(script)
         assert content <= screen == width, page
+        hidden = (
+            "[...document.querySelectorAll('.scroll')].some(e => e.scrollWidth > e.clientWidth)"
+        )
+        assert not browser.execute_script(f"return {hidden}"), page
         for button in find_all(browser, "button"):
             assert button.rect["height"] >= 38, (page, button.text)
 

@@ -254,10 +254,33 @@ def test_one_damaged_play_does_not_stop_the_others(tmp_path: Path) -> None:
         hall.start(play)
     with hall.store.transaction():
         row = hall.store.play(first)
-        hall.store.save_play(dataclasses.replace(row, state={}))
+        hall.store.save_play(dataclasses.replace(row, state="{}"))
     clock.now += 30
     hall.tick()
     assert hall.watch(second).status == "over"
+
+
+def test_a_damaged_play_does_not_stop_a_restart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, limit=30, clock=clock)
+    first, second = hall.create(2)
+    for play in (first, second):
+        hall.start(play)
+    with hall.store.transaction():
+        row = hall.store.play(first)
+        hall.store.save_play(dataclasses.replace(row, state="{}"))
+    hall.store.close()
+    hall = hall_of(tmp_path, limit=30, clock=clock)
+    assert f"play {first} cannot continue: the state must come from" in caplog.text
+    assert [play.status for play in hall.list_plays()] == ["running", "running"]
+    caplog.clear()
+    clock.now += 30
+    for _ in range(5):
+        hall.tick()
+    assert hall.watch(second).status == "over"
+    assert caplog.text.count("robots could not move") == 1  # not at every tick
 
 
 def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
@@ -271,6 +294,26 @@ def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
     hall.tick()
     assert hall.look(play, 0).status == "act"
     assert hall.look(play, 0).until == clock.now + 30
+
+
+@pytest.mark.parametrize("pace", [5, 20, 60])
+def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pace: int) -> None:
+    policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=0.0)
+    clock = Clock()
+    hall = open_hall(tmp_path / "p.db", policy, pace=20, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    hall.act(play, 0, hall.look(play, 0).number, 0)
+    clock.now += 23
+    assert hall.look(play, 1).status == "act"
+    hall.store.close()
+    clock.now += 500
+    hall = open_hall(tmp_path / "p.db", policy, pace=pace, clock=clock)
+    assert hall.look(play, 1).until == clock.now + pace
+    hall.act(play, 1, hall.look(play, 1).number, 1)
+    clock.now += pace
+    assert hall.look(play, 0).status == "act"
+    assert hall.look(play, 0).until == clock.now + pace
 
 
 def test_at_a_pace_only_the_round_decides_when_one_is_asked(tmp_path: Path) -> None:
@@ -336,6 +379,18 @@ def test_at_k_0_people_choose_first(tmp_path: Path) -> None:
     assert hall.look(play, 1).status == "over"
 
 
+def test_at_other_k_there_is_nothing_to_choose(tmp_path: Path) -> None:
+    hall = hall_of(tmp_path, "signalling", k=1)
+    (play,) = hall.create()
+    hall.start(play)
+    for player in (0, 1):
+        before = hall.look(play, player)
+        for delegate in (True, False):
+            with pytest.raises(MediatorError, match="nothing to choose"):
+                hall.choose(play, player, delegate)
+        assert hall.look(play, player) == before
+
+
 def test_at_k_0_time_limits_delegate(tmp_path: Path) -> None:
     clock = Clock()
     hall = hall_of(tmp_path, k=0, limit=30, clock=clock)
@@ -392,7 +447,7 @@ def test_databases_of_others(tmp_path: Path) -> None:
     hall_of(tmp_path).store.close()
     with pytest.raises(MismatchError, match="has plays with another game"):
         hall_of(tmp_path, "signalling")
-    with pytest.raises(MismatchError, match="another k"):
+    with pytest.raises(MismatchError, match="another K"):
         hall_of(tmp_path, k=2)
     (tmp_path / "text.db").write_text("not a database, but long enough to look at" * 100)
     with pytest.raises(ArgumentError, match="not a database of accord serve"):
@@ -418,6 +473,43 @@ def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any) -> N
         with pytest.raises(OSError, match="disk full"):
             follow(hall, play, 0)
     assert hall.watch(play, reveal=True) == before
+    play_on(hall, play)
+    assert hall.watch(play).status == "over"
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_change_that_cannot_be_committed_is_undone(
+    tmp_path: Path, monkeypatch: Any, renamed: bool
+) -> None:
+    """As on a full disk: nothing of it is left in the file or in memory, and the next works."""
+    hall = hall_of(tmp_path)
+    (play,) = hall.create()
+    hall.start(play)
+    before = hall.watch(play, reveal=True)
+
+    class FullDisk:
+        def __init__(self, db: sqlite3.Connection) -> None:
+            self.db = db
+
+        def execute(self, statement: str, *values: Any) -> Any:
+            if statement == "COMMIT":
+                raise sqlite3.OperationalError("database or disk is full")
+            return self.db.execute(statement, *values)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.db, name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hall.store, "_db", FullDisk(hall.store._db))
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            follow(hall, play, 0)
+    if renamed:
+        hall.rename(play, 0, "row")
+    assert hall.watch(play, reveal=True) == before
+    hall.rename(play, 0, "Ann")
+    hall.store.close()
+    hall = hall_of(tmp_path)
+    assert hall.look(play, 0).name == "Ann"
     play_on(hall, play)
     assert hall.watch(play).status == "over"
 
@@ -469,7 +561,8 @@ def test_the_operator_sees_recommendations_only_when_asked(tmp_path: Path) -> No
     assert [seat.decisions for seat in seen.seats] == [1, 0]
     assert [seat.doing for seat in seen.seats] == ["waits", "must decide"]
     assert hall.watch(play, reveal=True).seats[0].moves != ()
-    assert hall.watch_all() == [seen]
+    seats = (("row", False, "waits"), ("col", False, "must decide"))
+    assert [listed.seats for listed in hall.list_plays()] == [seats]
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -499,7 +592,7 @@ def test_exports(tmp_path: Path) -> None:
     assert [row["recommended"] == row["action"] for row in table] == [True] * 6
     assert table[0]["name"] == "Ann"
     assert table[0]["time"].startswith("1970-01-01T00:16:40")
-    key = hall.store.play(done).state["play"]["key"]
+    key = json.loads(hall.store.play(done).state)["play"]["key"]
     assert key not in public + private
 
 
@@ -555,7 +648,7 @@ def test_random_people(tmp_path: Path, seed: int) -> None:
         clock.now += 6
         hall.tick()
     for play in plays:
-        session = hall.referee.resume(hall.store.play(play).state)
+        session = hall.referee.resume(json.loads(hall.store.play(play).state))
         assert session.is_over
         for player, seat in enumerate(session.seats):
             for move in seat.moves:

@@ -134,6 +134,30 @@ class _Together(ParallelEnv):
         )
 
 
+class WrongTogether(_Together):
+    """It breaks a rule of PettingZoo."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__()
+        self.rule = rule
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        seen, infos = super().reset(seed, options)
+        if self.rule == "unseen":
+            del seen["b"]
+        if self.rule == "unknown":
+            self.agents.append("third")
+        return seen, None if self.rule == "stays" else infos
+
+    def step(self, actions: dict[str, int]) -> Any:
+        seen, rewards, *ends, infos = super().step(actions)
+        if self.rule == "reward":
+            rewards["a"] = None
+        if self.rule == "stays":
+            self.agents = list(self.possible_agents)
+        return seen, rewards, *ends, infos
+
+
 class Leaving(ParallelEnv):
     """Whoever leaves is paid 1 and is out; who stays twice is paid 5 for each who stayed alone."""
 

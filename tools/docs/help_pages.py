@@ -13,12 +13,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """MkDocs: replace the mark by the output of ``--help``."""
     if MARK not in markdown:
         return markdown
-    from typer.main import get_command
+    from accord.cli.main import COMMANDS
 
-    from accord.cli.main import app
-
-    names = list(get_command(app).commands)
-    sections = [_section("accord", _help()), *(_section(f"accord {n}", _help(n)) for n in names)]
+    sections = [
+        _section("accord", _help()),
+        *(_section(f"accord {name}", _help(name)) for name in COMMANDS),
+    ]
     return markdown.replace(MARK, "\n\n".join(sections))
 
 

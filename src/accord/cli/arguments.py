@@ -238,8 +238,6 @@ def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
         from accord.game.library import library_device
 
         return CorrelatedPolicy.from_device(game, library_device(name))
-    if (inside := Path(policy) / "policy.npz").is_file():
-        raise ArgumentError(f"{policy} is the folder of a run; its policy is {inside}")
     return load_policy(policy, game)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import number
+from accord._format import counted, number
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -112,7 +112,7 @@ def certify(
     if as_json:
         print_json(certificate.to_json())
         return
-    print_text(f"{loaded.name}: {policy}, {mixture.n_components:,} components\n")
+    print_text(f"{loaded.name}: {policy}, {counted(mixture.n_components, 'component')}\n")
     _print(loaded, certificate, show_nfce=not k or NFCE in k)
 
 

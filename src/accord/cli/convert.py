@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from accord._format import counted
 from accord.cli.arguments import complete_game, is_policy, load_policy_of
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
@@ -95,4 +96,4 @@ def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
     game = load_game(game_name)
     policy = load_policy_of(game_name, game, source)
     save_policy(policy, target)
-    return f"policy of {game.name}, {policy.n_components:,} components"
+    return f"policy of {game.name}, {counted(policy.n_components, 'component')}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import counted, number
 from accord.cli.arguments import (
     DEVICE,
     AsJson,
@@ -102,7 +102,8 @@ def device(
         print_text(f"{out}: {_counted(found)}")
     else:
         print_text(
-            f"{found.game}: {source}, {policy.n_components:,} components, {_counted(found)}\n"
+            f"{found.game}: {source}, {counted(policy.n_components, 'component')}, "
+            f"{_counted(found)}\n"
         )
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
         print_text(found.to_text(width))
@@ -152,7 +153,7 @@ def _counted(found: Device) -> str:
     """How many plans there are, or are listed."""
     count = len(found.plans)
     if found.is_complete:
-        return f"{count:,} plan{'' if count == 1 else 's'}"
+        return counted(count, "plan")
     if not count:
         return "too many plans to list"
     total = number(1.0 - found.rest)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from accord._format import counted
 from accord.cli.arguments import (
     AsJson,
     Components,
@@ -180,8 +181,9 @@ def learn(
             print_outcome(
                 learned,
                 f"{learned.game.name}: {written_k(learned.k)}-EFCE learned by {learned.method} "
-                f"from {learned.episodes:,} episodes, {learned.iterations:,} iterations",
-                f", of the saved mixture of {learned.policy.n_components:,} policies",
+                f"from {counted(learned.episodes, 'episode')}, "
+                f"{counted(learned.iterations, 'iteration')}",
+                f", of the saved mixture of {counted(learned.policy.n_components, 'policy')}",
                 folder,
             )
     exit_if_interrupted(learned, "learn", folder)

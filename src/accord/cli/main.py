@@ -9,32 +9,39 @@ objects here and nowhere deeper. Nothing heavy is imported before a command runs
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from accord.cli.arguments import parse_whole
-from accord.cli.certify import certify
-from accord.cli.convert import convert
-from accord.cli.device import device
-from accord.cli.export import export
-from accord.cli.games import games
-from accord.cli.info import info
-from accord.cli.learn import learn
-from accord.cli.optimize import optimize, reduce
-from accord.cli.play import play
-from accord.cli.region import region
-from accord.cli.report import report
-from accord.cli.serve import serve
-from accord.cli.solve import solve
-from accord.cli.sweep import sweep
 from accord.cli.terminal import INTERRUPTED, say
-from accord.cli.watch import watch
 from accord.errors import AccordError
+
+COMMANDS = {
+    "games": "List the known games.",
+    "info": "Describe a game and the cost of solving it.",
+    "solve": "Compute a K-EFCE.",
+    "optimize": "Find the best K-EFCE, exactly.",
+    "region": "Find and draw the payoffs of all K-EFCE.",
+    "reduce": "Turn a saved mixture into a small exact one.",
+    "learn": "Learn a K-EFCE from played episodes.",
+    "sweep": "Solve or learn many combinations.",
+    "certify": "Measure how far a policy is from equilibrium.",
+    "device": "List what a policy recommends to all players together.",
+    "watch": "Follow a run in the browser while it goes.",
+    "export": "Write a table or picture of a run, a policy or a game.",
+    "play": "Play with the mediator, or simulate plays.",
+    "serve": "Run plays with real people, on web pages.",
+    "report": "Write a run as a page with plots and an inspector.",
+    "convert": "Write a game or a policy in another format.",
+}
+"""Each is a function of that name in the module of that name; ``reduce`` is in ``optimize``."""
 
 BAD_INPUT = 2
 INTERNAL_ERROR = 70
@@ -44,12 +51,36 @@ GARBAGE = 200_000
 """New objects after which Python looks for garbage. With the usual 700 a short command spends a
 fifth of its time on looking."""
 
+SLEEP = ("OPENBLAS_THREAD_TIMEOUT", "4")
+"""NumPy's threads sleep when they have nothing to do; by default they first count to 2^26."""
+
 DEBUG = "ACCORD_DEBUG"
 """The environment variable that shows the traceback of an error in Accord itself."""
 
 
+class Modules(Mapping[str, Any]):
+    """The commands by name. Each is imported when it is asked for: one needs only one of them."""
+
+    def __getitem__(self, name: str) -> Any:
+        short_help = COMMANDS[name]
+        module = importlib.import_module(f"accord.cli.{'optimize' if name == 'reduce' else name}")
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(short_help=short_help)(getattr(module, name))
+        return typer.main.get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class Commands(TyperGroup):
     """All commands; turns their errors into one message and an exit code."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = Modules()
 
     def main(self, *args: Any, **extra: Any) -> Any:
         standalone = extra.get("standalone_mode", True)
@@ -157,27 +188,10 @@ def accord(
         typer.echo(ctx.get_help())
 
 
-app.command(short_help="List the known games.")(games)
-app.command(short_help="Describe a game and the cost of solving it.")(info)
-app.command(short_help="Compute a K-EFCE.")(solve)
-app.command(short_help="Find the best K-EFCE, exactly.")(optimize)
-app.command(short_help="Find and draw the payoffs of all K-EFCE.")(region)
-app.command(short_help="Turn a saved mixture into a small exact one.")(reduce)
-app.command(short_help="Learn a K-EFCE from played episodes.")(learn)
-app.command(short_help="Solve or learn many combinations.")(sweep)
-app.command(short_help="Measure how far a policy is from equilibrium.")(certify)
-app.command(short_help="List what a policy recommends to all players together.")(device)
-app.command(short_help="Follow a run in the browser while it goes.")(watch)
-app.command(short_help="Write a table or picture of a run, a policy or a game.")(export)
-app.command(short_help="Play with the mediator, or simulate plays.")(play)
-app.command(short_help="Run plays with real people, on web pages.")(serve)
-app.command(short_help="Write a run as a page with plots and an inspector.")(report)
-app.command(short_help="Write a game or a policy in another format.")(convert)
-
-
 def main() -> None:
     """Run the command line; the console script calls this."""
     gc.set_threshold(GARBAGE)
+    os.environ.setdefault(*SLEEP)
     for name in ("SIGTERM", "SIGHUP"):  # save and end like Ctrl-C, unless nohup ignores them
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord._format import number
+from accord._format import counted, number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
 from accord.deviations.notions import written_k
 
@@ -62,9 +62,9 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
     infosets = sum(plex.n_infosets for plex in policy.plexes)
     print_text(
         f"{learned.name}: {written_k(learned.k)}-EFCE learned by {learned.method} from "
-        f"{learned.episodes:,} episodes, {learned.iterations:,} iterations in "
-        f"{learned.seconds:.3g} s; {infosets:,} infosets seen, {policy.n_components:,} policies "
-        "saved\n"
+        f"{counted(learned.episodes, 'episode')}, {counted(learned.iterations, 'iteration')} in "
+        f"{learned.seconds:.3g} s; {counted(infosets, 'infoset')} seen, "
+        f"{counted(policy.n_components, 'policy')} saved\n"
     )
     certificate = learned.certificate
     bounds = [("", "")] * len(learned.values)
@@ -79,8 +79,7 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
             )
         ],
     )
-    if certificate is not None:
-        print_text(f"\n{certificate}")
+    print_text(f"\n{certificate or f'no bounds on the gap: {learned.refusal}'}")
     _print_files(folder)
 
 

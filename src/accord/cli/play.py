@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import number, safe
+from accord._format import counted, number, safe
 from accord.cli.arguments import (
     AsJson,
     GameName,
@@ -126,7 +126,7 @@ def play(
             "plays": rollout.plays, "seed": seed, "confidence": 0.95, "players": rows,
         })  # fmt: skip
         return
-    print_text(f"{loaded.name}: {policy}, {rollout.plays:,} plays, everybody follows\n")
+    print_text(f"{loaded.name}: {policy}, {counted(rollout.plays, 'play')}, everybody follows\n")
     print_table(
         ("player", "mean", "95% from", "to", "exact"),
         [
@@ -226,10 +226,12 @@ def _sentence(game: Game, i: int) -> str:
 
 def _rule(k: float) -> str:
     if k == 0:
-        return "It recommends nothing (K = 0): let it move for you, or play on your own."
+        return "The mediator recommends nothing (K = 0): let it move for you, or play on your own."
     if math.isinf(k):
-        return "It advises you, however often you disobey."
-    return f"It advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
+        return "The mediator advises you, however often you disobey."
+    return (
+        f"The mediator advises you until you have disobeyed {'once' if k == 1 else f'{k} times'}."
+    )
 
 
 def _play_on(session: RefereedPlay, people: list[int]) -> None:

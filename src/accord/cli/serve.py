@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import re
 import socket
 import warnings
 from collections.abc import Iterator
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     GameName,
     PolicyName,
@@ -21,12 +25,19 @@ from accord.cli.arguments import (
     parse_whole,
 )
 from accord.cli.terminal import announced_compilation, print_text, say
-from accord.errors import ArgumentError, MissingDependencyError
+from accord.deviations.notions import written_k
+from accord.errors import ArgumentError, BudgetError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from accord.mediator.mediator import Mediator
     from accord.mediator.referee import Referee
 
 DATA = Path("plays.db")
+WORTH_A_WARNING = 0.01
+"""The part of a payoff range from which on a gap is not that of an approximate equilibrium."""
+
+GRACE = 3
+"""Seconds that requests have to end after Ctrl-C; slow clients cannot keep the server running."""
 
 
 def serve(
@@ -111,6 +122,8 @@ def serve(
 
     if root_path and not root_path.startswith("/"):
         raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
+    if url is not None and not re.fullmatch(r"https?://[^/\s?#]+[^\s?#]*", url):
+        raise ArgumentError(f"--url must be like https://example.org/lab; got {url!r}")
     referee = _prepare(game, policy, k, limit, pace)
     with _listen(host, port) as listener:
         _run(referee, listener, data, limit, pace, root_path, proxy, url)
@@ -129,8 +142,29 @@ def _prepare(game: str, policy: str, k: float, limit: float | None, pace: float 
         warnings.simplefilter("ignore", TimingWarning)
         loaded = load_game(game)
         referee = Referee(Mediator(loaded, load_policy_of(game, loaded, policy), k))
-    check_times(referee, limit, pace)
+        check_times(referee, limit, pace)
+        _say_whether_disobeying_pays(referee.mediator)
     return referee
+
+
+def _say_whether_disobeying_pays(mediator: Mediator) -> None:
+    """Warn about a policy that is far from an equilibrium at this K."""
+    from accord.equilibrium.gap import efce_gaps
+    from accord.game.labels import player_name
+    from accord.treeplex.form import sequence_form
+
+    game, k = mediator.game, mediator.k
+    try:
+        gaps = efce_gaps(mediator.policy, k)
+    except BudgetError:
+        return
+    i = int(gaps.argmax())
+    if gaps[i] > WORTH_A_WARNING * sequence_form(game).leaves.payoff_range[i]:
+        way = "playing on their own" if k == 0 else "disobeying"
+        say(
+            f"warning: at K = {written_k(k)} {player_name(game.player_labels[i])} can gain "
+            f"{number(float(gaps[i]))} by {way}; give -k the K for which the policy was found"
+        )
 
 
 def _run(
@@ -152,13 +186,15 @@ def _run(
 
     about = {what: str(value) for what, value in referee.mediator.identity.items()}
     hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
+    if os.name == "posix" and data.stat().st_mode & 0o077:
+        say(f"warning: {data} is secret, but others can read it; use chmod 600 {data}")
     if hall.warning:
         say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
     config = uvicorn.Config(
         make_app(hall, url), access_log=False, log_config=None, log_level="critical",
         server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
-        lifespan="on",
+        lifespan="on", timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
     with hall.store.transaction():
         secret = hall.store.make_link(None, None, hall.clock())
@@ -181,22 +217,28 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror or error
-        raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}") from None
+        reason = str(error.strerror or error).split(" (while")[0]
+        advice = {
+            errno.EADDRINUSE: "; choose another port with --port, or 0 for a free one",
+            errno.EADDRNOTAVAIL: "; --host must be an address of this computer",
+            errno.EACCES: "; choose a port above 1023 with --port",
+        }.get(error.errno or 0, "")
+        raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}{advice}") from None
 
 
 def _address(listener: socket.socket, root_path: str) -> str:
     host, port = listener.getsockname()[:2]
-    if host == "0.0.0.0":
-        host = _address_in_network()
+    if host in ("0.0.0.0", "::"):
+        host = _address_in_network(listener.family)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{root_path}"
 
 
-def _address_in_network() -> str:
+def _address_in_network(family: int) -> str:
     """The address of this computer for others; its name if there is no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    elsewhere = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"
+    with socket.socket(family, socket.SOCK_DGRAM) as any_socket:
         try:
-            any_socket.connect(("192.0.2.1", 9))  # sends nothing: it only chooses an interface
+            any_socket.connect((elsewhere, 9))  # sends nothing: it only chooses an interface
             return str(any_socket.getsockname()[0])
         except OSError:
             return socket.gethostname()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import counted, number
 from accord.cli.arguments import (
     AsJson,
     Components,
@@ -136,8 +136,8 @@ def solve(
             print_outcome(
                 solution,
                 f"{solution.game.name}: {written_k(solution.k)}-EFCE by {solution.method}, "
-                f"{solution.iterations:,} iterations",
-                f"\nsaved mixture of {solution.policy.n_components:,} policies: gap "
+                f"{counted(solution.iterations, 'iteration')}",
+                f"\nsaved mixture of {counted(solution.policy.n_components, 'policy')}: gap "
                 f"{number(solution.saved_gap)}",
                 folder,
             )

@@ -129,7 +129,7 @@ def as_notion(given: NotionLike) -> Notion:
             return NAMES[given.upper()]
         raise ArgumentError(
             f"k must be a whole number of deviations, 0 or more, or infinity, or one of the names "
-            f"{', '.join(NAMES)}; got {given!r}"
+            f"{', '.join(NAMES)}; got {given!r}{_advice(given)}"
         )
     return Notion(checked_k(given))
 
@@ -160,9 +160,23 @@ def checked_k(k: SupportsIndex | float) -> float:
         whole = -1
     if isinstance(k, bool) or whole < 0:
         raise ArgumentError(
-            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}"
+            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}{_advice(k)}"
         )
     return whole
+
+
+def _advice(given: object) -> str:
+    """How to write a K that was given as text."""
+    words = {
+        "inf": "math.inf",
+        "infinity": "math.inf",
+        "nfcce": "0",
+        "efce": "1",
+        "bce": "math.inf",
+    }
+    text = str(given).strip().lower() if isinstance(given, str) else ""
+    meant = str(int(text)) if text.isascii() and text.isdigit() else words.get(text)
+    return "" if meant is None else f"; try k={meant}"
 
 
 def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:

@@ -42,16 +42,16 @@ from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import Deviator, best_continuation, continuation
+from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.leaves import CentredLeaves
+from accord.treeplex.strategy import compute_reaches
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import (
     compute_centred_loss,
     compute_cf_loss,
     expected_values,
-    joint_reach,
     respond,
 )
 
@@ -151,14 +151,17 @@ class Block:
         form, joint = sequence_form(policy.game), policy.behavior[components]
         self.weights = policy.weights[components]
         self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
-        self.reach = np.array([joint_reach(form.plexes, form.split(row)) for row in joint])
+        self.reach = np.empty(joint.shape)
+        parts = zip(form.plexes, self.behaviors, form.split(self.reach), strict=True)
+        for plex, behaviors, reaches in parts:
+            compute_reaches(plex.arrays, behaviors, reaches)
 
 
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:
     """By player the payoff that losses are measured from: that under the heaviest component."""
     form = sequence_form(policy.game)
-    behaviors = policy.behaviors(int(policy.weights.argmax()))
-    values = expected_values(form.leaves, joint_reach(form.plexes, behaviors))
+    heaviest = Block(policy, np.array([policy.weights.argmax()]))
+    values = expected_values(form.leaves, heaviest.reach[0])
     return dict(enumerate(values.tolist()))
 
 
@@ -218,7 +221,10 @@ class BestDeviation:
 
     @classmethod
     def of(cls, deviator: Deviator, probability: Deviator | None = None) -> BestDeviation:
-        """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss."""
+        """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss.
+
+        Both are solved in the memory of their sums, which they then no longer have.
+        """
         tree = deviator.tree
         obedient = obedient_nodes(tree)
         obeying = None
@@ -226,8 +232,11 @@ class BestDeviation:
             obeying = (_coarse_obeying_loss if tree.notion.coarse else _obeying_loss)(
                 deviator, obedient
             )
-        loss, phi = best_continuation(tree, deviator.total)
-        prob = None if probability is None else continuation(phi, probability.total)
+        loss = deviator.taken()
+        phi = best_continuation(tree, loss)
+        prob = None if probability is None else probability.taken()
+        if prob is not None:
+            add_continuation(phi, prob)
         return cls(phi, loss, obedient, obeying, prob)
 
     @property

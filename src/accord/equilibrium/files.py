@@ -152,7 +152,10 @@ def remove_temporaries(folder: Path, names: Collection[str] = ()) -> None:
 
 def _policy_path(path: str | os.PathLike[str]) -> Path:
     """``path``, checked to be the name of a policy file."""
-    if isinstance(path, (str, os.PathLike)) and Path(path).suffix in (".json", ".npz"):
-        return Path(path)
+    if isinstance(path, (str, os.PathLike)):
+        if Path(path).suffix in (".json", ".npz"):
+            return Path(path)
+        if (inside := Path(path) / "policy.npz").is_file():
+            raise ArgumentError(f"{path} is the folder of a run; its policy is {inside}")
     found = repr(str(path)) if isinstance(path, os.PathLike) else reprlib.repr(path)
     raise ArgumentError(f"a policy file must end in .json or .npz; got {found}")

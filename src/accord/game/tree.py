@@ -222,11 +222,15 @@ def checked_game(game: object) -> Game:
     """Return ``game`` if it is a :class:`Game`.
 
     Raises:
-        ArgumentError: If it is not. If it is a name or a path, the message says how to load it.
+        ArgumentError: If it is not. If it can be loaded, the message says how.
     """
     if isinstance(game, Game):
         return game
-    advice = f"; try accord.load_game({game!r})" if isinstance(game, (str, os.PathLike)) else ""
+    advice = ""
+    if isinstance(game, (str, os.PathLike)):
+        advice = f"; try accord.load_game({game!r})"
+    elif hasattr(game, "to_efg") or hasattr(game, "new_initial_state"):  # pygambit, OpenSpiel
+        advice = "; try accord.load_game(game)"
     raise ArgumentError(f"game must be an accord.Game; got {reprlib.repr(game)}{advice}")
 
 

@@ -1,13 +1,14 @@
 """Results as pandas data frames, long and tidy: one row per observation.
 
-The methods ``to_frame`` of policies, devices, certificates and results call these functions
-(``accord/_above.py``). pandas is imported only here.
+The methods ``to_frame`` of policies, devices, certificates, results and regions call these
+functions (``accord/_above.py``). pandas is imported only here.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import io
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
 from accord.errors import ArgumentError, MissingDependencyError
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.region import Region
 from accord.runs.result import Displayed
 from accord.treeplex.form import sequence_form
 
@@ -91,6 +93,23 @@ def checkpoints_frame(history: Sequence[Checkpoint], labels: Sequence[str]) -> A
     return _pandas().DataFrame([_line(point, labels) for point in history])
 
 
+def region_frame(region: Region) -> Any:
+    """One row per polygon and vertex, with the payoffs of all players."""
+    columns = [f"value of {label}" for label in region.game.player_labels]
+    rows = [
+        {
+            "notion": polygon.notion.name,
+            "k": np.nan if polygon.k is None else float(polygon.k),
+            **dict(zip(columns, vertex.values, strict=True)),
+            "gap": vertex.gap,
+            "components": vertex.policy.n_components,
+        }
+        for polygon in region.polygons
+        for vertex in polygon.vertices
+    ]
+    return _pandas().DataFrame(rows, columns=["notion", "k", *columns, "gap", "components"])
+
+
 def to_excel(frame: Any) -> bytes:
     """A data frame as an ``.xlsx`` file, in which text is never a formula."""
     pandas = _pandas()
@@ -117,6 +136,11 @@ def comparison_frame(results: Mapping[str, Displayed]) -> Any:
             names.
     """
     pandas = _pandas()
+    if not isinstance(results, Mapping):
+        raise ArgumentError(
+            "a comparison needs the results by name, such as {'rm+': solve(game, method='rm+')}; "
+            f"got {reprlib.repr(results)}"
+        )
     if not results:
         raise ArgumentError("a comparison needs at least one result; got none")
     frames = {name: history_frame(result) for name, result in results.items()}

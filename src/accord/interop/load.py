@@ -17,6 +17,7 @@ import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from accord._format import shortened
 from accord.errors import ArgumentError
@@ -29,14 +30,17 @@ FORMS = (
 )
 
 
-def load_game(name: str | os.PathLike[str], *, max_nodes: int | None = None) -> Game:
+def load_game(name: str | os.PathLike[str] | Any, *, max_nodes: int | None = None) -> Game:
     """Load a game by library name, OpenSpiel name, or path of an ``.efg`` or ``.nfg`` file.
+
+    Games of pygambit and OpenSpiel are taken as well, as by :func:`from_gambit` and
+    :func:`load_openspiel`.
 
     Where the library and OpenSpiel both have a plain name, the library takes precedence; ``name()``
     always means OpenSpiel.
 
     Args:
-        name: The name or path.
+        name: The name or path, or the game of another package.
         max_nodes: OpenSpiel games with more nodes are refused; by default two million.
 
     Raises:
@@ -46,9 +50,28 @@ def load_game(name: str | os.PathLike[str], *, max_nodes: int | None = None) -> 
         GameError: If the game does not have perfect recall, or is not valid for another reason.
         BudgetError: If the game is too large.
     """
+    if not isinstance(name, str | os.PathLike):
+        return _converted(name, max_nodes)
     text = os.fspath(name).strip()
     with doing(f"loading {shortened(text, 60)}"):
         return _load(text, max_nodes)
+
+
+def _converted(game: Any, max_nodes: int | None) -> Game:
+    """A game object, recognised by its methods, so that its package need not be there."""
+    if isinstance(game, Game):
+        return game
+    if hasattr(game, "to_efg"):
+        from accord.interop.gambit import from_gambit
+
+        return from_gambit(game)
+    if hasattr(game, "new_initial_state"):
+        from accord.interop.openspiel import load_openspiel
+
+        return load_openspiel(game, max_nodes=max_nodes)
+    raise ArgumentError(
+        f"load_game() needs a name, a path, or a game of pygambit or OpenSpiel; got {game!r}"
+    )
 
 
 def _load(text: str, max_nodes: int | None) -> Game:
@@ -105,7 +128,9 @@ def _advice(text: str, base: str, mark: str) -> str:
         return f"{base} is a library game, whose parameters follow a colon; try {written}"
     if mark == ":" and _openspiel_has(base):
         return f"{base} is an OpenSpiel game, whose parameters are in brackets; try {base}({given})"
-    if Path(text).exists():
+    if text and Path(text).exists():
+        if text.endswith(".py"):
+            return f"an environment in a file is given as {text}:NAME, where NAME makes it"
         return f"a file with a game must end in .efg or .nfg; {FORMS}"
     if close := get_close_matches(base.lower(), game_names()):
         return f"did you mean {' or '.join(close)}?"

@@ -2,19 +2,16 @@
 
 A PettingZoo observation may leave out what an agent knew before; an infoset must not. By default an
 infoset is therefore the whole history of an agent's own observations and actions, which gives
-perfect recall by construction. A parallel environment is converted: its agents move one after
-another, and none sees the moves of the others before all have moved.
-
-The payoff of an agent is the sum of the rewards that ``last()`` reports when the agent's turn
-comes. They are compared with the ``rewards`` after each step, because environments that do not
-reset ``_cumulative_rewards`` would pay twice. An action is illegal if an ``action_mask``, in the
-observation or in the info, excludes it. A truncated play counts as finished. All randomness must
-come from the seed that PettingZoo's ``reset`` takes.
+perfect recall by construction. The payoff of an agent is the sum of its rewards
+(``interop/pettingzoo_turns.py``). An action is illegal if an ``action_mask``, in the observation or
+in the info, excludes it. A truncated play counts as finished. All randomness must come from the
+seed that PettingZoo's ``reset`` takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,15 +22,19 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
+from accord.interop.pettingzoo_turns import Rounds, Turns
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
 """The most numbers of an observation that a label lists; larger observations are hashed."""
 
-Names = tuple[str, ...]
+REMEMBERED = 1 << 14
+"""The most small arrays whose labels are remembered."""
 
-PASSED_ON = ("agents", "agent_selection", "rewards")
-"""What is read after every step."""
+NUMBERS = "biuf"
+"""The kinds of arrays that a mask may be."""
+
+Names = tuple[str, ...]
 
 
 class PettingZooEnvironment:
@@ -65,12 +66,10 @@ class PettingZooEnvironment:
         try:
             import pettingzoo
             from gymnasium.spaces import Discrete
-            from pettingzoo.utils.conversions import parallel_to_aec
         except ImportError as error:
             raise MissingDependencyError("pettingzoo", "pettingzoo") from error
-        if isinstance(env, pettingzoo.ParallelEnv):
-            env = parallel_to_aec(env)
-        if not isinstance(env, pettingzoo.AECEnv):
+        parallel = isinstance(env, pettingzoo.ParallelEnv)
+        if not (parallel or isinstance(env, pettingzoo.AECEnv)):
             raise ArgumentError(
                 f"env must be a pettingzoo.AECEnv or a pettingzoo.ParallelEnv; got {env!r}"
             )
@@ -80,6 +79,7 @@ class PettingZooEnvironment:
             raise ArgumentError(
                 f"{self.name}: an environment must have possible_agents, all its agents"
             )
+        self._play = Rounds(env, self.name) if parallel else Turns(env, self.name)
         self._agents = list(env.possible_agents)
         self._number = {agent: i for i, agent in enumerate(self._agents)}
         self.players = tuple(map(str, self._agents))
@@ -106,16 +106,14 @@ class PettingZooEnvironment:
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""
-        self.env.reset(seed=int(rng.integers(2**31)))
-        self._facts = innermost(self.env)
-        self._paid = dict.fromkeys(self._agents, 0.0)
-        self._due = dict.fromkeys(self._agents, 0.0)  # rewards that last() has not reported yet
+        self._play.reset(int(rng.integers(2**31)))
         self._before = dict.fromkeys(self._agents, "")  # the history of each agent
-        self._advance()
+        self._enter()
 
     def turn(self) -> int:
         """The agent to move, or ``TERMINAL``."""
-        return TERMINAL if self._agent is None else self._number[self._agent]
+        agent = self._play.agent
+        return TERMINAL if agent is None else self._number[agent]
 
     def infoset(self) -> str:
         """The agent's observations and actions so far, or the result of ``label``."""
@@ -129,13 +127,13 @@ class PettingZooEnvironment:
         """Make a move."""
         move = self._legal[action]
         if self._label is None:
-            self._before[self._agent] = history_after(self._infoset, str(move))
-        self.env.step(move)
-        self._advance()
+            self._before[self._play.agent] = history_after(self._infoset, str(move))
+        self._play.step(move)
+        self._enter()
 
     def payoffs(self) -> Sequence[float]:
         """The sum of the rewards of each agent."""
-        return [self._paid[agent] for agent in self._agents]
+        return [self._play.paid[agent] for agent in self._agents]
 
     def agent(
         self, policy: Mixture | CorrelatedPolicy, agent: Any, seed: int = 0
@@ -143,64 +141,12 @@ class PettingZooEnvironment:
         """An agent that follows ``policy`` in any copy of this PettingZoo environment."""
         return PettingZooAgent(self, agent, policy.agent(str(agent), seed))
 
-    def _advance(self) -> None:
-        """Advance to the next agent that has a decision, and collect rewards."""
-        self._agent: Any = None
-        self._note_rewards()
-        facts = self._facts
-        while facts.agents:
-            agent = facts.agent_selection
-            observation, reward, terminated, truncated, info = self.env.last()
-            self._pay(agent, self._number_of(agent, reward))
-            if not (terminated or truncated):
-                self._agent = agent
-                self._enter(agent, observation, info)
-                return
-            self.env.step(None)
-            if agent in facts.agents:
-                raise GameError(f"{self.name}: step(None) must remove the finished agent {agent}")
-            self._note_rewards()
-        for agent, due in self._due.items():
-            if due:
-                raise GameError(
-                    f"{self.name}: agent {agent} got a reward of {due:g} at the end, but was "
-                    "removed before last() reported it; a finished agent must stay until its "
-                    "step(None)"
-                )
-
-    def _note_rewards(self) -> None:
-        """Add the rewards of the last step to those that ``last()`` must report."""
-        for agent, reward in self._facts.rewards.items():
-            if agent not in self._due:
-                raise GameError(
-                    f"{self.name}: agent {agent} must be one of its possible_agents "
-                    f"{', '.join(self.players)}"
-                )
-            self._due[agent] += self._number_of(agent, reward)
-
-    def _number_of(self, agent: Any, reward: Any) -> float:
-        try:
-            return float(reward)
-        except (TypeError, ValueError):
-            raise GameError(
-                f"{self.name}: the rewards of agent {agent} must be numbers; got {reward!r}"
-            ) from None
-
-    def _pay(self, agent: Any, reward: float) -> None:
-        due = self._due[agent]
-        if abs(reward - due) > 1e-6 * max(1.0, abs(due)):
-            raise GameError(
-                f"{self.name}: last() must report to agent {agent} the sum of its rewards since "
-                f"its last step, {due:g}; it reports {reward:g}; step() must set "
-                "_cumulative_rewards of the agent that moves to 0 and then accumulate rewards"
-            )
-        self._paid[agent] += reward
-        self._due[agent] = 0.0
-
-    def _enter(self, agent: Any, observation: Any, info: Any) -> None:
-        """Store the legal actions and the infoset of ``agent``."""
-        self._legal, self._names, seen = self._shown(agent, observation, info)
-        self._infoset = seen if self._label is not None else self._before[agent] + seen
+    def _enter(self) -> None:
+        """Store the legal actions and the infoset of the agent to move."""
+        play = self._play
+        if play.agent is not None:
+            self._legal, self._names, seen = self._shown(play.agent, play.observation, play.info)
+            self._infoset = seen if self._label is not None else self._before[play.agent] + seen
 
     def _shown(self, agent: Any, observation: Any, info: Any) -> tuple[list[int], Names, str]:
         """The legal actions of ``agent``, their names, and what they observe."""
@@ -208,12 +154,13 @@ class PettingZooEnvironment:
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
         if mask is None and isinstance(info, dict):
             mask = info.get("action_mask")
-        if mask is not None and np.shape(mask) != (count,):
+        mask = None if mask is None else np.asarray(mask)
+        if mask is not None and (mask.shape != (count,) or mask.dtype.kind not in NUMBERS):
             raise GameError(
-                f"{self.name}: the action_mask of agent {agent} must have one entry for each of "
-                f"its {count} actions; got shape {np.shape(mask)}"
+                f"{self.name}: the action_mask of agent {agent} must have one number for each of "
+                f"its {count} actions; got shape {mask.shape} of {mask.dtype}"
             )
-        legal = range(count) if mask is None else np.flatnonzero(mask).tolist()
+        legal = range(count) if mask is None else _read_mask(mask.dtype, mask.tobytes())[1]
         if not legal:
             raise GameError(
                 f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
@@ -250,21 +197,6 @@ class PettingZooAgent:
         return moves[chosen]
 
 
-def innermost(env: Any) -> Any:
-    """The environment inside wrappers that pass on its agents and rewards unchanged.
-
-    Every wrapper passes attributes on by a call, which takes longer than many a step.
-    """
-    from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
-
-    passing = (BaseWrapper.__getattr__, OrderEnforcingWrapper.__getattr__)
-    while isinstance(env, BaseWrapper) and type(env).__getattr__ in passing:
-        if any(name in vars(env) or hasattr(type(env), name) for name in PASSED_ON):
-            break
-        env = env.env
-    return env
-
-
 def observation_label(observation: Any) -> str:
     """An observation as a string, in full if it is small and hashed otherwise.
 
@@ -297,22 +229,35 @@ def observation_label(observation: Any) -> str:
             "an observation must consist of numbers and strings, in arrays, tuples, lists or "
             f"dictionaries; got {type(observation).__name__}; pass a label function instead"
         )
-    if array.size > LONGEST_OBSERVATION:
-        kind = f"{array.dtype.str} {array.shape} ".encode()
-        return f"#{digest(kind + np.ascontiguousarray(array).tobytes())}"
-    if array.size == 0:
-        return f"[{array.shape}]"
-    return _nested(array.tolist())
+    if array.size <= LONGEST_OBSERVATION:
+        return _small_array_label(array.dtype, array.shape, array.tobytes())
+    kind = f"{array.dtype.str} {array.shape} ".encode()
+    return f"#{digest(kind + array.tobytes())}"
+
+
+@lru_cache(REMEMBERED)
+def _small_array_label(dtype: np.dtype[Any], shape: tuple[int, ...], content: bytes) -> str:
+    """The entries of an array in brackets, one pair per axis."""
+    if 0 in shape:
+        return f"[{shape}]"
+    return _nested(np.frombuffer(content, dtype).reshape(shape).tolist())
 
 
 def _nested(values: Any) -> str:
-    """The entries of an array in brackets, one pair per axis."""
     if not isinstance(values, list):
         return repr(values)
     return "[" + " ".join(map(_nested, values)) + "]"
 
 
 def _is_mask(value: Any) -> bool:
-    """Whether all entries are 0 or 1, so that the legal actions determine the array."""
+    """Whether the legal actions determine the array."""
     mask = np.asarray(value)
-    return mask.ndim == 1 and mask.dtype.kind in "biuf" and bool(((mask == 0) | (mask == 1)).all())
+    numbers = mask.ndim == 1 and mask.dtype.kind in NUMBERS
+    return numbers and _read_mask(mask.dtype, mask.tobytes())[0]
+
+
+@lru_cache(REMEMBERED)
+def _read_mask(dtype: np.dtype[Any], content: bytes) -> tuple[bool, tuple[int, ...]]:
+    """Whether all entries are 0 or 1, and the places of those that are not 0."""
+    mask = np.frombuffer(content, dtype)
+    return bool(((mask == 0) | (mask == 1)).all()), tuple(np.flatnonzero(mask).tolist())

@@ -11,7 +11,7 @@ three takes the same numbers under the same names, with the iteration as the ste
         accord.solve(game, k=1, progress=tracker)
 
 The tracker's own package is imported when the tracker is made. None writes to the network by
-default: W&B is offline, and MLflow writes to a local file.
+default: W&B is offline unless ``WANDB_MODE`` says otherwise, and MLflow writes to a local file.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from accord.errors import MissingDependencyError
+from accord.errors import ArgumentError, MissingDependencyError
 from accord.game.tree import Game
+from accord.play.environment import Environment, is_environment
 from accord.runs.checkpoint import Checkpoint
 
 
@@ -42,39 +43,55 @@ def scalars(point: Checkpoint, labels: tuple[str, ...]) -> dict[str, float]:
     return {name: float(number) for name, number in found.items() if math.isfinite(number)}
 
 
+Played = Game | Environment
+"""What a run is about: a game, or an environment in which it is played."""
+
+
+def _labels(game: Played) -> tuple[str, ...]:
+    """The names of the players."""
+    if isinstance(game, Game):
+        return game.player_labels
+    if is_environment(game):
+        return tuple(game.players)
+    raise ArgumentError(
+        f"game must be an accord.Game or an environment, that of the run; got {game!r}"
+    )
+
+
 class Tracker:
     """Passes checkpoints on to a tracker. Close it, or use it as a context manager."""
 
-    def __init__(self, game: Game, log: Callable[[dict[str, float], int], Any]) -> None:
-        self._labels, self._log = game.player_labels, log
+    def __init__(self, game: Played, log: Callable[[dict[str, float], int], Any]) -> None:
+        self._labels, self._log = _labels(game), log
 
     def __call__(self, point: Checkpoint) -> None:
         """Log a checkpoint."""
         self._log(scalars(point, self._labels), point.iteration)
 
-    def close(self) -> None:
-        """Write everything that is pending, and end the run."""
+    def close(self, failed: bool = False) -> None:
+        """Write everything that is pending, and end the run, which may have ``failed``."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(failed=kind is not None)
 
 
 class TensorBoardTracker(Tracker):
     """Writes event files that ``tensorboard --logdir FOLDER`` shows."""
 
-    def __init__(self, folder: str | os.PathLike[str], game: Game) -> None:
+    def __init__(self, folder: str | os.PathLike[str], game: Played) -> None:
         """Start a run.
 
         Args:
             folder: Where the event files go; each run should have its own.
-            game: The game of the run.
+            game: The game of the run, or its environment.
 
         Raises:
             MissingDependencyError: If tensorboard is not installed.
         """
+        super().__init__(game, self._write)
         try:
             import tensorboard.summary
         except ImportError:
@@ -82,14 +99,13 @@ class TensorBoardTracker(Tracker):
         Path(folder).mkdir(parents=True, exist_ok=True)
         summary: Any = tensorboard.summary
         self._writer = summary.Writer(summary.DirectoryOutput(os.fspath(folder)))
-        super().__init__(game, self._write)
 
     def _write(self, numbers: dict[str, float], step: int) -> None:
         for name, number in numbers.items():
             self._writer.add_scalar(name, number, step)
         self._writer.flush()
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Write everything that is pending."""
         self._writer.close()
 
@@ -97,12 +113,13 @@ class TensorBoardTracker(Tracker):
 class WandbTracker(Tracker):
     """Logs to Weights & Biases; ``wandb sync`` uploads what was logged offline."""
 
-    def __init__(self, game: Game, *, mode: str = "offline", **options: Any) -> None:
+    def __init__(self, game: Played, *, mode: str | None = None, **options: Any) -> None:
         """Start a run.
 
         Args:
-            game: The game of the run.
-            mode: ``"offline"``, ``"online"`` or ``"disabled"``.
+            game: The game of the run, or its environment.
+            mode: ``"offline"``, ``"online"`` or ``"disabled"``. By default that of the environment
+                variable ``WANDB_MODE``, else ``"offline"``.
             options: Further arguments of ``wandb.init``, such as ``project``, ``name``, ``config``
                 and ``dir``.
 
@@ -112,13 +129,14 @@ class WandbTracker(Tracker):
         try:
             import wandb
         except ImportError:
-            raise MissingDependencyError("wandb") from None
-        self._run = wandb.init(mode=mode, **{"project": "accord", **options})
+            raise MissingDependencyError("wandb", "wandb") from None
         super().__init__(game, lambda numbers, step: self._run.log(numbers, step=step))
+        mode = mode or os.environ.get("WANDB_MODE", "offline")
+        self._run = wandb.init(mode=mode, **{"project": "accord", **options})
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """End the run."""
-        self._run.finish()
+        self._run.finish(exit_code=1 if failed else 0)
 
 
 class MLflowTracker(Tracker):
@@ -126,7 +144,7 @@ class MLflowTracker(Tracker):
 
     def __init__(
         self,
-        game: Game,
+        game: Played,
         *,
         tracking_uri: str | os.PathLike[str] = "sqlite:///mlflow.db",
         experiment: str = "accord",
@@ -135,8 +153,8 @@ class MLflowTracker(Tracker):
         """Start a run.
 
         Args:
-            game: The game of the run.
-            tracking_uri: A database, a folder, or the address of a server.
+            game: The game of the run, or its environment.
+            tracking_uri: The address of a server or a database, or the path of an SQLite file.
             experiment: The name of the experiment.
             name: The name of the run.
 
@@ -147,21 +165,21 @@ class MLflowTracker(Tracker):
             from mlflow.tracking import MlflowClient
         except ImportError:
             raise MissingDependencyError("mlflow", "mlflow") from None
+        super().__init__(game, self._write)
         address = os.fspath(tracking_uri)
-        if ":" not in address:
-            address = Path(address).absolute().as_uri()
+        if ":/" not in address:
+            address = f"sqlite:///{Path(address).absolute().as_posix()}"
         self._client: Any = MlflowClient(tracking_uri=address)
         found = self._client.get_experiment_by_name(experiment)
         own = self._client.create_experiment(experiment) if found is None else found.experiment_id
         self._id = self._client.create_run(own, run_name=name).info.run_id
         self._client.log_param(self._id, "game", game.name)
-        super().__init__(game, self._write)
 
     def _write(self, numbers: dict[str, float], step: int) -> None:
         for name, number in numbers.items():
             allowed = re.sub(r"[^\w\-. :/]", "_", name, flags=re.ASCII)
             self._client.log_metric(self._id, allowed, number, step=step)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """End the run."""
-        self._client.set_terminated(self._id)
+        self._client.set_terminated(self._id, "FAILED" if failed else "FINISHED")

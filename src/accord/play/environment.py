@@ -176,5 +176,6 @@ def check_environment(env: Any) -> None:
     missing = missing_attributes(env)
     flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
     raise ArgumentError(
-        f"env must be an environment; got {env!r}, which {flaw}; for a loaded game call learn()"
+        f"env must be an environment; got {env!r}, which {flaw}; a loaded game is for learn, "
+        "certify and Mediator"
     )

@@ -37,6 +37,10 @@ class SeatedPlays:
     mean: tuple[float, ...]  # payoff of each player
     margin: tuple[float, ...]  # half the widths of 95% confidence intervals; NaN for one play
 
+    def __repr__(self) -> str:
+        means = (f"{a:.4g} +- {b:.2g}" for a, b in zip(self.mean, self.margin, strict=True))
+        return f"SeatedPlays({len(self.payoffs):,} plays, mean {', '.join(means)})"
+
 
 def rollout(
     env: Environment,

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from accord._arrays import CHANCE
-from accord._format import duration, pretty
+from accord._format import counted, duration, pretty
 from accord.equilibrium.certificate import Certificate, Gap
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
@@ -55,7 +55,7 @@ def policy_html(policy: CorrelatedPolicy) -> str:
     return render(
         "display_policy.html",
         title=policy.game.name,
-        count=_counted(policy.n_components, "component"),
+        count=counted(policy.n_components, "component"),
         players=players,
         named=players,
         device=device,
@@ -68,7 +68,7 @@ def device_html(device: Device) -> str:
     return render(
         "display_policy.html",
         title=device.game,
-        count=_counted(len(device.plans), "plan"),
+        count=counted(len(device.plans), "plan"),
         players=(),
         named=_named(device.players),
         device=device,
@@ -104,9 +104,9 @@ def result_html(result: Result) -> str:
         )
     else:
         notion = result.request.notion
-        count = _counted(result.iterations, "iteration")
+        count = counted(result.iterations, "iteration")
         if not isinstance(result, Solution):
-            count = f"{_counted(result.episodes, 'episode')}, {count}"
+            count = f"{counted(result.episodes, 'episode')}, {count}"
         how = f"{notion} by {result.method}, {count}, {duration(result.seconds)}"
     scale = form.leaves.loss_scale.tolist()
     relative = max(gap * unit for gap, unit in zip(result.player_gaps, scale, strict=True))
@@ -133,9 +133,9 @@ def played_html(result: LearnedByPlay) -> str:
         "display_played.html",
         result=result,
         how=f"{result.request.notion} learned by {result.method}, "
-        f"{_counted(result.episodes, 'episode')}, {duration(result.seconds)}",
+        f"{counted(result.episodes, 'episode')}, {duration(result.seconds)}",
         players=_named(result.policy.player_labels),
-        plays=_counted(result.value_plays, "fresh play"),
+        plays=counted(result.value_plays, "fresh play"),
     )
 
 
@@ -203,7 +203,3 @@ def _named(labels: Sequence[str]) -> tuple[PlayerView, ...]:
     return tuple(
         PlayerView(i, label, player_name(label), 0, 0.0, 0.0, 0.0) for i, label in enumerate(labels)
     )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -6,6 +6,8 @@ everybody has obeyed so far. The infosets are those that are reached most often.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -21,8 +23,11 @@ MOST_BARS = 24
 WIDTH, BAR = 8.0, 0.3
 """Inches."""
 
-LETTER = 0.009
-"""The width of a letter of a label, as a part of a bar."""
+LETTER = 0.075
+"""The width of a letter inside a bar, in inches."""
+
+LONGEST_NAME = 30
+"""Letters of the name of an infoset."""
 
 DARK_ENOUGH = 0.7
 """The opacity from which on a part of a bar has a label in the colour of the paper."""
@@ -37,11 +42,12 @@ def marginals(policy: CorrelatedPolicy) -> Figure | None:
     with drawing():
         height = 0.5 + BAR * len(places)
         figure, axes = chart((WIDTH, height), 1.1)
-        names = [_name(seen, player, x) for player, x in places]
+        names = _names(seen, places)
         left = (0.3 + 0.085 * max(map(len, names))) / WIDTH
-        axes.set_position((left, 0.1 / height, 1 - 1.1 / WIDTH - left, BAR * len(places) / height))
+        width = 1 - 1.1 / WIDTH - left
+        axes.set_position((left, 0.1 / height, width, BAR * len(places) / height))
         for row, (player, x) in enumerate(places):
-            _bar(axes, seen, row, player, x)
+            _bar(axes, seen, row, player, x, LETTER / (width * WIDTH))
         axes.set_yticks(range(len(places)), names)
         for label, (player, _) in zip(axes.get_yticklabels(), places, strict=True):
             label.set_color(colour_of(player))
@@ -52,7 +58,7 @@ def marginals(policy: CorrelatedPolicy) -> Figure | None:
             axes.spines[side].set_visible(False)
         axes.set_xticks([])
         title = "recommendations at each infoset, and how often it is reached"
-        axes.set_title(title, loc="left", fontsize=10, color=MUTED)
+        axes.set_title(title, loc="left", x=(0.02 - left) / width, fontsize=10, color=MUTED)
         return figure
 
 
@@ -67,13 +73,32 @@ def _places(seen: Inspection) -> list[tuple[int, int]]:
     return sorted((player, x) for _, player, x in most)
 
 
-def _name(seen: Inspection, player: int, x: int) -> str:
-    name = player_name(shortened(seen.form.game.player_labels[player], 14))
-    return plain(f"{name}  {shortened(one_line(seen.form.plexes[player].infoset_labels[x]), 30)}")
+def _names(seen: Inspection, places: list[tuple[int, int]]) -> list[str]:
+    """Player and infoset of each bar."""
+    names = []
+    for player, plex in enumerate(seen.form.plexes):
+        who = player_name(shortened(seen.form.game.player_labels[player], 14))
+        labels = [one_line(plex.infoset_labels[x]) for i, x in places if i == player]
+        names += [plain(f"{who} at {label}") for label in telling(labels)]
+    return names
 
 
-def _bar(axes: object, seen: Inspection, row: int, player: int, x: int) -> None:
-    """One infoset: its recommendations from left to right, then how often it is reached."""
+def telling(labels: list[str]) -> list[str]:
+    """Labels short enough for a plot: long ones without the words that all of them have."""
+    words = [re.findall(r"\[[^\]]*\]|[^\s\[]+\s*|.", label) for label in labels]
+    common = set[str]().union(*words).intersection(*words)
+    parts = ["".join(word for word in own if word not in common) for own in words]
+    return [
+        label if len(label) <= LONGEST_NAME else shortened(part.strip() or label, LONGEST_NAME)
+        for label, part in zip(labels, parts, strict=True)
+    ]
+
+
+def _bar(axes: object, seen: Inspection, row: int, player: int, x: int, letter: float) -> None:
+    """One infoset: its recommendations from left to right, then how often it is reached.
+
+    ``letter`` is the width of a letter as a part of the bar.
+    """
     prob = seen.prob(player, x)
     reach = float(prob.sum())
     actions = seen.form.plexes[player].action_labels[x]
@@ -85,7 +110,7 @@ def _bar(axes: object, seen: Inspection, row: int, player: int, x: int) -> None:
             edgecolor=PAPER, linewidth=1.0,
         )  # fmt: skip
         text = plain(f"{shortened(action, 18)} {percent(share)}")
-        if share > LETTER * len(text) + 0.02:
+        if share > letter * (len(text) + 1):
             axes.text(  # type: ignore[attr-defined]
                 start + share / 2, row, text, ha="center", va="center", fontsize=8.5,
                 color=PAPER if shade > DARK_ENOUGH else INK,

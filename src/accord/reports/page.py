@@ -15,7 +15,17 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from accord._format import NOTHING, duration, memory, one_line, percent, pretty, shortened, visible
+from accord._format import (
+    NOTHING,
+    duration,
+    memory,
+    one_line,
+    percent,
+    player_name,
+    pretty,
+    shortened,
+    visible,
+)
 from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.played import PlayedComparison, PlayedView
@@ -82,6 +92,8 @@ def environment() -> Environment:
         "symbol": k_symbol,
         "one_line": one_line,
         "shortened": shortened,
+        "player_name": player_name,
+        "initial": lambda text: text[:1].upper() + text[1:],
         "px": lambda length: f"{length:.1f}",
     }
     jinja.globals |= {

@@ -213,14 +213,18 @@ def bounds_by_play(comparison: PlayedComparison, *, narrow: bool = False) -> Fig
         figure, axes = chart((width, height + room), 0.15, room)
         axes.set_xscale("log")
         handles: dict[int, Any] = {}
-        for rank, episodes, lower, upper in drawn:
-            at = episodes * 1.06 ** (rank - (len(names) - 1) / 2)  # side by side
+        xs = [episodes for _, episodes, _, _ in drawn]
+        for n, (rank, episodes, lower, upper) in enumerate(drawn):
+            # those after equally many episodes side by side
+            at = episodes * 1.06 ** (xs[:n].count(episodes) - (xs.count(episodes) - 1) / 2)
             handles[rank] = axes.errorbar(
                 [at], [(lower + upper) / 2], [(upper - lower) / 2], fmt="none", lw=2.0, capsize=5,
                 ecolor=colour_of(rank), capthick=2.0, label=names[rank],
             )  # fmt: skip
-        xs = [episodes for _, episodes, _, _ in drawn]
         axes.set_xlim(min(xs) / 2, max(xs) * 2)
+        if max(xs) < 10 * min(xs):  # there may be no power of ten among them
+            ends = sorted({min(xs), max(xs)})
+            axes.set_xticks(ends, [f"{episodes:,}" for episodes in ends])
         axes.set_ylim(min(0.0, *(low for _, _, low, _ in drawn)), 1.05 * max(u for *_, u in drawn))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("episodes")

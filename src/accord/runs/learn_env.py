@@ -27,7 +27,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.rounding import Measured
-from accord.errors import AccordError, ArgumentError, MismatchError
+from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
 from accord.game.tree import Game
 from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.learning.sampled_self_play import EnvironmentSelfPlay
@@ -60,6 +60,9 @@ from accord.treeplex.treeplex import Treeplex
 
 WORKER_BATCH = 16
 """How often the episodes of an iteration are played, by default, if workers share them."""
+
+MOST_PLAYS = 10_000
+"""Fresh plays after a run, by default, if it had at least as many episodes."""
 
 VALUE_SEED = 1
 """Added to the seed of a run for the plays after it."""
@@ -110,7 +113,7 @@ def learn_env(
     memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex = 10_000,
+    value_plays: SupportsIndex | None = None,
 ) -> LearnedByPlay: ...
 
 
@@ -135,7 +138,7 @@ def learn_env(
     source: Mapping[str, Any] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex = 10_000,
+    value_plays: SupportsIndex | None = None,
 ) -> Learned | LearnedByPlay:
     """Learn a K-EFCE of a game that can only be played, by K-EFR in self-play.
 
@@ -174,7 +177,8 @@ def learn_env(
             the same labels. No learner sees it; it gives the exact gap.
         plexes: The players' treeplexes, if they are known; by default the learners meet them.
         value_plays: Number of fresh plays to estimate the values from, if the game is not known,
-            and of as many more to bound the gap from (:func:`certify_by_play`).
+            and of as many more to bound the gap from (:func:`certify_by_play`). By default as many
+            as ``episodes``, but at most 10,000.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -202,7 +206,7 @@ def learn_env(
         memory=memory,  # type: ignore[arg-type]
         **split_method(SAMPLED_METHODS, method),
     )
-    plays = checked_whole("value_plays", value_plays, 1)
+    plays = _fresh_plays(value_plays, request.episodes)
     if not grows(request):
         if given := [name for name, value in growing.items() if value is not None]:
             raise ArgumentError(
@@ -233,11 +237,10 @@ def resume_learn_env(
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
     ray: str | None = None,
-    value_plays: SupportsIndex = 10_000,
+    value_plays: SupportsIndex | None = None,
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
-    plays = checked_whole("value_plays", value_plays, 1)
     with (
         resumed_run(folder, LearnRequest.command, identity(env)) as files,  # type: ignore[arg-type]
         venue(workers, ray) as where,
@@ -245,10 +248,15 @@ def resume_learn_env(
         request = files.request
         assert isinstance(request, LearnRequest)
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
+        plays = _fresh_plays(value_plays, until)
         run = EnvironmentRun(env, request, None, None, plays, where)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
     return learned
+
+
+def _fresh_plays(given: SupportsIndex | None, episodes: int) -> int:
+    return min(MOST_PLAYS, episodes) if given is None else checked_whole("value_plays", given, 1)
 
 
 def checked(
@@ -258,11 +266,14 @@ def checked(
     plays: int,
     seed: int,
     player: Player | None = None,
-) -> PlayCertificate | None:
-    """A certificate from ``plays`` plays, if they are enough for one."""
-    if plays < FEWEST_PLAYS * len(env.players):
-        return None
-    return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player)
+) -> tuple[PlayCertificate | None, str | None]:
+    """A certificate from ``plays`` plays, or the reason why there is none."""
+    try:
+        if plays < (least := FEWEST_PLAYS * len(env.players)):
+            return None, f"bounds on the gap need at least {least} plays; there were {plays}"
+        return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player), None
+    except BudgetError as error:
+        return None, str(error)
 
 
 def grows(request: LearnRequest) -> bool:
@@ -356,18 +367,24 @@ class EnvironmentRun:
         if self.meter is not None:
             return self.meter.certified(self)
         mixture = self._mixture()
-        seed = self.request.seed + VALUE_SEED
-        player = self.where.player(self.env, seed)
-        values = estimated_values(self.env, mixture, self.value_plays, seed, player)
-        with doing("bounding the gap by fresh plays"):
-            certificate = checked(
-                self.env, mixture, self.request.k, self.value_plays, seed,
-                self.where.player(self.env, seed + 1),
-            )  # fmt: skip
-        learned = self._result(mixture, *values, self.value_plays, certificate)
+        try:
+            learned = self._measured(mixture)
+        except AccordError as error:
+            error.learned = self._result(mixture, *self._running_values())
+            raise
         if files is not None:
-            files.finish(learned.to_json(), mixture, certificate or learned, loop.history)  # type: ignore[arg-type]
+            bounds = learned.certificate or learned
+            files.finish(learned.to_json(), mixture, bounds, loop.history)  # type: ignore[arg-type]
         return learned
+
+    def _measured(self, mixture: Mixture) -> LearnedByPlay:
+        """The result, with values and bounds from fresh plays."""
+        env, plays, seed = self.env, self.value_plays, self.request.seed + VALUE_SEED
+        values = estimated_values(env, mixture, plays, seed, self.where.player(env, seed))
+        with doing("bounding the gap by fresh plays"):
+            player = self.where.player(env, seed + 1)
+            bounds = checked(env, mixture, self.request.k, plays, seed, player)
+        return self._result(mixture, *values, plays, *bounds)
 
     def facts(self) -> dict[str, Any]:
         """The fields that all results share."""
@@ -400,11 +417,12 @@ class EnvironmentRun:
         margins: tuple[float, ...],
         plays: int,
         certificate: PlayCertificate | None = None,
+        refusal: str | None = None,
     ) -> LearnedByPlay:
         return LearnedByPlay(
             name=str(self.env.name), values=values, margins=margins, value_plays=plays,
-            policy=mixture, certificate=certificate, history=tuple(self.loop.history),
-            **self.facts(),
+            policy=mixture, certificate=certificate, refusal=refusal,
+            history=tuple(self.loop.history), **self.facts(),
         )  # fmt: skip
 
 
@@ -506,8 +524,8 @@ def _learn_planned(
     players = tuple(map(str, env.players))
     mixture = Mixture(str(env.name), players, tuple(plexes), *learning.mixture())
     values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
+    certificate, refusal = checked(env, mixture, request.k, value_plays, request.seed + 1)
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
-        policy=mixture, certificate=checked(env, mixture, request.k, value_plays, request.seed + 1),
-        **learning.facts(),
+        policy=mixture, certificate=certificate, refusal=refusal, **learning.facts(),
     )  # fmt: skip

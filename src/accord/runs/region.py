@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from accord._above import DISPLAY, call_above
+from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import check_positive, checked_whole
 from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
@@ -22,6 +22,7 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
+from accord.runs.footprint import SMALLER_K, check_run, region_memory
 from accord.runs.interrupt import heeding_interrupts
 from accord.treeplex.form import sequence_form
 
@@ -171,6 +172,13 @@ class Region:
         figure: Figure = call_above(DISPLAY, "region_plot", self)
         return figure
 
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per polygon and vertex.
+
+        It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "region_frame", self)
+
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "region_html", self))
 
@@ -218,6 +226,7 @@ def region(
         checked_whole("directions", directions, 1)
     begun = _now()
     form = sequence_form(game)
+    check_run(f"the region of {game.name}", region_memory(form, notions), SMALLER_K)
     search = RegionSearch(form, notions, pair, tolerance)
     with heeding_interrupts() as interruption:
         while search.advance(None if seconds is None else max(0.0, begun + seconds - _now())):

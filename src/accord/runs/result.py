@@ -169,6 +169,7 @@ class LearnedByPlay:
     seconds: float
     interrupted: bool = False  # by Ctrl-C
     certificate: PlayCertificate | None = None  # bounds on the gap from fresh plays
+    refusal: str | None = None  # why there are none
     history: tuple[Checkpoint, ...] = ()  # running values; the gap is not known
 
     def to_json(self) -> dict[str, Any]:

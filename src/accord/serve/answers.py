@@ -11,11 +11,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from accord.serve.pages import render
+from accord.serve.store import reason
 
 LOG = logging.getLogger("accord.serve")
 
 HEADERS = {
     "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -68,6 +71,6 @@ def refuse(request: Request, error: Exception) -> Response:
 
 def fail(request: Request, error: Exception) -> Response:
     """The answer if something is wrong with the server; it does not tell what."""
-    LOG.error("a request failed: %s", type(error).__name__)
+    LOG.error("a request failed: %s", reason(error))
     head, text = "Something went wrong", "Nothing was lost. Go back and try again."
     return page("message.html", 500, head=head, text=text)

@@ -11,22 +11,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from accord.deviations.notions import written_k
 from accord.errors import AccordError
 from accord.serve.answers import as_json, base_path, fail, page, redirect, refuse, sealed
 from accord.serve.export import export
 from accord.serve.hall import Hall
+from accord.serve.store import reason
 from accord.serve.views import WatchedPlay, digest, seat_title
 
 LOG = logging.getLogger("accord.serve")
@@ -34,8 +37,14 @@ LOG = logging.getLogger("accord.serve")
 LARGEST_FORM = 10_000
 """Bytes of a form; ours are far smaller."""
 
+SLOWEST_FORM = 20.0
+"""Seconds in which a form must arrive."""
+
 TICK = 0.25
 """Seconds between looks at the clock."""
+
+FAILED_TICK = 10.0
+"""Seconds until the next look after one that failed, such as on a full disk."""
 
 LATE = "That move came too late, or you had already made another."
 
@@ -57,6 +66,8 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
         Route("/operator/{token}", pages.hall_page, methods=["GET"]),
         Route("/operator/{token}/state", pages.hall_state, methods=["GET"]),
         Route("/operator/{token}/create", pages.form(pages.create), methods=["POST"]),
+        Route("/operator/{token}/invite-all", pages.form(pages.invite_all), methods=["POST"]),
+        Route("/operator/{token}/start-all", pages.form(pages.start_all), methods=["POST"]),
         Route("/operator/{token}/revoke-others", pages.form(pages.revoke_others), methods=["POST"]),
         Route("/operator/{token}/export.csv", pages.export_public, methods=["GET"]),
         Route("/operator/{token}/private.csv", pages.export_private, methods=["GET"]),
@@ -66,7 +77,7 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
             "/operator/{token}/play/{play}/{what}", pages.form(pages.play_form), methods=["POST"]
         ),
         Route(
-            "/operator/{token}/play/{play}/seat/{player:int}/{what}",
+            "/operator/{token}/play/{play}/seat/{player}/{what}",
             pages.form(pages.seat_form),
             methods=["POST"],
         ),
@@ -78,11 +89,30 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
         yield
         ticking.cancel()
 
-    return Starlette(
+    app = Starlette(
         routes=routes,
         lifespan=lifespan,
         exception_handlers={HTTPException: refuse, Exception: fail},
+        middleware=[Middleware(_Prefix)],
     )
+    app.router.redirect_slashes = False  # such redirects would have the address of the request
+    return app
+
+
+class _Prefix:
+    """Lets a proxy keep the root path in addresses, or remove it.
+
+    The server has put it before every path; here a second one is taken away.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        root, path = scope.get("root_path", ""), scope.get("path", "")
+        if root and path.startswith((f"{root}{root}/seat/", f"{root}{root}/operator/")):
+            scope = {**scope, "path": path.removeprefix(root)}
+        await self.app(scope, receive, send)
 
 
 async def _tick(hall: Hall) -> None:
@@ -91,7 +121,8 @@ async def _tick(hall: Hall) -> None:
         try:
             await run_in_threadpool(hall.tick)
         except Exception as error:
-            LOG.error("robots could not move: %s", type(error).__name__)
+            LOG.error("robots could not move: %s", reason(error))
+            await asyncio.sleep(FAILED_TICK)
 
 
 class _Pages:
@@ -107,10 +138,14 @@ class _Pages:
 
         async def handle(request: Request) -> Response:
             body = b""
-            async for piece in request.stream():
-                body += piece
-                if len(body) > LARGEST_FORM:
-                    raise HTTPException(413)
+            try:
+                async with asyncio.timeout(SLOWEST_FORM):
+                    async for piece in request.stream():
+                        body += piece
+                        if len(body) > LARGEST_FORM:
+                            raise HTTPException(413)
+            except TimeoutError:
+                raise HTTPException(408) from None
             fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
             return await run_in_threadpool(
                 handler, request, {name: values[-1] for name, values in fields.items()}
@@ -175,31 +210,54 @@ class _Pages:
         return base_path(request, "operator")
 
     def hall_page(self, request: Request) -> Response:
-        return self._hall_page(self._check_operator(request), None)
+        return self._hall_page(self._check_operator(request))
 
     def hall_state(self, request: Request) -> Response:
         self._check_operator(request)
-        return as_json({"view": digest(*self.hall.watch_all())})
+        return as_json({"view": digest(*self.hall.list_plays())})
 
-    def _hall_page(self, base: str, note: str | None) -> Response:
-        plays = self.hall.watch_all()
+    def _hall_page(
+        self, base: str, note: str | None = None, links: Sequence[tuple[str, str]] = ()
+    ) -> Response:
+        plays = self.hall.list_plays()
         return page(
             "hall.html", base=base, game=self.game, rules=self.known, times=self.times,
             warning=self.hall.warning, plays=plays, digest=digest(*plays),
-            note=note, once=secrets.token_urlsafe(12),
+            note=note, once=secrets.token_urlsafe(12), links=links,
+            local=any(map(_is_local, links)),
         )  # fmt: skip
 
     def create(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
         id, count = fields.get("id", "").strip(), _whole(fields, "count")
         with self.hall.store.transaction():
-            if not self.hall.store.use_form(fields.get("once", "")):
-                return redirect(base)  # the form was sent twice
+            if not self._is_first(fields):
+                return redirect(base)
             try:
                 made = self.hall.create(count, id or None)
             except AccordError as error:
                 return self._hall_page(base, str(error))
         return redirect(f"{base}/play/{quote(made[0])}" if len(made) == 1 else base)
+
+    def _is_first(self, fields: dict[str, str]) -> bool:
+        """Whether a form is not sent again, by a second click or a reload."""
+        if not fields.get("once"):
+            raise HTTPException(400)
+        with self.hall.store.transaction():
+            return self.hall.store.use_form(fields["once"])
+
+    def invite_all(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        links = [
+            (f"Play {play}: {name}", self._link(request, secret))
+            for play, name, secret in self.hall.invite_missing()
+        ]
+        return self._hall_page(base, links=links)
+
+    def start_all(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        self.hall.start_ready()
+        return redirect(base)
 
     def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
@@ -236,6 +294,7 @@ class _Pages:
         return page(
             "play.html", base=base, game=self.game, play=play, links=links, reveal=reveal,
             ready=ready, digest=digest(play), local=any(map(_is_local, links)),
+            once=secrets.token_urlsafe(12),
         )  # fmt: skip
 
     def play_state(self, request: Request) -> Response:
@@ -255,7 +314,7 @@ class _Pages:
         seats = self._watch(request, False).seats
         if what == "invite-all":
             links = [
-                (seat.name, self._link(request, play, seat.number))
+                (seat.name, self._link(request, self.hall.invite(play, seat.number)))
                 for seat in seats
                 if not (seat.robot or seat.invited)
             ]
@@ -267,12 +326,14 @@ class _Pages:
 
     def seat_form(self, request: Request, fields: dict[str, str]) -> Response:
         base, play = self._check_operator(request), request.path_params["play"]
-        player, what = request.path_params["player"], request.path_params["what"]
-        seats = self._watch(request, False).seats
-        if player >= len(seats):
+        what, seats = request.path_params["what"], self._watch(request, False).seats
+        numbers = {str(seat.number): seat.number for seat in seats}
+        if (player := numbers.get(request.path_params["player"])) is None:
             raise HTTPException(404)
         if what == "invite":
-            links = [(seats[player].name, self._link(request, play, player))]
+            if not self._is_first(fields):
+                return redirect(f"{base}/play/{quote(play)}")  # keep the link that was shown
+            links = [(seats[player].name, self._link(request, self.hall.invite(play, player)))]
             return self._play_page(request, base, links)
         if what == "revoke":
             self.hall.revoke(play, player)
@@ -285,9 +346,9 @@ class _Pages:
             raise HTTPException(404)
         return redirect(f"{base}/play/{quote(play)}")
 
-    def _link(self, request: Request, play: str, player: int) -> str:
+    def _link(self, request: Request, secret: str) -> str:
         base = (self.url or str(request.base_url)).rstrip("/")
-        return f"{base}/seat/{self.hall.invite(play, player)}"
+        return f"{base}/seat/{secret}"
 
 
 # Fields and words

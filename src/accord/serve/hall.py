@@ -14,6 +14,7 @@ nothing that the player could not have used.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
@@ -23,10 +24,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from accord._check import check_positive
-from accord.errors import ArgumentError, MediatorError
+from accord.errors import AccordError, ArgumentError, MediatorError
 from accord.mediator.referee import Referee, RefereedPlay
-from accord.serve.store import PlayRow, Store
-from accord.serve.views import SeatView, WatchedPlay, seat_view, watched_play
+from accord.serve.store import PlayRow, Store, reason
+from accord.serve.views import (
+    ListedPlay,
+    SeatView,
+    WatchedPlay,
+    listed_play,
+    role,
+    seat_view,
+    watched_play,
+)
 
 LOG = logging.getLogger("accord.serve")
 
@@ -66,10 +75,16 @@ class Hall:
         check_times(referee, limit, pace)
         self.referee, self.store, self.game = referee, store, referee.mediator.game
         self.limit, self.pace, self.clock = pace or limit, pace, clock
-        self._cache: OrderedDict[str, tuple[int, RefereedPlay]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[str, RefereedPlay]] = OrderedDict()
+        self._stuck: set[str] = set()  # plays in which robots could not move, told once
         with store.transaction():
             for row in store.plays("running"):
-                self._save(self._give_time(row), self._load(row))
+                try:
+                    session = self._load(row)
+                except AccordError as error:  # the other plays continue
+                    LOG.error("play %s cannot continue: %s", row.id, error)
+                else:
+                    self._save(self._give_time(row, session), session)
 
     @property
     def warning(self) -> str | None:
@@ -124,8 +139,10 @@ class Hall:
         """At K = 0, delegate or decline.
 
         Raises:
-            AccordError: If the player has decided otherwise.
+            AccordError: If K is not 0, or the player has decided otherwise.
         """
+        if self.referee.mediator.k != 0:
+            raise MediatorError("there is nothing to choose: the mediator recommends moves")
         with self.store.transaction():
             row, session = self._running(play)
             seat = session.seats[player]
@@ -155,8 +172,8 @@ class Hall:
             made = [id] if id is not None else [next(free) for _ in range(count)]
             for name in made:
                 session = self.referee.begin(name)
-                labels = list(self.game.player_labels)
-                self.store.add_play(name, session.to_json(), labels, self.clock())
+                names = [role(label) for label in self.game.player_labels]
+                self.store.add_play(name, _state(session), names, self.clock())
                 self.store.add_event(name, self.clock(), "created")
         return made
 
@@ -186,6 +203,25 @@ class Hall:
             self.store.add_event(play, self.clock(), "invited", player)
             return self.store.make_link(play, player, self.clock())
 
+    def invite_missing(self) -> list[tuple[str, str, str]]:
+        """Links for all people who have none yet, as ``(play, name, secret)``."""
+        with self.store.transaction():
+            return [
+                (row.id, seat.name, self.invite(row.id, seat.player))
+                for row in self.store.plays()
+                if row.status in ("open", "running")
+                for seat in self.store.seats(row.id)
+                if not (seat.robot or seat.invited is not None)
+            ]
+
+    def start_ready(self) -> None:
+        """Start all plays in which every seat has a link or a robot."""
+        with self.store.transaction():
+            for row in self.store.plays("open"):
+                seats = self.store.seats(row.id)
+                if all(seat.robot or seat.invited is not None for seat in seats):
+                    self.start(row.id)
+
     def revoke(self, play: str, player: int) -> None:
         """Make the link of a seat useless."""
         with self.store.transaction():
@@ -198,8 +234,8 @@ class Hall:
         clean = " ".join(name.split())[:LONGEST_NAME]
         with self.store.transaction():
             self._check_seat(play, player)
-            label = self.game.player_labels[player]
-            self.store.change_seat(play, player, name=clean or label)
+            own = role(self.game.player_labels[player])
+            self.store.change_seat(play, player, name=clean or own)
 
     def set_robot(self, play: str, player: int, robot: bool) -> None:
         """Let a robot play for a seat from now on, or no longer."""
@@ -219,10 +255,11 @@ class Hall:
             seats, robots = self.store.seats(play), self.store.robot_moves(play)
             return watched_play(row, self._load(row), seats, robots, reveal, self.limit)
 
-    def watch_all(self) -> list[WatchedPlay]:
+    def list_plays(self) -> list[ListedPlay]:
         """All plays, the latest first."""
         with self.store.transaction():
-            return [self.watch(row.id) for row in reversed(self.store.plays())]
+            seats = self.store.all_seats()
+            return [listed_play(row, seats[row.id]) for row in reversed(self.store.plays())]
 
     def tick(self) -> None:
         """Let robots move where time is up."""
@@ -234,8 +271,11 @@ class Hall:
             try:
                 with self.store.transaction():
                     self._row(id)
-            except Exception as error:  # the other plays go on
-                LOG.error("play %s: robots could not move: %s", id, type(error).__name__)
+                self._stuck.discard(id)
+            except Exception as error:  # the other plays continue
+                if id not in self._stuck:
+                    LOG.error("play %s: robots could not move: %s", id, reason(error))
+                self._stuck.add(id)
 
     # Plays in memory and in the database
 
@@ -267,11 +307,11 @@ class Hall:
             raise ArgumentError(f"there is no player {player}")
 
     def _load(self, row: PlayRow) -> RefereedPlay:
-        """The play at the version of ``row``."""
-        version, session = self._cache.get(row.id, (-1, None))
-        if session is None or version != row.version:
-            session = self.referee.resume(row.state)
-            self._cache[row.id] = row.version, session
+        """The play that is stored, from memory if it is there in the same state."""
+        state, session = self._cache.get(row.id, (None, None))
+        if session is None or state != row.state:
+            session = self.referee.resume(json.loads(row.state))
+            self._cache[row.id] = row.state, session
         self._cache.move_to_end(row.id)
         while len(self._cache) > CACHED:
             self._cache.popitem(last=False)
@@ -289,10 +329,9 @@ class Hall:
         """Let robots move, ask whoever is next, and write everything down."""
         self._cache.pop(row.id, None)  # until it is saved
         row = self._settle(row, session)
-        self.store.save_play(replace(row, state=session.to_json()))
-        saved = self.store.version_of(row.id)
-        assert saved is not None
-        self._cache[row.id] = saved, session
+        row = replace(row, state=_state(session))
+        self.store.save_play(row)
+        self._cache[row.id] = row.state, session
 
     def _settle(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
         seats = self.store.seats(row.id)
@@ -341,13 +380,14 @@ class Hall:
         )
         return row.base + (last + 1) * self.pace
 
-    def _give_time(self, row: PlayRow) -> PlayRow:
-        """After a restart, give everybody their whole time again."""
+    def _give_time(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
+        """After a restart, give everybody their whole time again, also at another pace."""
         late = max((self.clock() - when for when in row.asked.values()), default=0.0)
-        if late <= 0:
-            return row
-        asked = {player: when + late for player, when in row.asked.items()}
-        return replace(row, asked=asked, base=None if row.base is None else row.base + late)
+        asked = {player: when + max(0.0, late) for player, when in row.asked.items()}
+        base = row.base
+        if base is not None and self.pace is not None and session.round is not None:
+            base = max(asked.values()) - session.round * self.pace
+        return replace(row, asked=asked, base=base)
 
     def _is_asked(self, row: PlayRow, player: int) -> bool:
         """Whether the player is asked now: not before their time, nor after it is up."""
@@ -365,6 +405,10 @@ def check_times(referee: Referee, limit: float | None, pace: float | None) -> No
         raise ArgumentError("give either a time limit or a pace; a pace is a limit, too")
     if pace is not None and not referee.timing.exists:
         raise ArgumentError("this game has no timing, so its rounds cannot have a fixed length")
+
+
+def _state(session: RefereedPlay) -> str:
+    return json.dumps(session.to_json())
 
 
 def _answered(row: PlayRow, player: int) -> PlayRow:

@@ -22,8 +22,9 @@ from typing import Any
 
 from accord.errors import ArgumentError, MismatchError
 
-VERSION = "1"
+VERSION = "2"
 LINK_BYTES = 32
+SHARED = {"k": "K", "version": "format, made by another version of Accord"}
 WAIT = 10.0
 """Seconds that a transaction waits for that of another process."""
 
@@ -36,8 +37,7 @@ CREATE TABLE plays (
     asked TEXT NOT NULL,      -- when each player is asked who is asked now, by number
     created REAL NOT NULL,
     base REAL,                -- when round 0 begins
-    ended REAL,               -- when the players may see the end
-    version INTEGER NOT NULL  -- grows with every change
+    ended REAL                -- when the players may see the end
 );
 CREATE TABLE seats (
     play TEXT NOT NULL REFERENCES plays(id),
@@ -73,12 +73,11 @@ class PlayRow:
 
     id: str
     status: str
-    state: dict[str, Any]
+    state: str  # JSON
     asked: dict[int, float]
     created: float
     base: float | None
     ended: float | None
-    version: int
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,14 @@ class Store:
         if not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         self._lock = threading.RLock()
-        self._db = sqlite3.connect(
-            self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
-        )
+        try:
+            self._db = sqlite3.connect(
+                self.path, timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.OperationalError as error:
+            raise ArgumentError(
+                f"{self.path} cannot be opened as a file ({error}); give another with --data"
+            ) from None
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
@@ -122,7 +126,8 @@ class Store:
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise ArgumentError(
-                f"{self.path} is not a database of accord serve, or damaged ({error}); give another"
+                f"{self.path} is not a database of accord serve, damaged, or cannot be written "
+                f"({error}); give another with --data"
             ) from None
         except MismatchError:
             self._db.close()
@@ -137,8 +142,8 @@ class Store:
         for what, value in about.items():
             if found.get(what) != value:
                 raise MismatchError(
-                    f"{self.path} has plays with another {what}; give another file, or the game, "
-                    "policy and K with which it was made"
+                    f"{self.path} has plays with another {SHARED.get(what, what)}; give another "
+                    "file with --data, or the game, policy and K with which it was made"
                 )
 
     def close(self) -> None:
@@ -160,18 +165,18 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.rollback()  # also if it could not be committed
                 raise
-            self._db.execute("COMMIT")
 
     # Plays
 
-    def add_play(self, id: str, state: Mapping[str, Any], names: list[str], now: float) -> None:
+    def add_play(self, id: str, state: str, names: list[str], now: float) -> None:
         """Add an open play."""
         self._db.execute(
-            "INSERT INTO plays VALUES (?, 'open', ?, '{}', ?, NULL, NULL, 0)",
-            (id, json.dumps(state), now),
+            "INSERT INTO plays VALUES (?, 'open', ?, '{}', ?, NULL, NULL)",
+            (id, state, now),
         )
         self._db.executemany(
             "INSERT INTO seats VALUES (?, ?, ?, 0)",
@@ -189,17 +194,11 @@ class Store:
         rows = self._db.execute(f"SELECT * FROM plays {where} ORDER BY created, rowid", values)
         return [_play_row(row) for row in rows]
 
-    def version_of(self, id: str) -> int | None:
-        """A number that grows with every change of a play."""
-        row = self._db.execute("SELECT version FROM plays WHERE id = ?", (id,)).fetchone()
-        return None if row is None else int(row[0])
-
     def save_play(self, row: PlayRow) -> None:
-        """Replace a play; its version grows."""
+        """Replace a play."""
         self._db.execute(
-            "UPDATE plays SET status = ?, state = ?, asked = ?, base = ?, ended = ?, "
-            "version = version + 1 WHERE id = ?",
-            (row.status, json.dumps(row.state), json.dumps(row.asked), row.base, row.ended, row.id),
+            "UPDATE plays SET status = ?, state = ?, asked = ?, base = ?, ended = ? WHERE id = ?",
+            (row.status, row.state, json.dumps(row.asked), row.base, row.ended, row.id),
         )
 
     # Seats
@@ -220,6 +219,14 @@ class Store:
             for player, name, robot, invited, opened in rows
         ]
 
+    def all_seats(self) -> dict[str, list[tuple[int, str, bool]]]:
+        """``(player, name, robot)`` of the seats of every play, in the order of the players."""
+        seats: dict[str, list[tuple[int, str, bool]]] = {}
+        rows = self._db.execute("SELECT play, player, name, robot FROM seats ORDER BY player")
+        for play, player, name, robot in rows:
+            seats.setdefault(play, []).append((player, name, bool(robot)))
+        return seats
+
     def change_seat(
         self, play: str, player: int, *, name: str | None = None, robot: bool | None = None
     ) -> None:
@@ -229,7 +236,6 @@ class Store:
             "WHERE play = ? AND player = ?",
             (name, robot, play, player),
         )
-        self._db.execute("UPDATE plays SET version = version + 1 WHERE id = ?", (play,))
 
     # Links
 
@@ -305,12 +311,18 @@ class Store:
         return self._db.total_changes > before
 
 
+def reason(error: Exception) -> str:
+    """What a log may say: the text of an error only if it is about the database or the disk."""
+    name = type(error).__name__
+    return f"{name}: {error}" if isinstance(error, sqlite3.Error | OSError) else name
+
+
 def hash_link(token: str) -> str:
     """What is stored of a link."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def _play_row(row: tuple[Any, ...]) -> PlayRow:
-    id, status, state, asked, created, base, ended, version = row
+    id, status, state, asked, created, base, ended = row
     when = {int(player): float(time) for player, time in json.loads(asked).items()}
-    return PlayRow(id, status, json.loads(state), when, created, base, ended, version)
+    return PlayRow(id, status, state, when, created, base, ended)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from accord.mediator.referee import RefereedPlay
 from accord.serve.store import PlayRow, SeatRow
@@ -73,6 +73,16 @@ class WatchedPlay:
     until: float | None
 
 
+@dataclass(frozen=True)
+class ListedPlay:
+    """A play in the operator's list."""
+
+    id: str
+    status: str
+    created: float
+    seats: tuple[tuple[str, bool, str], ...]  # (name, whether a robot plays, what they are doing)
+
+
 def seat_view(
     row: PlayRow,
     session: RefereedPlay,
@@ -112,17 +122,27 @@ def seat_view(
     )
 
 
-def digest(*views: SeatView | WatchedPlay) -> str:
+def digest(*views: SeatView | WatchedPlay | ListedPlay) -> str:
     """Changes if and only if what is shown changes, time limits apart."""
-    text = json.dumps([asdict(replace(view, until=None)) for view in views])
+    text = json.dumps([{**asdict(view), "until": None} for view in views])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def role(player: str) -> str:
+    """A player on a page: the label, or with a word before it if that is only a number."""
+    return f"player {player}" if player.isdigit() else player
 
 
 def seat_title(view: SeatView) -> str:
     """How a player is addressed: by name, if they have one, and role."""
-    role = f"player {view.player}" if view.player.isdigit() else view.player
-    named = view.name != view.player
-    return f"{view.name}, you play as {role}" if named else f"You play as {role}"
+    own = role(view.player)
+    return f"You play as {own}" if view.name == own else f"{view.name}, you play as {own}"
+
+
+def listed_play(row: PlayRow, seats: list[tuple[int, str, bool]]) -> ListedPlay:
+    """What the operator sees of a play among the others."""
+    listed = tuple((name, robot, _doing(row, player)) for player, name, robot in seats)
+    return ListedPlay(row.id, row.status, row.created, listed)
 
 
 def watched_play(
@@ -154,8 +174,6 @@ def _watched_seat(
 ) -> WatchedSeat:
     seat = session.seats[stored.player]
     payoffs = session.payoffs if row.status == "over" else None
-    running = "must decide" if stored.player in row.asked else "waits"
-    doing = {"open": "not started", "running": running, "over": "finished"}
     return WatchedSeat(
         player=seat.player,
         name=stored.name,
@@ -163,11 +181,18 @@ def _watched_seat(
         robot=stored.robot,
         invited=stored.invited is not None,
         opened=stored.opened is not None,
-        doing=doing.get(row.status, row.status),
+        doing=_doing(row, stored.player),
         decisions=len(seat.moves),
         moves=own_moves(session, robots, stored.player) if reveal else (),
         payoff=None if payoffs is None else float(payoffs[stored.player]),
     )
+
+
+def _doing(row: PlayRow, player: int) -> str:
+    """What a player is doing, in a word or two."""
+    running = "must decide" if player in row.asked else "waits"
+    words = {"open": "not started", "running": running, "over": "finished"}
+    return words.get(row.status, row.status)
 
 
 def own_moves(

@@ -65,3 +65,10 @@ def compute_reach(plex: TreeplexArrays, behavior: Floats, reach: Floats) -> None
         above = reach[plex.parent_seq[x]]
         for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
             reach[seq] = above * behavior[seq]
+
+
+@jit
+def compute_reaches(plex: TreeplexArrays, behaviors: Floats, reaches: Floats) -> None:
+    """Overwrite the rows of ``reaches`` with the sequence forms of those of ``behaviors``."""
+    for t in range(len(behaviors)):
+        compute_reach(plex, behaviors[t], reaches[t])
