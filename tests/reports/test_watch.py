@@ -79,7 +79,7 @@ def test_the_page_follows_a_run_in_an_environment(played: Path, tmp_path: Path) 
     done = watch.now()
     assert "finished" in done
     assert "confidence the gap is at least" in done
-    assert done.count(">ann<") == done.count(">bob<") == 1
+    assert done.count("ann<") == done.count("bob<") == 1
     (folder / "progress.jsonl").write_text("{")
     assert "progress.jsonl" in watch.now()
     (folder / "progress.jsonl").unlink()

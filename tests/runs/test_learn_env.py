@@ -305,14 +305,19 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "gap at least" in shown
     run("report", str(out))
     page = (out / "report.html").read_text("utf-8")
-    for words in (
-        "noisy chicken",
-        "With 95",
-        "gap at least",
-        "the road",
-        "the plays that searched found no deviation that seemed to gain",
-    ):
+    for words in ("noisy chicken", "With 95", "gap at least", "the road"):
         assert words in page
+    proof = json.loads((out / "certificate.json").read_text())
+    for number, deviation in enumerate((None, "somebody dares")):
+        proof["players"][number]["deviation"] = deviation
+    (out / "certificate.json").write_text(json.dumps(proof))
+    run("report", str(out))
+    page = (out / "report.html").read_text("utf-8")
+    for words in (
+        "the plays that searched found no deviation that seemed to gain",
+        "somebody dares",
+    ):
+        assert page.count(words) == 1
     coarse = tmp_path / "coarse"  # at K = 0 a deviation leaves at once, whether it gains or not
     run("learn", CHICKEN, "-k", "0", "--episodes", "300", "--out", str(coarse))
     run("report", str(coarse))
