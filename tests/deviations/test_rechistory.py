@@ -17,6 +17,7 @@ from accord.deviations.counting import (
     EVALUATION,
     RechistoryCount,
     count_rechistories,
+    count_triggers,
     rechistories_per_infoset,
 )
 from accord.deviations.notions import read_k, written_k
@@ -179,6 +180,10 @@ def test_counts_are_the_real_sizes(game):
             assert count.swap == np.count_nonzero(tree.is_swap)
             assert count.nodes == tree.n_nodes - 1
             assert count.cells == tree.n_cells - 1
+            assert count.rows == tree.first_row[-1] - 1
+        tree, count = RechistoryTree.build_triggers(plex), count_triggers(plex)
+        assert (count.nodes, count.cells) == (tree.n_nodes - 1, tree.n_cells - 1)
+        assert count.rows == tree.first_row[-1] - 1
 
 
 @pytest.mark.parametrize(("actions", "depth"), [*product([1, 2, 3, 4], [1, 2, 5])])

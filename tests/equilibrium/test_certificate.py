@@ -1019,6 +1019,18 @@ def test_the_limit_of_the_normal_form_gap_is_exact():
         nfce_gaps(policy, limit=63)
 
 
+def test_the_limit_of_the_normal_form_gap_is_lower_in_a_large_game(monkeypatch):
+    game = kuhn()
+    policy = CorrelatedPolicy.product(
+        game, [uniform_behavior(p) for p in sequence_form(game).plexes]
+    )
+    monkeypatch.setattr("accord.equilibrium.normal_form.NUMBERS", 64 * 13)  # of 13 sequences
+    assert nfce_gaps(policy).shape == (2,)
+    monkeypatch.setattr("accord.equilibrium.normal_form.NUMBERS", 64 * 13 - 1)
+    with pytest.raises(BudgetError, match="at most 63 are expanded"):
+        nfce_gaps(policy)
+
+
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)

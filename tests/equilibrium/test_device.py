@@ -17,7 +17,7 @@ from accord.equilibrium import plans as plans_module
 from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
-from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
+from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans, has_few_plans
 from accord.game.library import library_device
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -90,6 +90,15 @@ def test_plans_are_those_of_brute_force(off_path: bool, game: Game, seed: int) -
     assert probabilities == sorted(probabilities, reverse=True)
     assert math.fsum(probabilities) == pytest.approx(1.0, abs=1e-12)
     assert (found.rest, found.rest_most) == (0.0, 0.0)
+
+
+@examples(60)
+@given(game=all_games(), seed=seeds, most=st.integers(1, 40))
+def test_few_plans_are_those_that_can_be_listed(game: Game, seed: int, most: int) -> None:
+    policy = random_policy(game, seed, pure=0.7)
+    form = sequence_form(game)
+    complete = policy.device(most).is_complete
+    assert has_few_plans(form, policy.weights, policy.behavior, most) == complete
 
 
 @examples(60)

@@ -1,47 +1,61 @@
-"""How much memory a command takes at its peak, measured in a process of its own.
+"""How much memory commands take at their peak, measured in a process of its own.
 
-``python -m tests.support.peaks COMMAND GAME K`` prints what the system measured and what
-:mod:`accord.runs.footprint` told, in bytes, as JSON. The command runs first for a moment on another
-copy of the game, so that code is loaded; then the peak is reset.
+``python -m tests.support.peaks COMMAND GAME CASE...`` prints a line of JSON for each case: what the
+system measured and what :mod:`accord.runs.footprint` told, in bytes. A case is K, or K and a method
+(``1:wrhedge``); several K together are ``0,1,2``. The command runs first for a moment on another
+copy of the game, so that code is loaded and compiled. Then what is free goes back to the system,
+and the peak is reset.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
+import math
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import accord
-from accord.cli.arguments import parse_k
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import as_notion
 from accord.game.tree import Game
-from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
+from accord.optimal.region import RegionSearch
+from accord.optimal.zero_sum import constant_sum
+from accord.regret.methods import SAMPLED_METHODS
 from accord.reports.source import report_memory
 from accord.reports.write import write_report
-from accord.runs.footprint import certify_memory, learn_memory, solve_memory
-from accord.treeplex.form import sequence_form
+from accord.runs.footprint import (
+    Parts,
+    certify_memory,
+    learn_memory,
+    optimize_memory,
+    region_memory,
+    solve_memory,
+)
+from accord.treeplex.form import SequenceForm, sequence_form
 
-COMPONENTS, ITERATIONS, EPISODES = 2000, 4000, 12_000
+NUMBERS = 4_000_000
+"""Probabilities in the iterates that are kept or saved: tens of megabytes."""
 
 
-def measured(command: str, game: str, k: str) -> dict[str, int]:
+def measured(command: str, game: str, *cases: str) -> list[dict[str, float]]:
     """Run this module."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.peaks", command, game, k],
+        [sys.executable, "-m", "tests.support.peaks", command, game, *cases],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    result: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def peak(call: Callable[[], object]) -> int:
     """By how much the memory of this process grows at most during ``call``."""
     gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
     before = _status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     call()
@@ -54,46 +68,121 @@ def _status(name: str) -> int:
     return 1024 * int(found[1])
 
 
-def _run(command: str, name: str, k: float, folder: Path) -> tuple[int, dict[str, float]]:
-    """Growth and told parts."""
+def _k(text: str) -> float:
+    return math.inf if text == "inf" else int(text)
 
-    def solved(game: Game, where: str, iterations: int) -> Path:
-        accord.solve(game, k, iterations=iterations, components=COMPONENTS, folder=folder / where)
-        return folder / where
 
-    def certified(game: Game, where: Path) -> Any:
-        return accord.certify(game, accord.load_policy(where / "policy.npz", game), k)
+class _Case:
+    """One command on one game, measured in ``place``."""
 
-    def learned(game: Game, where: str, episodes: int) -> None:
-        accord.learn(game, k, episodes=episodes, components=COMPONENTS, folder=folder / where)
+    def __init__(self, name: str, case: str, place: Path) -> None:
+        self.name, self.place = name, place
+        ks, _, method = case.partition(":")
+        self.ks, self.method = list(map(_k, ks.split(","))), method
+        self.k = self.ks[0]
+        self.game = self.new()
+        self.form: SequenceForm = sequence_form(self.new())
+        self.rows = NUMBERS // self.form.n_sequences
 
-    other, game = accord.load_game(name), accord.load_game(name)
-    few = solved(other, "few", 20)
-    if command == "learn":
-        learned(other, "brief", 600)
-        grown = peak(lambda: learned(game, "run", EPISODES))
-        minimizer = SAMPLED_METHODS[SAMPLED_DEFAULT].config
-        return grown, learn_memory(sequence_form(game), k, minimizer, components=COMPONENTS)
-    if command == "solve":
-        count = ITERATIONS if k == 1 else ITERATIONS // 20  # rechistories or iterates
-        grown = peak(lambda: solved(game, "run", count))
-        parts = solve_memory(sequence_form(game), k, components=COMPONENTS, iterations=count)
-        return grown, parts
-    many = solved(other, "many", COMPONENTS)
-    form = sequence_form(accord.load_game(name))
-    if command == "certify":
-        certified(other, few)
-        del other
-        return peak(lambda: certified(game, many)), certify_memory(form, [k], COMPONENTS)
-    write_report(few)
-    before = _status("VmRSS")
-    third = accord.load_game(name)
-    loaded = _status("VmRSS") - before
-    del other, third
-    return peak(lambda: write_report(many)) - loaded, report_memory(form, k, COMPONENTS)
+    def new(self) -> Game:
+        """Another copy of the game."""
+        return accord.load_game(self.name)
+
+    def solve(self) -> tuple[int, Parts]:
+        """K-EFR until the rows are full, or for a moment if the trees are large."""
+        method = self.method or "prm+"
+        count = self.rows if self._cells() < NUMBERS / 8 else 50
+
+        def run(game: Game, where: str, iterations: int) -> None:
+            accord.solve(
+                game, self.k, method=method, iterations=iterations, components=self.rows // 2,
+                folder=self.place / where,
+            )  # fmt: skip
+
+        run(self.new(), "brief", 3)
+        grown = peak(lambda: run(self.game, "run", count))
+        return grown, solve_memory(
+            self.form, self.k, method, components=self.rows // 2, iterations=count
+        )
+
+    def learn(self) -> tuple[int, Parts]:
+        method, components = self.method or "prm", self.rows
+        if self._cells() > NUMBERS / 8:
+            components = max(1, components // 10)
+
+        def run(game: Game, where: str, episodes: int) -> accord.Learned:
+            folder = self.place / where
+            return accord.learn(
+                game, self.k, method=method, episodes=episodes, components=components, folder=folder
+            )
+
+        each = run(self.new(), "brief", 200).episodes_per_iteration
+        grown = peak(lambda: run(self.game, "run", 2 * components * each))
+        minimizer = SAMPLED_METHODS[method].config
+        return grown, learn_memory(
+            self.form, self.k, minimizer, components=components, iterations=2 * components
+        )
+
+    def certify(self) -> tuple[int, Parts]:
+        def run(game: Game, folder: Path) -> None:
+            accord.certify(game, accord.load_policy(folder / "policy.npz", game), self.ks)
+
+        few, many = self._mixture("few", 3), self._mixture("many", self.rows)
+        run(self.new(), few)
+        return peak(lambda: run(self.game, many)), certify_memory(self.form, self.ks, self.rows)
+
+    def report(self) -> tuple[int, Parts]:
+        few, many = self._mixture("few", 3), self._mixture("many", self.rows)
+        write_report(few)
+        before = _status("VmRSS")
+        another = self.new()
+        loaded = _status("VmRSS") - before
+        del another
+        return peak(lambda: write_report(many)) - loaded, report_memory(self.form, 1, self.rows)
+
+    def optimize(self) -> tuple[int, Parts]:
+        """The whole command in a zero-sum game, else what it builds before the first program."""
+        if constant_sum(self.form) is not None:
+            accord.optimize(accord.load_game("kuhn"), self.k)
+            grown = peak(lambda: accord.optimize(self.game, self.k))
+            return grown, optimize_memory(self.form, self.k, zero_sum=True)
+        grown = self._searched()
+        return grown, _before_programs(optimize_memory(self.form, self.k))
+
+    def region(self) -> tuple[int, Parts]:
+        """What it builds before the first program."""
+        grown = self._searched()
+        return grown, _before_programs(region_memory(self.form, self.ks))
+
+    def _searched(self) -> int:
+        notions, held = list(map(as_notion, self.ks)), []
+
+        def build(game: Game) -> None:
+            held.append(RegionSearch(sequence_form(game), notions, (0, 1), 1e-6))
+
+        build(accord.load_game("signalling"))
+        return peak(lambda: build(self.game))
+
+    def _cells(self) -> float:
+        return sum(count_rechistories(plex, k).cells for plex in self.form.plexes for k in self.ks)
+
+    def _mixture(self, where: str, count: int) -> Path:
+        folder = self.place / where
+        accord.solve(self.new(), 1, iterations=count, components=count, folder=folder)
+        return folder
+
+
+def _before_programs(parts: Parts) -> Parts:
+    return {name: size for name, size in parts.items() if not name.startswith("prices")}
+
+
+def _run(command: str, name: str, cases: list[str]) -> Iterator[dict[str, object]]:
+    for case in cases:
+        with tempfile.TemporaryDirectory() as place:
+            growth, told = getattr(_Case(name, case, Path(place)), command)()
+        yield {"case": case, "measured": growth, "told": int(sum(told.values())), "parts": told}
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        growth, told = _run(sys.argv[1], sys.argv[2], parse_k(sys.argv[3]), Path(place))
-    print(json.dumps({"measured": growth, "told": int(sum(told.values())), "parts": told}))
+    for line in _run(sys.argv[1], sys.argv[2], sys.argv[3:]):
+        print(json.dumps(line), flush=True)

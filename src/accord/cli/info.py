@@ -103,18 +103,30 @@ def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, 
 
 
 def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
-    """Bytes that each command takes at its peak, beside the game, with its default options."""
+    """Bytes that each command takes at its peak, beside the game, with its default options.
+
+    What ``optimize`` takes is without the linear programs in the hands of their solver.
+    """
+    from accord.deviations.notions import NFCCE, Notion
+    from accord.optimal.zero_sum import constant_sum
     from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
     from accord.reports.source import report_memory
-    from accord.runs.footprint import certify_memory, learn_memory, solve_memory
+    from accord.runs.footprint import (
+        certify_memory,
+        learn_memory,
+        optimize_memory,
+        solve_memory,
+    )
     from accord.runs.iterates import Iterates
 
     components = Iterates.default_components(form.n_sequences)
+    zero_sum = constant_sum(form) is not None and NFCCE.is_bounded_by(Notion(k))
     parts = {
         "solve": solve_memory(form, k),
         "learn": learn_memory(form, k, SAMPLED_METHODS[SAMPLED_DEFAULT].config),
         "certify": certify_memory(form, [k], components),
         "report": report_memory(form, k, components),
+        "optimize": optimize_memory(form, k, zero_sum=zero_sum),
     }
     return {"k": written_k(k), **{name: _whole(sum(of.values())) for name, of in parts.items()}}
 
@@ -177,8 +189,11 @@ def _print(described: dict[str, Any]) -> None:
         ],
         left=2,
     )
-    commands = ("solve", "learn", "certify", "report")
-    print_text("\nMemory that a command takes beside the game, within a factor of two:\n")
+    commands = ("solve", "learn", "certify", "report", "optimize")
+    print_text(
+        "\nMemory that a command takes beside the game, with its default options; optimize and "
+        "region\nalso need what HiGHS takes to solve their linear programs:\n"
+    )
     print_table(
         ("K", *commands),
         [(one["k"], *(_stored(one[name]) for name in commands)) for one in described["memory"]],

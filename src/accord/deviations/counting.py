@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord._arrays import Floats
-from accord.deviations.notions import Notion, NotionLike, as_notion, clipped_k
+from accord.deviations.notions import EFCE, Notion, NotionLike, as_notion, clipped_k
 from accord.treeplex.treeplex import Treeplex
 
 BYTES_PER_NODE = 16
@@ -52,6 +52,7 @@ class RechistoryCount:
     swap: float  # SWAP (or COARSE) rechistories, over all infosets
     external: float  # EXTERNAL (or OBEDIENT) rechistories
     cells: float  # (rechistory, modification) entries, which learners and evaluators accumulate
+    rows: float = 0.0  # decisions of the deviator: per recommendation at SWAP rechistories
 
     @property
     def nodes(self) -> float:
@@ -73,9 +74,22 @@ def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:
     notion = as_notion(k)
     clipped = clipped_k(plex, notion.deviations)
     swap, external = rechistories_per_infoset(plex, clipped, coarse=notion.coarse)
-    per_swap, per_external = cells_per_rechistory(plex.n_actions.astype(np.float64), notion)
+    return _counted(plex, notion, clipped, swap, external)
+
+
+def count_triggers(plex: Treeplex) -> RechistoryCount:
+    """The same for the tree of trigger policies, which ``deviations/rechistory.py`` describes."""
+    return _counted(plex, EFCE, 1, *triggers_per_infoset(plex))
+
+
+def _counted(
+    plex: Treeplex, notion: Notion, k: int, swap: Floats, external: Floats
+) -> RechistoryCount:
+    actions = plex.n_actions.astype(np.float64)
+    per_swap, per_external = cells_per_rechistory(actions, notion)
     cells = float((swap * per_swap + external * per_external).sum())
-    return RechistoryCount(clipped, float(swap.sum()), float(external.sum()), cells)
+    rows = float((swap * (1.0 if notion.coarse else actions) + external).sum())
+    return RechistoryCount(k, float(swap.sum()), float(external.sum()), cells, rows)
 
 
 def cells_per_rechistory(actions: Floats, notion: Notion) -> tuple[Floats, Floats]:
@@ -106,3 +120,12 @@ def rechistories_per_infoset(
         external[start:end] = ways[:, -1]
         above, start_above = ways, int(start)
     return swap, external
+
+
+def triggers_per_infoset(plex: Treeplex) -> tuple[Floats, Floats]:
+    """``[n_infosets]`` numbers of SWAP and EXTERNAL nodes in the tree of trigger policies."""
+    external = np.zeros(plex.n_infosets)
+    for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
+        above = plex.seq_infoset[plex.parent_seq[start:end]]
+        external[start:end] = external[above] + plex.n_actions[above]
+    return np.ones(plex.n_infosets), external

@@ -49,9 +49,10 @@ from accord.deviations.counting import (
     EVALUATION,
     Footprint,
     RechistoryCount,
-    cells_per_rechistory,
     count_rechistories,
+    count_triggers,
     rechistories_per_infoset,
+    triggers_per_infoset,
 )
 from accord.deviations.notions import EFCE, Notion, NotionLike, as_notion, clipped_k
 from accord.errors import ArgumentError, BudgetError
@@ -135,15 +136,8 @@ class RechistoryTree:
         deviation like any other action. A node after obedience continues no cell: its
         ``parent_cell`` is ``ROOT``.
         """
-        swap = np.ones(plex.n_infosets)
-        external = np.zeros(plex.n_infosets)
-        for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
-            above = plex.seq_infoset[plex.parent_seq[start:end]]
-            external[start:end] = external[above] + plex.n_actions[above]
-        per_swap, per_external = cells_per_rechistory(plex.n_actions.astype(np.float64), EFCE)
-        cells = float((swap * per_swap + external * per_external).sum())
-        check_budget(RechistoryCount(1, float(swap.sum()), float(external.sum()), cells), budget)
-        arrays = _grown(plex, EFCE, 1, swap, external, triggers=True)
+        check_budget(count_triggers(plex), budget)
+        arrays = _grown(plex, EFCE, 1, *triggers_per_infoset(plex), triggers=True)
         return cls(plex, clipped_k(plex, 1), arrays, EFCE)
 
     @property
@@ -167,10 +161,12 @@ class RechistoryTree:
     def first_row(self) -> Ints:
         """``[n_nodes + 1]`` rows of a node. A row is a decision of the deviator: one per
         recommendation at a SWAP node, one at any other node, one (unused) at ``ROOT``."""
-        rows = np.ones(self.n_nodes, np.int64)
+        rows = np.ones(self.n_nodes, np.int32)
         swap = self.is_swap
         rows[swap] = self.plex.n_actions[self.node_infoset[swap]]
-        return np.concatenate([[0], np.cumsum(rows)]).astype(np.int32)
+        first = np.zeros(self.n_nodes + 1, np.int32)
+        np.cumsum(rows, dtype=np.int32, out=first[1:])
+        return first
 
     @cached_property
     def is_swap(self) -> NDArray[np.bool_]:
@@ -184,7 +180,7 @@ class RechistoryTree:
         """``[n_nodes]`` the kind of each node; EXTERNAL at ``ROOT``, where nothing is decided."""
         kind = np.full(self.n_nodes, EXTERNAL, np.int32)
         at = self.node_infoset[1:]
-        after = np.arange(1, self.n_nodes) >= self.arrays.first_external[at]
+        after = np.arange(1, self.n_nodes, dtype=np.int32) >= self.arrays.first_external[at]
         kind[1:] = self.arrays.kinds[after.astype(np.int32)]
         return kind
 

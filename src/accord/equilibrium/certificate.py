@@ -279,10 +279,16 @@ class Deviators:
         return dict(enumerate(zip(*self.of_notions, self.triggers, strict=True)))
 
     def certificate(
-        self, policy: CorrelatedPolicy, obedience: Mapping[int, Obedience]
+        self,
+        policy: CorrelatedPolicy,
+        obedience: Mapping[int, Obedience],
+        solved: Mapping[Notion, Sequence[BestDeviation]] | None = None,
     ) -> Certificate:
-        """The certificate of ``policy``, of which the deviators have seen all components."""
-        form = self.form
+        """The certificate of ``policy``, of which the deviators have seen all components.
+
+        ``solved`` has the best deviations of notions that are solved already.
+        """
+        form, solved = self.form, solved or {}
         values = [obedience[i].value() for i in range(form.n_players)]
         nfce, refusal = _nfce(form, policy)
         return Certificate(
@@ -291,7 +297,7 @@ class Deviators:
             value_errors=tuple(error for _, error in values),
             stakes=tuple(obedience[i].stake for i in range(form.n_players)),
             gaps=tuple(
-                _gap(form, notion, own, obedience)
+                _gap(form, notion, solved.get(notion) or map(BestDeviation.of, own), obedience)
                 for notion, own in zip(self.notions, self.of_notions, strict=True)
             ),
             trigger=_trigger_gap(form, self.triggers, obedience),
@@ -316,12 +322,11 @@ def _usual(form: SequenceForm, policy: CorrelatedPolicy) -> list[Notion]:
 def _gap(
     form: SequenceForm,
     notion: Notion,
-    deviators: Sequence[Deviator],
+    deviations: Iterable[BestDeviation],
     obedience: Mapping[int, Obedience],
 ) -> Gap:
     gaps, witnesses = [], []
-    for i, deviator in enumerate(deviators):
-        best = BestDeviation.of(deviator)
+    for i, best in enumerate(deviations):
         obeying = None if best.obeying is None else float(best.obeying[0])
         gap, error = obedience[i].saved(best.least_loss, obeying)
         phi = best.phi

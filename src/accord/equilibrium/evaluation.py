@@ -42,7 +42,7 @@ from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import Deviator, best_continuation, continuation
+from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.leaves import CentredLeaves
@@ -221,7 +221,10 @@ class BestDeviation:
 
     @classmethod
     def of(cls, deviator: Deviator, probability: Deviator | None = None) -> BestDeviation:
-        """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss."""
+        """Solve for the best deviation; ``probability`` was fed with 1 for every play's loss.
+
+        Both are solved in the memory of their sums, which they then no longer have.
+        """
         tree = deviator.tree
         obedient = obedient_nodes(tree)
         obeying = None
@@ -229,8 +232,11 @@ class BestDeviation:
             obeying = (_coarse_obeying_loss if tree.notion.coarse else _obeying_loss)(
                 deviator, obedient
             )
-        loss, phi = best_continuation(tree, deviator.total)
-        prob = None if probability is None else continuation(phi, probability.total)
+        loss = deviator.taken()
+        phi = best_continuation(tree, loss)
+        prob = None if probability is None else probability.taken()
+        if prob is not None:
+            add_continuation(phi, prob)
         return cls(phi, loss, obedient, obeying, prob)
 
     @property

@@ -1,9 +1,9 @@
 """How much memory policies and their evaluation take, told before anything is allocated.
 
-A player's rechistory tree takes 16 bytes per rechistory, and as many for what is derived from it;
-on it a deviator (``equilibrium/gap.py``) has its time selections and the sums U. When all
-components have been added, the best deviation of one player after the other is found in a copy of
-U. The leaves are sorted once per player, and once more with losses from a centre.
+A rechistory tree has four numbers per rechistory. On it a deviator (``equilibrium/gap.py``) has its
+time selections and the sums U. When all components have been added, one deviator after the other is
+solved in the memory of its sums; what is derived from its tree for that stays, as does its best
+deviation. The leaves are sorted once per player, and once more with losses from a centre.
 """
 
 from __future__ import annotations
@@ -12,26 +12,39 @@ from collections.abc import Iterable, Sequence
 
 from accord._format import memory
 from accord._memory import available_memory
-from accord.deviations.counting import RechistoryCount, count_rechistories
+from accord.deviations.counting import (
+    BYTES_PER_NODE,
+    RechistoryCount,
+    count_rechistories,
+    count_triggers,
+)
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import check_budget
 from accord.errors import BudgetError
 from accord.treeplex.form import SequenceForm
 
-TREE = 16 + 17  # arrays, and node_infoset, first_row, is_swap and kind
-"""Bytes of a tree per rechistory."""
+BLOCKS = 3 * 2.0**22
+"""Working memory for blocks of probabilities that are checked, packed or unpacked at once."""
+
+SMALL = 2.0**21
+"""Memory for whatever else is small."""
 
 
 def leaf_bytes(form: SequenceForm) -> float:
     """The leaf table, sorted by each player."""
     n, players = len(form.leaves), form.n_players
     table = n * (12 * players + 8 + (0 if form.leaves.rest is None else 16 * players))
-    return float(table + n * players * (4 * (players - 1) + 16) + 8 * form.n_sequences)
+    return float(table + sorted_bytes(form) + 8 * form.n_sequences)
+
+
+def sorted_bytes(form: SequenceForm) -> float:
+    """The rows of all players as kernels see them."""
+    return float(len(form.leaves) * form.n_players * (4 * (form.n_players - 1) + 16))
 
 
 def centred_bytes(form: SequenceForm) -> float:
-    """The losses and gains of all players' leaves, measured from centres."""
-    return 16.0 * len(form.leaves) * form.n_players
+    """The losses and gains of all players' leaves, measured from centres, and the last order."""
+    return 16.0 * len(form.leaves) * (form.n_players + 1)
 
 
 def policy_bytes(form: SequenceForm, components: int) -> float:
@@ -39,18 +52,49 @@ def policy_bytes(form: SequenceForm, components: int) -> float:
     return 8.0 * form.n_sequences * components
 
 
+def packed_bytes(form: SequenceForm, components: int, mixed: float) -> float:
+    """A policy as files have it (``equilibrium/packing.py``), and the blocks that make it.
+
+    Args:
+        form: The game.
+        components: How many there are.
+        mixed: The share of positive probabilities, beside the last of each vector.
+    """
+    infosets = sum(plex.n_infosets for plex in form.plexes)
+    support, off = form.n_sequences / 8.0, 1.5 * infosets  # one or two bytes
+    values = 8.0 * mixed * (form.n_sequences - infosets)
+    return components * (support + off + values) + min(BLOCKS, 6 * policy_bytes(form, components))
+
+
+def derived_bytes(counts: Iterable[RechistoryCount]) -> float:
+    """What is derived from trees to solve for the best deviations."""
+    return sum(13.0 * one.nodes + 4.0 * one.rows for one in counts)
+
+
+def solving_bytes(count: RechistoryCount) -> float:
+    """What solving for a best deviation takes for a moment, and that deviation."""
+    return 12.0 * count.nodes + 7.0 * count.rows
+
+
 def deviator_bytes(counts: Iterable[RechistoryCount], sums: int = 1) -> float:
-    """Deviators on these trees, with so many sums on each, and the search for the best phi."""
-    counts = list(counts)
-    held = sum((TREE + 8 * sums) * one.nodes + 8 * sums * one.cells for one in counts)
-    searched = max((8 * sums * one.cells + 4 * one.cells for one in counts), default=0.0)
-    return float(held + searched)
+    """Deviators on these trees, with so many sums on each."""
+    return float(
+        sum((BYTES_PER_NODE + 8 * sums) * one.nodes + 8 * sums * one.cells for one in counts)
+    )
 
 
 def certify_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
     """What :func:`accord.certify` takes beside the policy and the leaf table."""
-    wanted = [count_rechistories(plex, one) for one in (*notions, 1) for plex in form.plexes]
-    return deviator_bytes(wanted) + centred_bytes(form)
+    counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
+    counts += map(count_triggers, form.plexes)
+    solving = max(derived_bytes([one]) + solving_bytes(one) - 8 * one.nodes for one in counts)
+    return deviator_bytes(counts) + solving + centred_bytes(form)
+
+
+def certificate_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
+    """What stays of it: the deviations that are its proof."""
+    counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
+    return derived_bytes(counts) + sum(one.tree_bytes + 4 * one.rows for one in counts)
 
 
 def check_certifying(form: SequenceForm, notions: Sequence[NotionLike], budget: int | None) -> None:

@@ -59,6 +59,12 @@ class Deviator:
         plex, tree = self.tree.plex.arrays, self.tree.arrays
         add_deviation_loss(plex, tree, behaviors, losses, weights, self._rec_reach, self.total)
 
+    def taken(self) -> Floats:
+        """U, which this deviator then no longer has: for sweeps, which work in place."""
+        total = self.total
+        self.total = self._rec_reach = np.empty(0)
+        return total
+
 
 class RegretMeter:
     """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret), or
@@ -89,8 +95,13 @@ class RegretMeter:
 
     def best_deviation(self) -> tuple[float, Modification]:
         """The regret and the modification that attains it."""
-        least, phi = best_deviation(self.tree, self.deviation_loss)
+        least, phi = best_deviation(self.tree, self.deviation_loss.copy())
         return self.own_loss - least, phi
+
+    def forget(self) -> None:
+        """Forget all policies."""
+        self.total_weight = self.own_loss = 0.0
+        self.deviation_loss[:] = 0.0
 
 
 class MixtureMeter:
@@ -107,6 +118,12 @@ class MixtureMeter:
         reach = joint_reach(self.form.plexes, behaviors)
         for i, meter in enumerate(self.meters):
             meter.observe(behaviors[i], immediate_loss(self.form.leaves, i, reach), weight)
+
+    def forget(self) -> None:
+        """Forget all components."""
+        self.observed = 0
+        for meter in self.meters:
+            meter.forget()
 
     def measured(self) -> Measured:
         """Gaps and values of the mixture so far, in payoff units, with their errors."""
@@ -126,25 +143,27 @@ def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None
     return meter.measured().gaps
 
 
-def best_deviation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[float, Modification]:
-    """The least total loss of any phi and a phi that has it. Ties: obey, else the first."""
-    total, phi = best_continuation(tree, deviation_loss)
+def best_deviation(tree: RechistoryTree, total: Floats) -> tuple[float, Modification]:
+    """The least total loss of any phi and a phi that has it. Ties: obey, else the first.
+
+    Overwrites ``total``, which has the sums U.
+    """
+    phi = best_continuation(tree, total)
     return float(total[0]), phi
 
 
-def best_continuation(tree: RechistoryTree, deviation_loss: Floats) -> tuple[Floats, Modification]:
-    """``[n_cells]`` the loss of each cell and of all that follows under the best phi; that phi."""
-    total = deviation_loss.copy()
+def best_continuation(tree: RechistoryTree, total: Floats) -> Modification:
+    """Add to each cell of ``total``, which has the sums U, the loss of all that follows under the
+    best phi; return that phi."""
     choice = np.zeros(int(tree.first_row[-1]), np.int32)
     choose_actions(tree.plex.arrays, tree.arrays, tree.first_row, total, choice)
-    return total, Modification(tree, choice)
+    return Modification(tree, choice)
 
 
-def continuation(phi: Modification, deviation_loss: Floats) -> Floats:
-    """``[n_cells]`` the loss of each cell and of all that follows under ``phi``."""
-    total, tree = deviation_loss.copy(), phi.tree
+def add_continuation(phi: Modification, total: Floats) -> None:
+    """Add to each cell of ``total``, which has sums U, the loss of all that follows under phi."""
+    tree = phi.tree
     sum_chosen(tree.plex.arrays, tree.arrays, tree.first_row, phi.choice, total)
-    return total
 
 
 @jit

@@ -97,8 +97,9 @@ def inspect(policy: CorrelatedPolicy, ks: Sequence[float]) -> Inspection:
         {i: [Deviator(trees[k][i]) for k in ks] for i in range(form.n_players)} for _ in range(2)
     )
     obedience = evaluate(policy, losses, probs)
-    deviators = {  # popped, so that the memory of each is free once it is solved
-        k: tuple(BestDeviation.of(losses[i].pop(0), probs[i].pop(0)) for i in losses) for k in ks
+    deviators = {
+        k: tuple(BestDeviation.of(losses[i][j], probs[i][j]) for i in losses)
+        for j, k in enumerate(ks)
     }
     return Inspection(form, tuple(obedience.values()), deviators)
 
@@ -116,9 +117,10 @@ def certify_and_inspect(
     probs = {k: [Deviator(one.tree) for one in losses[k]] for k in ks}
     by_player = {i: [probs[k][i] for k in ks] for i in range(form.n_players)}
     obedience = evaluate(policy, every.by_player(), by_player)
-    deviators = {k: tuple(map(BestDeviation.of, losses[k], probs.pop(k))) for k in ks}
+    deviators = {k: tuple(map(BestDeviation.of, losses[k], probs[k])) for k in ks}
     seen = Inspection(form, tuple(obedience.values()), deviators)
-    return every.certificate(policy, obedience), seen
+    solved = {Notion(k): deviators[k] for k in ks}
+    return every.certificate(policy, obedience, solved), seen
 
 
 def steps(best: BestDeviation, start: tuple[int, int] | None, limit: int) -> tuple[list[Step], int]:

@@ -36,20 +36,26 @@ from accord.treeplex.values import best_response
 LIMIT = 10_000
 """The most pure policies that mixed components are expanded into. It takes well under a second."""
 
+NUMBERS = 2**23
+"""The most numbers that the losses of these policies may have: in a large game they are fewer."""
+
 REPEATS = 100
 """The most components, on average, that each of these may come from."""
 
 
-def nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> Floats:
+def nfce_gaps(policy: CorrelatedPolicy, limit: int | None = None) -> Floats:
     """``[n_players]`` the gain of each player who sees the whole recommended policy first.
 
     Raises:
-        BudgetError: If mixed components recommend more than ``limit`` pure policies.
+        BudgetError: If mixed components recommend more than ``limit`` pure policies; by default
+            10,000, or fewer in a large game.
     """
     return np.array([gap for gap, _ in measured_nfce_gaps(policy, limit)])
 
 
-def measured_nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> list[tuple[float, float]]:
+def measured_nfce_gaps(
+    policy: CorrelatedPolicy, limit: int | None = None
+) -> list[tuple[float, float]]:
     """The same with the error of each (``equilibrium/rounding.py``)."""
     form = sequence_form(policy.game)
     recommended = [_Recommended(policy, i, limit) for i in range(form.n_players)]
@@ -59,16 +65,18 @@ def measured_nfce_gaps(policy: CorrelatedPolicy, limit: int = LIMIT) -> list[tup
 class _Recommended:
     """What the components recommend to one player: components with the same supports together."""
 
-    def __init__(self, policy: CorrelatedPolicy, player: int, limit: int) -> None:
+    def __init__(self, policy: CorrelatedPolicy, player: int, limit: int | None) -> None:
         form = sequence_form(policy.game)
         self.plex = form.plexes[player]
+        limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
         counts, rows = np.empty(len(part)), max(1, BLOCK // part.shape[1])
         for start in range(0, len(part), rows):
             some = slice(start, start + rows)
             counts[some] = _count_plans(self.plex, part[some])
             self._check(policy, player, float(counts[some].max()), limit)
-        supports, group = np.unique(part > 0.0, axis=0, return_inverse=True)
+        bits = np.packbits(part > 0.0, axis=1)
+        supports, group = np.unique(bits, axis=0, return_inverse=True)
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(len(supports) + 1))
         self.groups = [order[start:end] for start, end in pairwise(starts)]
@@ -105,7 +113,9 @@ def _gap(
             block = Block(policy, same[start : start + rows])
             faced, _ = sums.add(block)
             for weight, own, loss in zip(block.weights, block.behaviors[i], faced, strict=True):
-                total += (weight * own[places].prod(axis=1))[:, np.newaxis] * loss
+                chance = weight * own[places].prod(axis=1)
+                for at in range(0, len(total), rows):  # not all at once, which takes much memory
+                    total[at : at + rows] += chance[at : at + rows, np.newaxis] * loss
         for sigma, loss in zip(sigmas, total, strict=True):
             key = sigma.tobytes()
             if number < told.n_mixed:

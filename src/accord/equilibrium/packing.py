@@ -64,24 +64,41 @@ def round_vectors(rows: Floats, n_actions: Ints | Sequence[int]) -> None:
 def pack(probabilities: Floats, n_actions: Ints | Sequence[int]) -> Packed:
     """Pack ``[n_components, sum of n_actions]`` probabilities, one infoset after another."""
     count, starts = len(probabilities), _offsets(n_actions)
+    same, first_use, stored = _distinct(probabilities, starts)
+    sizes = np.asarray(n_actions, np.int64)[first_use]
+    rows_of, done = _offsets(sizes), 0
+    support = np.empty((rows_of[-1], (count + 7) // 8), np.uint8)
+    values = np.empty((8, stored), np.uint8)
+    off: NDArray[Any] = np.empty((len(sizes), count), np.int8)
+    for first, end in _blocks(rows_of, count):
+        steps = np.arange(rows_of[first], rows_of[end])
+        steps -= np.repeat(rows_of[first:end], sizes[first:end])
+        places = np.repeat(starts[first_use[first:end]], sizes[first:end]) + steps
+        rows = np.ascontiguousarray(probabilities[:, places].T)
+        bits, given, apart = _pack_columns(rows, sizes[first:end])
+        support[rows_of[first] : rows_of[end]] = bits
+        values[:, done : done + given.shape[1]] = given
+        done += given.shape[1]
+        off = off.astype(np.promote_types(off.dtype, apart.dtype), copy=False)
+        off[first:end] = apart
+    return Packed(same, support, values, off)
+
+
+def _distinct(probabilities: Floats, starts: Offsets) -> tuple[Ints, Offsets, int]:
+    """``same``, the first infoset of each distinct column, and how many values those have."""
     numbers: dict[tuple[int, bytes], int] = {}  # of the distinct columns, by lengths and digests
-    same = np.empty(len(n_actions), np.int32)
-    parts = [_pack_columns(np.empty((0, count)), [])]
-    for first, end in _blocks(starts, count):
+    same, first_use, stored = np.empty(len(starts) - 1, np.int32), [], 0
+    for first, end in _blocks(starts, len(probabilities)):
         rows = np.ascontiguousarray(probabilities[:, starts[first] : starts[end]].T)
-        new = []
         for x in range(first, end):
             column = rows[starts[x] - starts[first] : starts[x + 1] - starts[first]]
-            key = len(column), hashlib.blake2b(column.tobytes(), digest_size=16).digest()
+            key = len(column), hashlib.blake2b(column.data, digest_size=16).digest()
             if key not in numbers:
-                new.append(column)
+                positive = np.count_nonzero(column.view(np.int64), axis=0)
+                stored += int(positive.sum()) - int(np.count_nonzero(positive))
+                first_use.append(x)
             same[x] = numbers.setdefault(key, len(numbers))
-        if new:
-            parts.append(_pack_columns(np.concatenate(new), list(map(len, new))))
-    support, values, off = zip(*parts, strict=True)
-    return Packed(
-        same, np.concatenate(support), np.concatenate(values, axis=1), np.concatenate(off)
-    )
+    return same, np.array(first_use, np.int64), stored
 
 
 def unpack(packed: Packed, n_actions: Ints | Sequence[int], out: Floats) -> None:
@@ -130,7 +147,7 @@ def _checked_sizes(packed: Packed, n_actions: Offsets, count: int) -> Offsets:
     return sizes
 
 
-def _pack_columns(rows: Floats, sizes: Sequence[int]) -> tuple[Any, Any, Any]:
+def _pack_columns(rows: Floats, sizes: Offsets) -> tuple[Any, Any, Any]:
     """``support``, ``values`` and ``off`` of columns with so many rows each."""
     bits = rows.view(np.int64)
     positive = bits != 0
@@ -138,9 +155,7 @@ def _pack_columns(rows: Floats, sizes: Sequence[int]) -> tuple[Any, Any, Any]:
     rest = _rest(np.where(stored, rows, 0.0), sizes)
     difference = bits - np.repeat(rest.view(np.int64), sizes, axis=0)
     difference[~positive | stored] = 0
-    off = rest.view(np.int64)
-    if len(sizes):
-        off = np.add.reduceat(difference, _offsets(sizes)[:-1], axis=0)  # one of each is not 0
+    off = np.add.reduceat(difference, _offsets(sizes)[:-1], axis=0)  # one of each is not 0
     values = rows[stored].astype("<f8").view(np.uint8).reshape(-1, 8).T
     return np.packbits(positive, axis=1), values, _narrowed(off)
 
@@ -168,7 +183,7 @@ def _unpack_columns(
     return rows, taken
 
 
-def _stored(positive: Mask, sizes: Sequence[int] | Offsets) -> Mask:
+def _stored(positive: Mask, sizes: Offsets) -> Mask:
     """Which of the positive probabilities are not the last one of their vector."""
     stored = positive.copy()
     later = np.zeros((len(sizes), positive.shape[1]), bool)
@@ -178,7 +193,7 @@ def _stored(positive: Mask, sizes: Sequence[int] | Offsets) -> Mask:
     return stored
 
 
-def _rest(known: Floats, sizes: Sequence[int] | Offsets) -> Floats:
+def _rest(known: Floats, sizes: Offsets) -> Floats:
     """1 minus the sum of each vector, added up in the order of the actions."""
     total = np.zeros((len(sizes), known.shape[1]))
     for columns, rows in _by_action(sizes):
@@ -186,11 +201,11 @@ def _rest(known: Floats, sizes: Sequence[int] | Offsets) -> Floats:
     return 1.0 - total
 
 
-def _by_action(sizes: Sequence[int] | Offsets) -> Iterator[tuple[Offsets, Offsets]]:
+def _by_action(sizes: Offsets) -> Iterator[tuple[Offsets, Offsets]]:
     """For each number of an action, the columns that have it and the rows where they do."""
-    given, starts = np.asarray(sizes, np.int64), _offsets(sizes)[:-1]
-    for action in range(int(given.max(initial=0))):
-        columns = np.flatnonzero(given > action)
+    starts = _offsets(sizes)[:-1]
+    for action in range(int(sizes.max(initial=0))):
+        columns = np.flatnonzero(sizes > action)
         yield columns, starts[columns] + action
 
 

@@ -80,6 +80,16 @@ def drawn_plans(
     return DrawnPlans(tuple(plans), math.fsum(left), max(left, default=0.0))
 
 
+def has_few_plans(form: SequenceForm, weights: Floats, behavior: Floats, most: int) -> bool:
+    """Whether a correlated policy draws at most ``most`` plans; one look, in most large games."""
+    search = _Search(form, behavior, off_path=False)
+    search.put(np.arange(len(weights)), weights, None, search.first)
+    found = 0
+    while search.heap and found + len(search.heap) <= most and search.work < LARGEST_WORK:
+        found += search.advance() is not None
+    return not search.heap
+
+
 # Linked lists of (item, the items after it), which partial plans share: those of what is told have
 # the last one first. Those of what is still to visit hold nodes, then infosets off the path.
 _Chain = tuple[Any, Any] | None

@@ -126,5 +126,5 @@ class KEFR:
             self.state.loss[np.newaxis], np.array([float(self.iteration**self.averaging)]),
             np.empty(self.tree.n_nodes), total,
         )  # fmt: skip
-        least, phi = best_deviation(self.tree, total)
+        least, phi = best_deviation(self.tree, total)  # in place
         return self.own_loss - least, phi

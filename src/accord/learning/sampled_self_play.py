@@ -92,11 +92,11 @@ class SampledSelfPlay(ABC):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved :meth:`state`."""
+        """Restore a saved :meth:`state`, array by array, each of which is then gone."""
         self.iteration = int(state["iteration"])
         self.rng.bit_generator.state = json.loads(str(state["rng"]))
         for name, array in self._changing().items():
-            array[:] = state[name]
+            array[:] = state.pop(name)
 
     def _changing(self) -> dict[str, Any]:
         """The arrays that episodes change, however they are laid out."""

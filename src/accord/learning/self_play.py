@@ -132,13 +132,13 @@ class SelfPlay:
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved :meth:`state`."""
+        """Restore a saved :meth:`state`, array by array, each of which is then gone."""
         self.iteration = int(state["iteration"])
         self.total_loss[:] = state["loss"]
         for i, learner in enumerate(self.learners):
             learner.iteration, learner.own_loss = self.iteration, float(self.total_loss[i])
             for name in SAVED:
-                getattr(learner.state, name)[:] = state[f"{name}_{i}"]
+                getattr(learner.state, name)[:] = state.pop(f"{name}_{i}")
 
     def measured(self) -> Measured:
         """Gaps and values of the weighted average of all iterates, with their errors."""

@@ -20,7 +20,7 @@ from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import evaluate
-from accord.equilibrium.gap import Deviator, best_continuation, continuation
+from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
 from accord.treeplex.form import sequence_form
@@ -51,9 +51,11 @@ class Hindsight:
         loss, prob = Deviator(self.tree), Deviator(self.tree)
         self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre
         obey = Modification.obey(self.tree)
-        self._best_loss, _ = best_continuation(self.tree, loss.total)
-        self._follow_loss = continuation(obey, loss.total)
-        self._prob = continuation(obey, prob.total)  # the same under any modification
+        self._best_loss, self._follow_loss = loss.total.copy(), loss.taken()
+        self._prob = prob.taken()
+        best_continuation(self.tree, self._best_loss)
+        add_continuation(obey, self._follow_loss)
+        add_continuation(obey, self._prob)  # the same under any modification
         self.best = self._payoff(self._best_loss, ROOT)
 
     def following(self, moves: Iterable[Move]) -> float:

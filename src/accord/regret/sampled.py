@@ -178,27 +178,28 @@ def join(parts: Sequence[SampledArrays], episodes: Sequence[int], per_cell: int)
     data of that infoset's player. ``episodes`` is how many each player samples per iteration,
     ``per_cell`` the numbers kept per cell.
     """
-    infosets, nodes = [], []
-    seq = node = cell = episode = 0
+    infosets = aligned_concatenate([part.infosets for part in parts])
+    nodes = aligned_concatenate([part.nodes for part in parts])
+    x = seq = node = cell = episode = 0
     for part, count in zip(parts, episodes, strict=True):
-        infosets.append(part.infosets.copy())
-        nodes.append(part.nodes.copy())
-        infosets[-1]["first_seq"] += seq
-        infosets[-1]["first_cell"] += cell
+        own, tree = infosets[x : x + len(part.infosets)], nodes[node : node + len(part.nodes)]
+        own["first_seq"] += seq
+        own["first_cell"] += cell
         for name in ("first_node", "first_external", "end_node"):
-            infosets[-1][name] += node
-        nodes[-1]["parent"] += node
-        nodes[-1]["rec_seq"] += seq
+            own[name] += node
+        tree["parent"] += node
+        tree["rec_seq"] += seq
         for name, shift in (("first_cell", cell), ("episode", episode)):
-            if name in (nodes[-1].dtype.names or ()):
-                nodes[-1][name] += shift
+            if name in (nodes.dtype.names or ()):
+                tree[name] += shift
+        x += len(own)
         seq += len(part.behavior)
-        node += len(part.nodes)
+        node += len(tree)
         cell += len(part.regret) // per_cell
         episode += count
     return SampledArrays(
-        infosets=aligned_concatenate(infosets),
-        nodes=aligned_concatenate(nodes),
+        infosets=infosets,
+        nodes=nodes,
         behavior=aligned_concatenate([part.behavior for part in parts]),
         regret=aligned_concatenate([part.regret for part in parts]),
         sequences=aligned_concatenate([part.sequences for part in parts]),

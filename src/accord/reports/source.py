@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import NotionLike
+from accord.deviations.counting import count_rechistories, count_triggers
+from accord.deviations.notions import LADDER, NFCE, Notion, NotionLike
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.footprint import centred_bytes, deviator_bytes
+from accord.equilibrium.footprint import (
+    centred_bytes,
+    derived_bytes,
+    deviator_bytes,
+    solving_bytes,
+)
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
@@ -33,6 +38,9 @@ SHOWN = (0, 1, 2, math.inf)
 QUICK = 1e8
 """Cells times components up to which the inspector shows a K that is not the run's own, and the
 report has a notion that is not a K-EFCE."""
+
+PAGE = 2.0**25
+"""Memory for the page, its plots and what draws them."""
 
 LARGEST_WORK = 2e9
 """Cells times components that a report may add up for one K: a few seconds."""
@@ -64,14 +72,34 @@ class Source:
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
     """What a report takes of a run with this K and so many components."""
-    plexes = form.plexes
-    work = {one: work_of(form, one) * components for one in {*SHOWN, *([] if k is None else [k])}}
-    wanted = [one for one in work if work[one] <= LARGEST_WORK]
-    seen = [one for one in wanted if one == k or work[one] <= QUICK]
-    counts = [count_rechistories(plex, one) for one in seen for plex in plexes]
-    certified = certify_memory(form, wanted, components)
-    inspected = deviator_bytes(counts, sums=2) + centred_bytes(form)
-    return certified | {"deviators": max(certified["deviators"], inspected)}
+    own = None if k is None else Notion(k)
+    ks = [one for one in shown_ks(own) if work_of(form, one) * components <= LARGEST_WORK]
+    notions, inspected = evaluated(form, own, components, ks)
+    certified = certify_memory(form, notions, components)
+    counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
+    seen = [count_rechistories(plex, one) for one in inspected for plex in form.plexes]
+    counts += map(count_triggers, form.plexes)
+    needed = deviator_bytes(counts) + centred_bytes(form)
+    needed += sum(8 * one.cells - 8 * one.nodes + 4 * one.rows for one in seen)  # when solved
+    needed += derived_bytes(seen) + max(map(solving_bytes, counts))
+    return certified | {"deviators": max(certified["deviators"], needed, PAGE)}
+
+
+def shown_ks(own: Notion | None) -> list[float]:
+    """The numbers of deviations that the report of a run with the notion ``own`` has."""
+    return sorted({*SHOWN, *([] if own is None or own.k is None else [own.k])})
+
+
+def evaluated(
+    form: SequenceForm, own: Notion | None, components: int, ks: Sequence[float]
+) -> tuple[list[Notion], list[float]]:
+    """All notions of a report that has the gaps of ``ks``, and the K that its inspector shows."""
+
+    def is_quick(one: Notion) -> bool:
+        return one == own or work_of(form, one) * components <= QUICK
+
+    others = [one for one in LADDER if one.k is None and one != NFCE and is_quick(one)]
+    return [*map(Notion, ks), *others], [k for k in ks if is_quick(Notion(k))]
 
 
 def work_of(form: SequenceForm, k: NotionLike) -> float:

@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import LADDER, NFCE, Notion, written_k
+from accord.deviations.notions import Notion, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
 from accord.equilibrium.inspection import Inspection, certify_and_inspect, steps
 from accord.equilibrium.inspection import Step as Move
+from accord.equilibrium.plans import has_few_plans
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.learning.guarantee import GapBound, learn_bound, solve_bound
 from accord.reports.inspector import inspector_data
-from accord.reports.source import QUICK, SHOWN, Source
+from accord.reports.source import Source, evaluated, shown_ks
 from accord.reports.tree import tree_view
 from accord.reports.view import (
     DeviationView,
@@ -59,16 +60,11 @@ MARKED = 0.05
 def summarise(source: Source) -> RunView:
     """Evaluate the saved mixture of a run."""
     form, facts, policy = sequence_form(source.game), source.facts, source.policy
-    ks = sorted({*SHOWN, *(() if facts.k is None else (facts.k,))})
+    ks = shown_ks(facts.notion)
     refused = _refusals(source, ks)
     wanted = [k for k in ks if k not in refused]
-    others = [
-        one
-        for one in LADDER
-        if one.k is None and one != NFCE and (one == facts.notion or source.work(one) <= QUICK)
-    ]
-    inspected = [k for k in wanted if k == facts.k or source.work(k) <= QUICK]
-    notions = [*map(Notion, wanted), *others]
+    notions, inspected = evaluated(form, facts.notion, policy.n_components, wanted)
+    device = small_device(policy)  # first, for the search takes memory
     certificate, seen = certify_and_inspect(policy, notions, inspected)
     players = players_of(form, certificate.values)
     deviations = tuple(
@@ -94,7 +90,7 @@ def summarise(source: Source) -> RunView:
         bound=bound_of(source.request, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),
-        device=small_device(policy),
+        device=device,
         tree=tree_view(source.game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
     )
@@ -109,9 +105,12 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
     """All plans that the mixture draws; None if they are too many for a page."""
+    form = sequence_form(policy.game)
+    if not has_few_plans(form, policy.weights, policy.behavior, MOST_PLANS):
+        return None
     device = policy.device(MOST_PLANS)
     told = sum(len(part) for plan in device.plans for part in plan.told)
-    return device if device.is_complete and told <= MOST_TOLD else None
+    return device if told <= MOST_TOLD else None
 
 
 def _refusals(source: Source, ks: list[float]) -> dict[float, str]:

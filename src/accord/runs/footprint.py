@@ -1,37 +1,48 @@
 """The memory that a run takes at its peak, beside the game, told before anything is allocated.
 
 A run has two phases. While it learns there are the learners, the iterates kept so far and, from
-time to time, a copy of the sums on one player's rechistories, to measure the gap, or the packed
-iterates of a checkpoint. When it has ended, there are the iterates that are saved and what
-certifying them takes. These are estimates: ``tests/runs/test_footprint.py`` compares that of
-``solve`` with the memory that the system says a process takes.
+time to time, either the sums of one player, to measure the gap, or the packed iterates of a
+checkpoint. When it has ended, there are the iterates that are saved and what certifying and then
+packing them takes. Everything is counted from the arrays that the code allocates, but for one
+guess: how many of the kept probabilities are neither 0 nor 1 nor what the others leave of 1, so
+that a checkpoint has to hold them. ``tests/runs/test_footprint.py`` compares all of this with the
+memory that the system says a process takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.deviations.counting import count_rechistories
+from accord.deviations.counting import BYTES_PER_NODE, RechistoryCount, count_rechistories
 from accord.deviations.notions import NotionLike
 from accord.equilibrium.footprint import (
-    TREE,
+    SMALL,
+    certificate_bytes,
     certify_bytes,
     check_memory,
+    derived_bytes,
     deviator_bytes,
     leaf_bytes,
+    packed_bytes,
     policy_bytes,
+    solving_bytes,
+    sorted_bytes,
 )
+from accord.learning.self_play import LARGE
+from accord.regret.methods import DEFAULT, METHODS, configured
 from accord.regret.sampled import SampledMinimizer, footprint
-from accord.regret.state import FOOTPRINT
+from accord.regret.state import Minimizer
 from accord.runs.iterates import Iterates
 from accord.treeplex.form import SequenceForm
 
-PACKED = 1 / 5
-"""What packing the iterates takes, as a share of their memory: as in the games that were tried."""
+MATCHED, HEDGED, AVERAGED = 0.2, 0.8, 0.4
+"""Shares of mixed probabilities in iterates of regret matching, in those of WRHedge and SWRHedge,
+and in averages of a few iterates: a guess, from the games that were tried."""
 
-WORKING = 3 * 2.0**22
-"""Working memory for blocks of probabilities that are checked, packed or unpacked at once, and for
-whatever else is small."""
+PER_ENTRY = 96
+"""Bytes for an entry of a linear program, until HiGHS has it."""
+
+SMALLER_K = "try a smaller k"
 
 Parts = dict[str, float]
 """Bytes by what they are for."""
@@ -40,64 +51,145 @@ Parts = dict[str, float]
 def solve_memory(
     form: SequenceForm,
     k: float,
+    method: str | Minimizer = DEFAULT,
     *,
     components: int | None = None,
     iterations: int | None = None,
-    saves: bool = True,
+    timed: bool = False,
 ) -> Parts:
-    """What ``solve`` takes; without ``iterations`` for a run that is long enough to fill it."""
+    """What ``solve`` takes; without ``iterations`` for a run that is long enough to fill it.
+
+    A run that is ``timed`` certifies a part of the mixture on the way, to see how long that takes.
+    """
     counts = [count_rechistories(plex, k) for plex in form.plexes]
+    credit = configured(METHODS, method).keeps_credit
     wanted = components or Iterates.default_components(form.n_sequences)
-    kept = policy_bytes(form, min(2 * wanted, iterations or 2 * wanted))
-    measured = max((8 * one.nodes + 20 * one.cells for one in counts), default=0.0)
-    learners = sum(one.bytes(FOOTPRINT) + TREE * one.nodes for one in counts)
+    kept = min(2 * wanted, iterations or 2 * wanted)
+    mixed = HEDGED if credit else MATCHED
     learning = {
-        "learners": learners + 48.0 * form.n_sequences,
-        "kept iterates": kept,
-        "measuring and saving": max(measured, PACKED * kept if saves else 0.0),
+        "learners": _learners(form, counts, credit=credit),
+        "kept iterates": policy_bytes(form, kept),
+        "measuring and saving": max(
+            _measuring(counts),
+            packed_bytes(form, kept, mixed),
+            certify_bytes(form, [k]) if timed else 0.0,
+        ),
     }
-    return _whole_run(form, [k], learning, min(wanted, iterations or wanted))
+    return _whole_run(form, k, learning, min(wanted, kept), mixed)
 
 
 def learn_memory(
-    form: SequenceForm, k: float, minimizer: SampledMinimizer, *, components: int | None = None
+    form: SequenceForm,
+    k: float,
+    minimizer: SampledMinimizer,
+    *,
+    components: int | None = None,
+    iterations: int | None = None,
 ) -> Parts:
-    """What ``learn`` takes on a loaded game."""
+    """What ``learn`` takes on a loaded game, of which it measures the gap on the way."""
     counts = [count_rechistories(plex, k) for plex in form.plexes]
     game = form.game
-    rows = components or Iterates.default_components(form.n_sequences)
-    kept = policy_bytes(form, rows)
-    learners = sum(one.bytes(footprint(minimizer)) + TREE * one.nodes for one in counts)
+    wanted = components or Iterates.default_components(form.n_sequences)
+    kept = wanted if iterations is None else iterations // max(1, iterations // wanted)
+    per_node, per_cell = footprint(minimizer)
+    mixed = AVERAGED if minimizer.whole_plays else HEDGED
+    state = sum(per_node * one.nodes + per_cell * one.cells for one in counts)
     learning = {
-        "simulator": 32.0 * game.n_nodes + 8.0 * game.n_terminals * game.n_players,
-        "learners": learners + 64.0 * form.n_sequences,
-        "measuring": deviator_bytes(counts),
-        "kept iterates": kept,
-        "saving": PACKED * kept,
+        "simulator": 16.0 * game.n_nodes + 8.0 * game.n_terminals * game.n_players,
+        "learners": state + 96.0 * form.n_sequences,
+        "sums of deviations": deviator_bytes(counts) + derived_bytes(counts),
+        "kept iterates": policy_bytes(form, kept),
+        "measuring and saving": max(_measuring(counts), packed_bytes(form, kept, mixed)),
     }
-    return _whole_run(form, [k], learning, rows)
+    return _whole_run(form, k, learning, min(wanted, kept), mixed)
 
 
 def certify_memory(form: SequenceForm, notions: Sequence[NotionLike], components: int) -> Parts:
     """What reading and certifying a policy takes."""
+    reading = packed_bytes(form, components, AVERAGED)
     return {
         "leaves": leaf_bytes(form),
         "the policy": policy_bytes(form, components),
-        "deviators": certify_bytes(form, notions),
-        "blocks": WORKING,
+        "deviators": max(certify_bytes(form, notions), reading),
+        "everything else": SMALL,
     }
 
 
-def check_run(what: str, parts: Parts, budget: int | None = None) -> None:
+def optimize_memory(form: SequenceForm, notion: NotionLike, *, zero_sum: bool = False) -> Parts:
+    """What ``optimize`` takes, without what cannot be known before: HiGHS, which solves its linear
+    programs, and the tuples of the relaxation, of which there are at most 500,000.
+
+    A ``zero_sum`` game takes one program instead of column generation.
+    """
+    certifying = certify_bytes(form, [notion])
+    if zero_sum:
+        entries = len(form.leaves) + 3 * form.n_sequences
+        held, solving = 0.0, max(PER_ENTRY * entries, certifying)
+    else:
+        held, pricing = _generation(form, notion)
+        solving = max(pricing, certifying)
+    return {
+        "leaves": leaf_bytes(form),
+        "rechistories": held,
+        "prices and certifying": solving,
+        "everything else": SMALL,
+    }
+
+
+def region_memory(form: SequenceForm, notions: Sequence[NotionLike]) -> Parts:
+    """The same for ``region``, which searches for the points of all notions in turn."""
+    held, pricing = zip(*(_generation(form, one) for one in notions), strict=True)
+    certifying = max(certify_bytes(form, [one]) for one in notions)
+    return {
+        "leaves": leaf_bytes(form),
+        "rechistories": sum(held),
+        "prices and certifying": max(*pricing, certifying),
+        "everything else": SMALL,
+    }
+
+
+def check_run(what: str, parts: Parts, advice: str = "try a smaller k or fewer components") -> None:
     """Refuse a run that takes more memory than there is."""
-    check_memory(what, parts, budget, "try a smaller k or fewer components")
+    check_memory(what, parts, None, advice)
 
 
-def _whole_run(form: SequenceForm, ks: list[float], learning: Parts, saved: int) -> Parts:
+def _generation(form: SequenceForm, notion: NotionLike) -> tuple[float, float]:
+    """What column generation holds beside its columns, and what prices and separation take.
+
+    It holds the trees, an index of them (``optimal/separation.py``), room for pricing on them, and
+    the leaves of each player in a third order (``optimal/pricing.py``).
+    """
+    counts = [count_rechistories(plex, notion) for plex in form.plexes]
+    trees = derived_bytes(counts) + sum(one.tree_bytes for one in counts)
+    index = sum(17 * one.nodes + 8 * one.rows + 24 * one.cells for one in counts)
+    leaves = len(form.leaves) * form.n_players * (12 * form.n_players + 8)
+    largest = max(one.cells for one in counts)
+    prices = 8.0 * sum(one.cells for one in counts) + 17.0 * largest
+    return trees + index + leaves + 64.0 * form.n_sequences, prices
+
+
+def _learners(form: SequenceForm, counts: Sequence[RechistoryCount], *, credit: bool) -> float:
+    """The learners of all players with full feedback; small ones are joined, trees and leaves
+    twice."""
+    per_node = BYTES_PER_NODE + 8 + (8 if credit else 0)
+    total = sum(per_node * one.nodes + 16 * one.cells for one in counts) + derived_bytes(counts)
+    cells = sum(one.cells for one in counts)
+    if len(form.leaves) * form.n_players + cells < LARGE:
+        total += sum(one.tree_bytes for one in counts) + sorted_bytes(form)
+    return total + 48.0 * form.n_sequences
+
+
+def _measuring(counts: Sequence[RechistoryCount]) -> float:
+    """A copy of the sums on one player's rechistories, and the search for the best deviation."""
+    return max((8.0 * one.cells + solving_bytes(one) for one in counts), default=0.0)
+
+
+def _whole_run(form: SequenceForm, k: float, learning: Parts, saved: int, mixed: float) -> Parts:
     """The larger of the two phases."""
+    packing = certificate_bytes(form, [k]) + packed_bytes(form, saved, mixed)
     ending = {
         "the mixture": policy_bytes(form, saved),
-        "certifying": certify_bytes(form, ks),
+        "certifying and saving": max(certify_bytes(form, [k]), packing),
     }
     larger = max(learning, ending, key=lambda parts: sum(parts.values()))
-    return {"leaves": leaf_bytes(form), **larger, "blocks": WORKING}
+    return {"leaves": leaf_bytes(form), **larger, "everything else": SMALL}

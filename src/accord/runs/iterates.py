@@ -107,13 +107,13 @@ class Iterates:
 
     def selected(self) -> tuple[np.ndarray, Floats]:
         """``(iterations, behaviors)`` of at most ``components`` evenly spaced iterates."""
-        index = self._selection()
+        index = self.selection()
         whole = len(index) == self.count
         return (index + 1) * self.stride, self.kept[: self.count] if whole else self.kept[index]
 
     def taken(self) -> tuple[np.ndarray, Floats]:
         """As :meth:`selected`, in the memory of the kept iterates, which are then gone."""
-        index = self._selection()
+        index = self.selection()
         self._move(index.tolist())
         taken, self.kept, self.count = self.kept, np.empty((0, self.kept.shape[1])), 0
         try:
@@ -123,8 +123,8 @@ class Iterates:
         taken.flags.writeable = False
         return (index + 1) * self.stride, taken
 
-    def _selection(self) -> np.ndarray:
-        """The rows of the selected iterates."""
+    def selection(self) -> np.ndarray:
+        """The rows of the iterates to save."""
         if self.count <= self.components:
             return np.arange(self.count)
         return np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]

@@ -5,6 +5,7 @@ If the game is known too, the exact gap of the components kept so far is measure
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.treeplex import Treeplex
 
 FEWEST_COMPONENTS = 50
 """How many components are saved by default, at least, however long it takes."""
@@ -43,7 +45,7 @@ class Learning:
                 else "the game must have a decision to learn, but no player has one"
             )
         self.request, self.each = request, each
-        components, play.averages = _saved(play, request)
+        components, play.averages = saved_components(play.plexes, request)
         vectors = vectors_of(play.plexes)
         self.iterates = Iterates(play.n_sequences, components, vectors)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
@@ -79,22 +81,20 @@ class Learning:
         }
 
 
-def _saved(
-    play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest
-) -> tuple[int | None, int]:
+def saved_components(plexes: Sequence[Treeplex], request: LearnRequest) -> tuple[int | None, int]:
     """How many components to save, and how many iterates each of them averages.
 
     An iterate costs as much as the episodes that visit as many infosets. If each component averages
     several, iterates in total may cost half of the episodes; components come first.
     """
-    most = play.averages
+    most = request.minimizer.sampling.averages
     if most == 1:
         return request.components, 1
-    visits = request.episodes * sum(plex.horizon for plex in play.plexes)
-    affordable = visits // (2 * sum(plex.n_infosets for plex in play.plexes))
+    visits = request.episodes * sum(plex.horizon for plex in plexes)
+    affordable = visits // (2 * sum(plex.n_infosets for plex in plexes))
     components = request.components
     if components is None:
-        components = Iterates.default_components(play.n_sequences)
+        components = Iterates.default_components(sum(plex.n_sequences for plex in plexes))
         components = min(components, max(FEWEST_COMPONENTS, affordable))
     return components, max(1, min(most, affordable // components))
 
@@ -136,7 +136,7 @@ class _KeptMeter:
     """
 
     def __init__(self, form: SequenceForm, k: float, iterates: Iterates) -> None:
-        self.form, self.k, self.iterates = form, k, iterates
+        self.form, self.iterates = form, iterates
         self.meter = MixtureMeter(form, k)
         self.measured, self.stride = 0, iterates.stride
 
@@ -144,7 +144,7 @@ class _KeptMeter:
         """Gaps and values of all players, or ``None`` if nothing has been kept."""
         iterates = self.iterates
         if iterates.stride != self.stride:
-            self.meter = MixtureMeter(self.form, self.k)
+            self.meter.forget()
             self.measured, self.stride = 0, iterates.stride
         for joint in iterates.kept[self.measured : iterates.count]:
             self.meter.observe(self.form.split(joint))
@@ -153,11 +153,11 @@ class _KeptMeter:
 
     def measure_selected(self) -> Measured:
         """The same for the iterates that are saved."""
-        _, behaviors = self.iterates.selected()
-        if len(behaviors) < self.iterates.count:
-            self.meter = MixtureMeter(self.form, self.k)
-            for joint in behaviors:
-                self.meter.observe(self.form.split(joint))
+        rows = self.iterates.selection()
+        if len(rows) < self.iterates.count:
+            self.meter.forget()
+            for row in rows:
+                self.meter.observe(self.form.split(self.iterates.kept[row]))
         else:
             self.measure()
         return self.meter.measured()

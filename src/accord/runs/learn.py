@@ -16,14 +16,15 @@ from accord._check import checked_whole
 from accord.deviations.notions import written_k
 from accord.errors import MismatchError
 from accord.game.tree import Game, checked_game
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.exploration import checked_exploration
+from accord.learning.sampled_self_play import SampledSelfPlay, count_episodes
 from accord.play.environment import Environment
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.footprint import check_run, learn_memory
-from accord.runs.known_game import Certified
+from accord.runs.known_game import Certified, saved_components
 from accord.runs.learn_env import learn_env, resume_learn_env
 from accord.runs.loop import Progress
 from accord.runs.request import LearnRequest, split_method
@@ -207,14 +208,19 @@ def resume_learn(
 
 def _on_simulator(game: Game, request: LearnRequest) -> Certified:
     form = sequence_form(game)
-    needed = learn_memory(form, request.k, request.minimizer, components=request.components)
+    minimizer = request.minimizer
+    exploration = checked_exploration(minimizer.explorations, request.exploration)
+    shared, own = count_episodes(form.plexes, request.k, minimizer, exploration)
+    iterations = request.episodes // max(1, shared + sum(own))
+    components = saved_components(form.plexes, request)[0] if any(own) else 1
+    needed = learn_memory(form, request.k, minimizer, components=components, iterations=iterations)
     check_run(f"learning {game.name} at k = {written_k(request.k)}", needed)
     play = SampledSelfPlay.of(
         form,
         request.k,
         request.episodes,
         np.random.default_rng(request.seed),
-        method=request.minimizer,
-        exploration=request.exploration,
+        method=minimizer,
+        exploration=exploration,
     )
     return Certified(play, request, game)

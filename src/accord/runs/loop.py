@@ -65,7 +65,7 @@ class ResumablePlay(Play, Protocol):
         """Everything needed to continue, by name."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved state."""
+        """Restore a saved state, which may be taken apart."""
 
 
 class Ending(NamedTuple):
@@ -144,11 +144,8 @@ class Loop:
         # Compile before the clock of the history starts.
         self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
         start = time.perf_counter()
-        if files is not None and (state := files.load()) is not None:
-            try:
-                start -= self._restore(state)
-            except (ArithmeticError, LookupError, TypeError, ValueError):
-                raise files.unreadable() from None
+        if files is not None:
+            start -= self._restored(files)
         play, iterates, block = self.play, self.iterates, 1
         show_at = math.inf if progress is None else time.perf_counter() + SHOW_SECONDS
         with heeding_interrupts(saves=files is not None) as interruption:
@@ -242,8 +239,17 @@ class Loop:
 
         files.save(content, self.history, now=now)
 
+    def _restored(self, files: RunFolder) -> float:
+        """Continue from the last checkpoint; returns the seconds that the run had taken by then."""
+        if (state := files.load()) is None:
+            return 0.0
+        try:
+            return self._restore(state)
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            raise files.unreadable() from None
+
     def _restore(self, state: dict[str, Any]) -> float:
-        """Continue from a checkpoint; returns the seconds that the run had taken by then."""
+        """Take a checkpoint apart, so that the memory of each part is free once it is restored."""
         assert isinstance(self.play, ResumablePlay)
         play, elapsed = part_of(state, "play_"), float(state["elapsed"])
         fixed = {} if getattr(self.play, "grows", False) else self.play.state()
@@ -279,5 +285,6 @@ def next_block(block: int, seconds: float) -> int:
 
 
 def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """The entries whose names begin with ``prefix``, without it."""
-    return {name[len(prefix) :]: v for name, v in state.items() if name.startswith(prefix)}
+    """Take the entries whose names begin with ``prefix`` out of ``state``; return them without."""
+    names = [name for name in state if name.startswith(prefix)]
+    return {name[len(prefix) :]: state.pop(name) for name in names}

@@ -32,6 +32,7 @@ from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limit
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint, Progressed
 from accord.runs.folder import RunFolder, new_run, resumed_run
+from accord.runs.footprint import SMALLER_K, check_run, optimize_memory
 from accord.runs.interrupt import heeding_interrupts
 from accord.runs.loop import Progress, part_of
 from accord.runs.request import OptimizeRequest
@@ -182,7 +183,10 @@ class _Search:
         self.history: list[Checkpoint] = []
         self.rounds: ColumnGeneration | None = None
         alike = constant_sum(self.form) is not None and NFCCE.is_bounded_by(request.notion)
-        if not alike or request.gap > 0:
+        zero_sum = alike and not request.gap > 0
+        needed = optimize_memory(self.form, request.notion, zero_sum=zero_sum)
+        check_run(f"optimizing {game.name} at k = {request.notion.written}", needed, SMALLER_K)
+        if not zero_sum:
             incentives = Incentives.build(self.form, request.notion)
             plans = [] if start is None else _plans(incentives, start)
             self.rounds = ColumnGeneration(incentives, self.objective, request.gap, plans=plans)

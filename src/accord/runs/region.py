@@ -22,6 +22,7 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
+from accord.runs.footprint import SMALLER_K, check_run, region_memory
 from accord.runs.interrupt import heeding_interrupts
 from accord.treeplex.form import sequence_form
 
@@ -225,6 +226,7 @@ def region(
         checked_whole("directions", directions, 1)
     begun = _now()
     form = sequence_form(game)
+    check_run(f"the region of {game.name}", region_memory(form, notions), SMALLER_K)
     search = RegionSearch(form, notions, pair, tolerance)
     with heeding_interrupts() as interruption:
         while search.advance(None if seconds is None else max(0.0, begun + seconds - _now())):

@@ -167,8 +167,10 @@ class _Solving:
         self.game, self.request = game, request
         form = sequence_form(game)
         needed = solve_memory(
-            form, request.k, components=request.components, iterations=request.iterations
-        )
+            form, request.k, request.minimizer,
+            components=request.components, iterations=request.iterations,
+            timed=request.seconds is not None,
+        )  # fmt: skip
         check_run(f"solving {game.name} at k = {written_k(request.k)}", needed)
         self.play = SelfPlay(
             form, request.k, request.minimizer,
