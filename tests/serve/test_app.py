@@ -471,11 +471,12 @@ def test_forwarded_headers_of_strangers_are_ignored(hall: Hall) -> None:
 
 
 def test_k_0_over_the_web(tmp_path: Path) -> None:
-    hall = open_hall(tmp_path / "plays.db", device_policy("chicken"), k=0)
+    hall = open_hall(tmp_path / "plays.db", device_policy("chicken"), k=0, limit=60, clock=Clock())
     with running(hall) as server:
         operator = Client(server + operator_link(hall))
         row, col = two_seats(operator)
         assert "Your choice" in row.get().text
+        assert "After that the mediator makes all your moves." in plain(row.get().text)
         assert row.post("/choose", delegate="perhaps").status == 400
         row.post("/choose", delegate="yes")
         row.post("/choose", delegate="yes")
