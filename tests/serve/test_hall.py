@@ -304,8 +304,11 @@ def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pa
     (play,) = hall.create()
     hall.start(play)
     hall.act(play, 0, hall.look(play, 0).number, 0)
+    assert [seat.doing for seat in hall.watch(play).seats] == ["waits", "waits"]
     clock.now += 23
     assert hall.look(play, 1).status == "act"
+    assert [seat.doing for seat in hall.watch(play).seats] == ["waits", "must decide"]
+    assert [doing for _, _, doing in hall.list_plays()[0].seats] == ["waits", "must decide"]
     hall.store.close()
     clock.now += 500
     hall = open_hall(tmp_path / "p.db", policy, pace=pace, clock=clock)

@@ -253,13 +253,14 @@ class Hall:
         with self.store.transaction():
             row = self._row(play)
             seats, robots = self.store.seats(play), self.store.robot_moves(play)
-            return watched_play(row, self._load(row), seats, robots, reveal, self.limit)
+            session, now = self._load(row), self.clock()
+            return watched_play(row, session, seats, robots, reveal, now, self.limit)
 
     def list_plays(self) -> list[ListedPlay]:
         """All plays, the latest first."""
         with self.store.transaction():
-            seats = self.store.all_seats()
-            return [listed_play(row, seats[row.id]) for row in reversed(self.store.plays())]
+            seats, now = self.store.all_seats(), self.clock()
+            return [listed_play(row, seats[row.id], now) for row in reversed(self.store.plays())]
 
     def tick(self) -> None:
         """Let robots move where time is up."""

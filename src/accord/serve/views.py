@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass
 
 from accord.mediator.referee import RefereedPlay
@@ -139,9 +140,9 @@ def seat_title(view: SeatView) -> str:
     return f"You play as {own}" if view.name == own else f"{view.name}, you play as {own}"
 
 
-def listed_play(row: PlayRow, seats: list[tuple[int, str, bool]]) -> ListedPlay:
+def listed_play(row: PlayRow, seats: list[tuple[int, str, bool]], now: float) -> ListedPlay:
     """What the operator sees of a play among the others."""
-    listed = tuple((name, robot, _doing(row, player)) for player, name, robot in seats)
+    listed = tuple((name, robot, _doing(row, player, now)) for player, name, robot in seats)
     return ListedPlay(row.id, row.status, row.created, listed)
 
 
@@ -151,6 +152,7 @@ def watched_play(
     seats: list[SeatRow],
     robots: set[tuple[int, int]],
     reveal: bool,
+    now: float,
     limit: float | None,
 ) -> WatchedPlay:
     """What the operator sees; with ``reveal`` also moves and recommendations before the end."""
@@ -159,7 +161,9 @@ def watched_play(
         id=row.id,
         status=row.status,
         created=row.created,
-        seats=tuple(_watched_seat(row, session, robots, seat, reveal or over) for seat in seats),
+        seats=tuple(
+            _watched_seat(row, session, robots, seat, reveal or over, now) for seat in seats
+        ),
         story=_story(session, seats) if over else (),
         until=min((when + limit for when in row.asked.values()), default=None) if limit else None,
     )
@@ -171,6 +175,7 @@ def _watched_seat(
     robots: set[tuple[int, int]],
     stored: SeatRow,
     reveal: bool,
+    now: float,
 ) -> WatchedSeat:
     seat = session.seats[stored.player]
     payoffs = session.payoffs if row.status == "over" else None
@@ -181,16 +186,16 @@ def _watched_seat(
         robot=stored.robot,
         invited=stored.invited is not None,
         opened=stored.opened is not None,
-        doing=_doing(row, stored.player),
+        doing=_doing(row, stored.player, now),
         decisions=len(seat.moves),
         moves=own_moves(session, robots, stored.player) if reveal else (),
         payoff=None if payoffs is None else float(payoffs[stored.player]),
     )
 
 
-def _doing(row: PlayRow, player: int) -> str:
-    """What a player is doing, in a word or two."""
-    running = "must decide" if player in row.asked else "waits"
+def _doing(row: PlayRow, player: int, now: float) -> str:
+    """What a player is doing, in a word or two; at a pace they are asked at a later time."""
+    running = "must decide" if row.asked.get(player, math.inf) <= now else "waits"
     words = {"open": "not started", "running": running, "over": "finished"}
     return words.get(row.status, row.status)
 
