@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.errors import ArgumentError, MismatchError
+from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.library import (
     kuhn,
     library_game,
@@ -24,7 +25,7 @@ from accord.game.library import (
 )
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.learning.evidence import Evidence
+from accord.learning.evidence import Evidence, check_evidence
 from accord.learning.exploration import uniform_behavior
 from accord.runs.certify_by_play import _Trial, certify_by_play, deviating, grown
 from accord.runs.learn import learn
@@ -341,6 +342,40 @@ def test_infosets_that_the_policy_does_not_know() -> None:
     assert known < 12
     certificate = certify_by_play(Hidden(kuhn()), learned.policy, 1, episodes=2000)
     assert certificate.infosets == 12
+
+
+def test_evidence_takes_the_memory_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, told = sequence_form(load_game("liars_dice(numdice=1,dice_sides=4)")), {}
+    where = "accord.learning.evidence.check_memory"
+    monkeypatch.setattr(where, lambda what, parts, *_: told.update(parts))
+    check_evidence(form.plexes, math.inf)
+
+    def gathered() -> list[Evidence]:
+        found = [Evidence(plex, math.inf, uniform_behavior(plex)[None]) for plex in form.plexes]
+        for one in found:
+            one.explored = one.obeyed = 10
+            one.damp(10, 0.1)
+            one.explored += 10
+            one.most(0.1)
+        return found
+
+    gathered()  # compiles
+    tracemalloc.start()
+    try:
+        kept = gathered()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(kept) == 2
+    assert 0.75 < peak / sum(told.values()) < 1.25
+
+
+def test_evidence_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    with pytest.raises(
+        BudgetError, match="bounding the gain of every deviation takes .* smaller k"
+    ):
+        certify_by_play(Hidden(kuhn()), some_policy(kuhn()), math.inf, episodes=200)
 
 
 def test_arguments_of_certificates() -> None:

@@ -42,8 +42,10 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.equilibrium.footprint import check_memory, derived_bytes
 from accord.learning.exploration import spread_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -172,6 +174,19 @@ class Evidence:
                 taken,
             )
         )  # fmt: skip
+
+
+def check_evidence(plexes: Sequence[Treeplex], k: float) -> None:
+    """Refuse evidence about the deviations of all players that does not fit into memory.
+
+    Raises:
+        BudgetError: If it does not.
+    """
+    counts = [count_rechistories(plex, k) for plex in plexes]
+    held = sum(one.tree_bytes + 9 * one.nodes + 32 * one.cells for one in counts)
+    sweeping = max(4 * one.rows + 24 * one.cells for one in counts)
+    parts = {"sums": held + derived_bytes(counts), "the search for the best": sweeping}
+    check_memory("bounding the gain of every deviation", parts, None, "try a smaller k")
 
 
 def _errors(total: Floats, square: Floats, n: int) -> Any:

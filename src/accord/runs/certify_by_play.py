@@ -32,7 +32,7 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.game.labels import player_name
 from accord.learning.confidence import bernstein, mean_at_least
-from accord.learning.evidence import FOLLOW, Evidence
+from accord.learning.evidence import FOLLOW, Evidence, check_evidence
 from accord.learning.exploration import spread_behavior
 from accord.learning.search import Move, Search, average_behavior
 from accord.play.environment import Environment, check_environment
@@ -323,6 +323,7 @@ class _Trial:
         """Play ``count`` times: a quarter obedient, the others exploring."""
         policy = self.plays.policy
         parts = policy.split(policy.behavior)
+        check_evidence(policy.plexes, self.k)
         found = [
             Evidence(plex, self.k, np.ascontiguousarray(part))
             for plex, part in zip(policy.plexes, parts, strict=True)
