@@ -104,7 +104,20 @@ def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
     game, policy = saved(tmp_path, delayed())
     options = ("--data", tmp_path / "q.db", "--port", 0)
     assert "the same length (--pace)" in run("serve", game, policy, *options).stderr
-    assert "warning: " not in run("serve", game, policy, *options, "--pace", 3).stderr
+    assert "the same length" not in run("serve", game, policy, *options, "--pace", 3).stderr
+
+
+def test_a_policy_that_is_no_equilibrium_at_this_k(tmp_path: Path, no_server: list[Any]) -> None:
+    arguments = ("serve", "separation:k=1", "device", "--port", 0)
+    for k, warned in ((0, False), (1, False), (2, True)):
+        said = run(*arguments, "-k", k, "--data", tmp_path / f"{k}.db").stderr
+        assert ("warning: at K = 2 player 1 can gain 0.5 by disobeying" in said) == warned
+    game = accord.load_game("chicken")
+    kind = accord.CorrelatedPolicy.from_device(game, [(1, ({"row": "yield"}, {"col": "yield"}))])
+    accord.save_policy(kind, tmp_path / "kind.json")
+    options = ("-k", 0, "--data", tmp_path / "kind.db", "--port", 0)
+    said = run("serve", "chicken", tmp_path / "kind.json", *options).stderr
+    assert "player row can gain 1 by playing on their own; give -k" in said
 
 
 @pytest.mark.parametrize(
@@ -180,6 +193,20 @@ def started(*arguments: object) -> tuple[Any, str]:
     found = re.search(r"open (http\S+)", line)
     assert found, line + server.stderr.read()
     return server, found[1]
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_slow_clients(tmp_path: Path) -> None:
+    port = free_port()
+    server, _ = started("--data", tmp_path / "p.db", "--port", port)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"POST /seat/x/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx")
+        time.sleep(0.5)
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "stopped; all plays are in" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.slow

@@ -187,5 +187,5 @@ def test_reports_of_results(
     assert written[0].read_text() == page.html
     assert {path.name for path in written} > {"page.html", "page-convergence.svg", "page-tree.svg"}
     assert "proved to be the best" in accord.report(optimum).html
-    with pytest.raises(accord.ArgumentError, match="a result of solve, learn or optimize"):
+    with pytest.raises(accord.ArgumentError, match="use the command accord report"):
         accord.report("solution")  # type: ignore[arg-type]

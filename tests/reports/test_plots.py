@@ -173,4 +173,4 @@ def test_pages_of_large_environments_show_some_infosets_first() -> None:
     before, _, after = page.partition("<summary>5 more infosets</summary>")
     assert before.count("<strong>left</strong>") == 20
     assert after.count("<strong>left</strong>") == 5
-    assert "<h3>Player 0</h3>" in page
+    assert "<h3>player 0</h3>" in page

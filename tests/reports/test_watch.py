@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import signal
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from accord.reports.watch import HOST, Watch, server_of
+from accord.reports.watch import HOST, Watch, episodes_per_second, server_of
+from accord.runs.checkpoint import Checkpoint, Seen
+from accord.runs.learn_env import learn_env
 from tests.support.command import process, refused
+from tests.support.environments import NoisyChicken
 from tests.support.pages import Page
 
 
@@ -31,7 +35,7 @@ def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> N
     lines = progress.read_text().splitlines(keepends=True)
     progress.write_text("")
     (folder / "policy.npz").unlink()
-    watch = Watch(folder)
+    watch = Watch.of(folder)
     assert "has written no checkpoint yet" in watch.now()
     progress.write_text("".join(lines[:3]))
     early = watch.now()
@@ -49,11 +53,54 @@ def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["l1", "sep"])
 def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
-    Page(Watch(folders[name]).page())
+    Page(Watch.of(folders[name]).page())
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run in an environment."""
+    folder = tmp_path_factory.mktemp("played") / "run"
+    learn_env(NoisyChicken(), 1, episodes=300, seed=1, value_plays=100, folder=folder)
+    return folder
+
+
+def test_the_page_follows_a_run_in_an_environment(played: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(played, folder)
+    (folder / "policy.npz").unlink()
+    watch = Watch.of(folder)
+    now = watch.now()
+    assert "in progress" in now
+    assert "Fresh plays bound the gap at the end" in now
+    for fact in ("<dd>300</dd>", "Episodes per second", "Infosets met", "<dd>2</dd>", "kB</dd>"):
+        assert fact in now
+    assert Page(watch.page()).outside == []
+    shutil.copy(played / "policy.npz", folder)
+    done = watch.now()
+    assert "finished" in done
+    assert "confidence the gap is at least" in done
+    assert done.count(">ann<") == done.count(">bob<") == 1
+    (folder / "progress.jsonl").write_text("{")
+    assert "progress.jsonl" in watch.now()
+    (folder / "progress.jsonl").unlink()
+    (folder / "checkpoint.npz").unlink()
+    (folder / "policy.npz").unlink()
+    assert "has written no checkpoint yet" in watch.now()
+
+
+def test_the_speed_is_that_of_late_episodes() -> None:
+    """The first seconds, in which kernels compile, are left out."""
+    points = [
+        Checkpoint(n, math.nan, (), (0.0,), seconds, episodes, seen=Seen(1, 1, (0.0,)))
+        for n, (seconds, episodes) in enumerate([(9.0, 3), (10.0, 103), (20.0, 2103)], 1)
+    ]
+    assert episodes_per_second(points) == 200.0
+    assert episodes_per_second(points[:1]) is None
+    assert episodes_per_second([]) is None
 
 
 def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None:
-    with server_of(Watch(folders["1"]), 0) as server:
+    with server_of(Watch.of(folders["1"]), 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.server_address[1]
         address = f"http://{HOST}:{port}"
@@ -67,8 +114,12 @@ def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None
         server.shutdown()
 
 
-def test_bad_folders_and_ports_are_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_bad_folders_and_ports_are_refused(
+    folders: dict[str, Path], played: Path, tmp_path: Path
+) -> None:
     assert "a run folder must have this file" in refused("watch", tmp_path)
+    message = refused("watch", played, "--game", "kuhn")
+    assert "in an environment" in message
     assert "0 to 65535" in refused("watch", folders["1"], "--port", 70000)
 
 

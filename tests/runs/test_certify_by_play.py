@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,15 +15,23 @@ from accord.equilibrium.certificate import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.errors import ArgumentError, MismatchError
-from accord.game.library import kuhn, matrix_game
+from accord.errors import ArgumentError, BudgetError, MismatchError
+from accord.game.library import (
+    kuhn,
+    library_game,
+    matrix_game,
+    separation,
+    separation_device,
+)
 from accord.game.tree import Game
-from accord.learning.evidence import Evidence, bernstein
+from accord.interop.load import load_game
+from accord.learning.evidence import Evidence, check_evidence
 from accord.learning.exploration import uniform_behavior
-from accord.runs.certify_by_play import _Trial, certify_by_play, grown
+from accord.runs.certify_by_play import _Trial, certify_by_play, deviating, grown
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import behavior_to_reach
 from accord.treeplex.treeplex import Treeplex
 from tests.support.environments import Hidden, NoisyChicken
 from tests.support.policies import grown_game
@@ -45,8 +54,6 @@ def exact_evidence(game: Game, policy: CorrelatedPolicy, k: float) -> list[Evide
         evidence = Evidence(plex, k, form.split(policy.behavior)[i])
         evidence.explored = evidence.obeyed = 2
         evidence.loss[:] = 2.0 * meter.meters[i].deviation_loss
-        evidence.square[:] = evidence.loss**2 / 2.0
-        evidence.doubt[:] = 0.0
         found.append(evidence)
     return found
 
@@ -73,9 +80,7 @@ def test_the_sweep_finds_the_exact_gap(game: Game, k: float) -> None:
         if tree.k == 0:
             values = np.array(certificate.values)
             obeying[0] = ((form.leaves.best - values) * form.leaves.loss_scale)[i]
-        evidence.obeying[:] = 2.0 * obeying
-        evidence.obeying_square[:] = evidence.obeying**2 / 2.0
-        gain, phi, _ = evidence.best()
+        gain, phi = evidence._sweep(evidence.loss / 2.0, obeying, np.zeros(len(obeying)))
         wanted = certificate[k].player_gaps[i] * form.leaves.loss_scale[i]
         assert gain == pytest.approx(wanted, abs=1e-9)
         assert (phi.tree.k, len(phi.choice)) == (tree.k, int(tree.first_row[-1]))
@@ -250,8 +255,84 @@ def test_finding_no_deviation_proves_nothing() -> None:
     certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=600)
     assert certificate.upper > 0.0
     assert [part["deviation"] for part in certificate.to_json()["players"]] == [None, None]
+    assert [part.gain for part in certificate.players] == [0.0, 0.0]  # play by play
     assert "no deviation has been shown to gain" in str(certificate)
     assert "cannot gain" not in str(certificate)
+
+
+def uniform_policy(game: Game) -> CorrelatedPolicy:
+    parts = [uniform_behavior(plex) for plex in sequence_form(game).plexes]
+    return CorrelatedPolicy(game, np.ones(1), np.concatenate(parts)[np.newaxis])
+
+
+def exact_gain(policy: CorrelatedPolicy, i: int, phi: Modification) -> float:
+    """What player i gains by ``phi``, from the leaves of the game."""
+    form = sequence_form(policy.game)
+    seqs = form.leaves.first_reach[:-1] + form.leaves.seqs
+    gain = -float(policy.values()[i])
+    plex, own = form.plexes[i], phi.tree.plex  # the same infosets in another order
+    number = {label: x for x, label in enumerate(plex.infoset_labels)}
+    starts = [int(plex.first_seq[number[label]]) for label in own.infoset_labels]
+    spans = zip(starts, own.n_actions.tolist(), strict=True)
+    place = np.concatenate([[0], *(start + np.arange(n) for start, n in spans)])
+    for weight, behaviors in policy.components():
+        parts = list(map(behavior_to_reach, form.plexes, behaviors))
+        parts[i][place] = phi.sequence_form(behaviors[i][place])
+        reach = np.concatenate(parts)
+        gain += weight * float(reach[seqs].prod(axis=1) @ form.leaves.payoff[:, i])
+    return gain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+def test_the_search_finds_most_of_the_gap(k: float) -> None:
+    """In games of a thousand infosets, where most rows are never visited, two thirds of it."""
+    for game in (kuhn(), library_game("kuhn:players=3"), load_game("leduc_poker")):
+        policy = uniform_policy(game)
+        gaps = certify(game, policy, k)[k].player_gaps
+        certificate = certify_by_play(Hidden(game), policy, k, episodes=20_000, seed=5)
+        gains = [
+            exact_gain(policy, i, part.witness.modification)
+            for i, part in enumerate(certificate.players)
+        ]
+        assert sum(gains) >= 0.65 * sum(gaps)
+        assert certificate.lower >= 0.4 * max(gaps)
+        for part, gain, gap in zip(certificate.players, gains, gaps, strict=True):
+            assert part.lower <= gain + 1e-9 <= gap + 2e-9
+
+
+@pytest.mark.slow
+def test_the_search_uses_all_deviations() -> None:
+    """A policy against which only two deviations gain."""
+    game, device = separation(1), separation_device(1)
+    policy = CorrelatedPolicy.from_device(game, device)
+    found = [certify_by_play(Hidden(game), policy, k, episodes=6000) for k in (1, 2)]
+    assert found[0].lower == 0.0
+    assert 0.4 < found[1].lower <= 0.5
+
+
+@pytest.mark.slow
+def test_deviators_play_the_same_game_until_they_leave() -> None:
+    """Both plays of a pair agree in all moves before the first one that differs by choice."""
+    game = library_game("kuhn:players=3")
+    policy = some_policy(game)
+    trial = _Trial(Hidden(game), as_mixture(policy), 1, 2000, 0.9, 3, None)
+    trial._search(500)
+    evidence = trial._evidence(1000)
+    for i, (search, one) in enumerate(zip(trial.searches, evidence, strict=True)):
+        phi, _ = search.best(one.tree, one.obedient)
+        obedient = trial.plays.play(5000, 5200)
+        for before, after in zip(
+            obedient, trial.plays.play(5000, 5200, i, deviating(phi)), strict=True
+        ):
+            assert before.component == after.component
+            pairs = list(zip(before.moves, after.moves, strict=False))
+            split = next((n for n, (a, b) in enumerate(pairs) if a != b), len(pairs))
+            if split == len(pairs):
+                assert before.losses == after.losses
+            else:
+                assert before.moves[split][:-1] == after.moves[split][:-1]
+                assert before.moves[split][0] == i
 
 
 def test_infosets_that_the_policy_does_not_know() -> None:
@@ -261,6 +342,40 @@ def test_infosets_that_the_policy_does_not_know() -> None:
     assert known < 12
     certificate = certify_by_play(Hidden(kuhn()), learned.policy, 1, episodes=2000)
     assert certificate.infosets == 12
+
+
+def test_evidence_takes_the_memory_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, told = sequence_form(load_game("liars_dice(numdice=1,dice_sides=4)")), {}
+    where = "accord.learning.evidence.check_memory"
+    monkeypatch.setattr(where, lambda what, parts, *_: told.update(parts))
+    check_evidence(form.plexes, math.inf)
+
+    def gathered() -> list[Evidence]:
+        found = [Evidence(plex, math.inf, uniform_behavior(plex)[None]) for plex in form.plexes]
+        for one in found:
+            one.explored = one.obeyed = 10
+            one.damp(10, 0.1)
+            one.explored += 10
+            one.most(0.1)
+        return found
+
+    gathered()  # compiles
+    tracemalloc.start()
+    try:
+        kept = gathered()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(kept) == 2
+    assert 0.75 < peak / sum(told.values()) < 1.25
+
+
+def test_evidence_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    with pytest.raises(
+        BudgetError, match="bounding the gain of every deviation takes .* smaller k"
+    ):
+        certify_by_play(Hidden(kuhn()), some_policy(kuhn()), math.inf, episodes=200)
 
 
 def test_arguments_of_certificates() -> None:
@@ -274,11 +389,3 @@ def test_arguments_of_certificates() -> None:
     with pytest.raises(MismatchError, match="has 3 players; the policy is for 2"):
         certify_by_play(Hidden(grown_game(1, 3, 60)), policy, 1)
     assert isinstance(learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy, Mixture)
-
-
-def test_the_bound_is_maurer_and_pontils() -> None:
-    values = np.random.default_rng(0).random(50)
-    n, delta = len(values), 0.1
-    logarithm = math.log(2 / delta)
-    wanted = math.sqrt(2 * values.var(ddof=1) * logarithm / n) + 7 * logarithm / (3 * (n - 1))
-    assert bernstein(values.sum(), (values**2).sum(), n, 1.0, delta) == pytest.approx(wanted)

@@ -179,7 +179,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     page = (tmp_path / "all.html").read_text("utf-8")
     run("report", tmp_path / "3")
     alone = (tmp_path / "3" / "report.html").read_text("utf-8")
-    assert "<h3>Player 1</h3>" in alone
+    assert "<h3>player 1</h3>" in alone
     assert "more infosets" not in alone  # there are six
     for words in ("3 runs in kuhn", "(not finished)", "Bounds on the gap", "gap at least"):
         assert words in page

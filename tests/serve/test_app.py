@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -103,6 +105,9 @@ def test_pages_are_sealed(operator: Client) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-robots-tag"] == "noindex"
+        assert answer.headers["x-frame-options"] == "DENY"
+        for header in ("cross-origin-opener-policy", "cross-origin-resource-policy"):
+            assert answer.headers[header] == "same-origin"
         assert "server" not in answer.headers
         assert "set-cookie" not in answer.headers
         if answer.headers.get("content-type", "").startswith("text/html"):
@@ -222,6 +227,18 @@ def test_nonsense_is_refused(operator: Client, fields: dict[str, Any]) -> None:
 def test_large_forms_are_refused(operator: Client) -> None:
     row, _ = two_seats(operator)
     assert row.post("/act", infoset="0" * 20_000, action=0).status == 413
+
+
+def test_forms_that_never_end_are_refused(
+    operator: Client, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.serve.app.SLOWEST_FORM", 0.2)
+    row, _ = two_seats(operator)
+    host, port = urlsplit(server).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as slow:
+        head = f"POST {row.path}/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\ninfoset="
+        slow.sendall(head.encode())
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 def test_failures_say_nothing(
@@ -368,6 +385,27 @@ def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, serve
     assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
 
 
+def test_players_without_names_are_more_than_numbers(tmp_path: Path) -> None:
+    policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=1.0)
+    hall = open_hall(tmp_path / "plays.db", policy)
+    with running(hall) as server:
+        operator = Client(server + operator_link(hall))
+        first, _ = two_seats(operator)
+        assert "player 1: must decide; player 2: waits" in plain(operator.get().text)
+        assert "You play as player 1" in plain(first.get().text)
+        for player in (0, 1):
+            hall.set_robot("1", player, True)
+        page = plain(first.get().text)
+        assert " player 2: " in page.partition("What happened")[2]
+        operator.post("/play/1/seat/0/rename", name="Ann")
+        assert "Ann, you play as player 1" in plain(first.get().text)
+        seats = plain(operator.get("/play/1").text)
+        assert "Ann as player 1 Finished" in seats
+        assert "player 2 Finished" in seats
+        operator.post("/play/1/seat/0/rename", name=" ")
+        assert plain(first.get().text).count("You play as player 1") == 2  # title and heading
+
+
 def test_watching(operator: Client) -> None:
     row, _ = two_seats(operator)
     mine = told(row.get().text)
@@ -433,11 +471,12 @@ def test_forwarded_headers_of_strangers_are_ignored(hall: Hall) -> None:
 
 
 def test_k_0_over_the_web(tmp_path: Path) -> None:
-    hall = open_hall(tmp_path / "plays.db", device_policy("chicken"), k=0)
+    hall = open_hall(tmp_path / "plays.db", device_policy("chicken"), k=0, limit=60, clock=Clock())
     with running(hall) as server:
         operator = Client(server + operator_link(hall))
         row, col = two_seats(operator)
         assert "Your choice" in row.get().text
+        assert "After that the mediator makes all your moves." in plain(row.get().text)
         assert row.post("/choose", delegate="perhaps").status == 400
         row.post("/choose", delegate="yes")
         row.post("/choose", delegate="yes")

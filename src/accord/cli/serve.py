@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._format import number
 from accord.cli.arguments import (
     GameName,
     PolicyName,
@@ -24,12 +25,19 @@ from accord.cli.arguments import (
     parse_whole,
 )
 from accord.cli.terminal import announced_compilation, print_text, say
-from accord.errors import ArgumentError, MissingDependencyError
+from accord.deviations.notions import written_k
+from accord.errors import ArgumentError, BudgetError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from accord.mediator.mediator import Mediator
     from accord.mediator.referee import Referee
 
 DATA = Path("plays.db")
+WORTH_A_WARNING = 0.01
+"""The part of a payoff range from which on a gap is not that of an approximate equilibrium."""
+
+GRACE = 3
+"""Seconds that requests have to end after Ctrl-C; slow clients cannot keep the server running."""
 
 
 def serve(
@@ -134,8 +142,29 @@ def _prepare(game: str, policy: str, k: float, limit: float | None, pace: float 
         warnings.simplefilter("ignore", TimingWarning)
         loaded = load_game(game)
         referee = Referee(Mediator(loaded, load_policy_of(game, loaded, policy), k))
-    check_times(referee, limit, pace)
+        check_times(referee, limit, pace)
+        _say_whether_disobeying_pays(referee.mediator)
     return referee
+
+
+def _say_whether_disobeying_pays(mediator: Mediator) -> None:
+    """Warn about a policy that is far from an equilibrium at this K."""
+    from accord.equilibrium.gap import efce_gaps
+    from accord.game.labels import player_name
+    from accord.treeplex.form import sequence_form
+
+    game, k = mediator.game, mediator.k
+    try:
+        gaps = efce_gaps(mediator.policy, k)
+    except BudgetError:
+        return
+    i = int(gaps.argmax())
+    if gaps[i] > WORTH_A_WARNING * sequence_form(game).leaves.payoff_range[i]:
+        way = "playing on their own" if k == 0 else "disobeying"
+        say(
+            f"warning: at K = {written_k(k)} {player_name(game.player_labels[i])} can gain "
+            f"{number(float(gaps[i]))} by {way}; give -k the K for which the policy was found"
+        )
 
 
 def _run(
@@ -165,7 +194,7 @@ def _run(
         make_app(hall, url), access_log=False, log_config=None, log_level="critical",
         server_header=False,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
-        lifespan="on",
+        lifespan="on", timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
     with hall.store.transaction():
         secret = hall.store.make_link(None, None, hall.clock())

@@ -35,7 +35,9 @@ def watch(
 ) -> None:
     """Open a page that follows the run in DIR: payoffs, gap and convergence, as they change.
 
-    Only this computer can open the page. Ctrl-C closes it, and the run continues.
+    In an environment it shows episodes and their speed, running values, infosets and memory, and
+    at the end the bounds on the gap. Only this computer can open the page. Ctrl-C closes it, and
+    the run continues.
 
     \b
     Example:
@@ -46,7 +48,7 @@ def watch(
     with announced_compilation():
         from accord.reports.watch import HOST, Watch, server_of
 
-        watched = Watch(folder, game)
+        watched = Watch.of(folder, game)
     with server_of(watched, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         print_text(f"{folder}: follow it at {address} (Ctrl-C ends)")

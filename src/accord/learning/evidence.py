@@ -42,8 +42,10 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.equilibrium.footprint import check_memory, derived_bytes
 from accord.learning.exploration import spread_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -73,7 +75,7 @@ class Evidence:
         n = self.tree.n_cells
         self.loss, self.square, self.damped = np.zeros(n), np.zeros(n), np.zeros(n)
         self.rate, self.undamped = 0.0, 0  # of damping, and how many plays came before it
-        self.obeying, self.obeying_square, self.unseen = np.zeros((3, plex.n_sequences))
+        self.obeying, self.unseen = np.zeros((2, plex.n_sequences))
         self.passed = np.zeros(plex.n_sequences)  # plays in which obeying led there
         self._rec_reach = np.zeros(self.tree.n_nodes)
         self.obedient = np.zeros(self.tree.n_nodes, np.bool_)
@@ -106,7 +108,6 @@ class Evidence:
         first = self.tree.plex.first_seq
         seqs = [0, *(int(first[x]) + a for x, a in path)]
         self.obeying[seqs] += loss
-        self.obeying_square[seqs] += loss * loss
         self.passed[seqs] += 1.0
         self._reached[: len(path)] += 1.0
         if not complete:
@@ -124,15 +125,6 @@ class Evidence:
         self.rate = math.sqrt(2.0 * math.log(1.0 / delta) / (max(1, plays) * max(second, 1.0 / n)))
         self.undamped = self.explored
 
-    def best(self) -> tuple[float, Modification, Floats]:
-        """A promising deviation: its estimated gain, itself, and what each move gains by leaving.
-
-        Where little is known the deviator expects the worst, within about a standard error.
-        """
-        m = max(1, self.obeyed)
-        obeyed = self.obeying / m - _errors(self.obeying, self.obeying_square, m)
-        return self._sweep(self._pessimistic(), obeyed, np.zeros(len(obeyed)))
-
     def most(self, delta: float) -> float:
         """A bound on the gain of every deviation that holds with probability 1 - delta."""
         n, m, logarithm = self.explored - self.undamped, self.obeyed, math.log(2.0 / delta)
@@ -145,7 +137,9 @@ class Evidence:
         return self._sweep(self.damped / n, scale * self.obeying / m, unseen)[0] + margin
 
     def _pessimistic(self) -> Floats:
-        """The losses of the cells, at most by about a standard error and one play.
+        """The losses of the cells, if where little is known they are large within reason.
+
+        That is by about a standard error and one play.
 
         Infosets where no play ended count nothing: there are many of them, but plays that get there
         are rare.
@@ -159,18 +153,16 @@ class Evidence:
             cost[starts[0] :] += np.repeat(known, sizes) * self.doubt[starts[0] :] / n
         return cost
 
-    def _sweep(
-        self, cost: Floats, obeyed: Floats, unseen: Floats
-    ) -> tuple[float, Modification, Floats]:
-        tree = self.tree
-        total, later, leaving = cost.copy(), unseen.copy(), np.zeros(len(obeyed))
+    def _sweep(self, cost: Floats, obeyed: Floats, unseen: Floats) -> tuple[float, Modification]:
+        """The best deviation and its gain, by these losses of cells and of obeying."""
+        tree, total, later = self.tree, cost.copy(), unseen.copy()
         choice = Modification.obey(tree).choice.copy()
         sweep_gains(
             tree.plex.arrays, tree.arrays, tree.first_row, self.obedient, obeyed, total, later,
-            leaving, choice,
+            choice,
         )  # fmt: skip
         gain = float(later[0] if tree.k > 0 else obeyed[0] - total[0])
-        return gain, Modification(tree, choice), leaving
+        return gain, Modification(tree, choice)
 
     def _chosen(self, phi: Modification, cells: Floats) -> float:
         """The sum of the cells of a deviation, from where it leaves the mediator."""
@@ -184,18 +176,17 @@ class Evidence:
         )  # fmt: skip
 
 
-def bernstein(
-    total: Floats | float, square: Floats | float, n: int, bound: Floats | float, delta: float
-) -> Any:
-    """The margin of the mean of n values in [0, bound], from their sum and sum of squares.
+def check_evidence(plexes: Sequence[Treeplex], k: float) -> None:
+    """Refuse evidence about the deviations of all players that does not fit into memory.
 
-    With probability 1 - delta the mean is at most the sample mean plus this (Maurer and Pontil
-    2009): ``sqrt(2 V log(2 / delta) / n) + 7 bound log(2 / delta) / (3 (n - 1))``, with V the
-    sample variance.
+    Raises:
+        BudgetError: If it does not.
     """
-    logarithm = math.log(2.0 / delta)
-    variance = np.maximum(square - np.square(total) / n, 0.0) / (n - 1)
-    return np.sqrt(2.0 * variance * logarithm / n) + 7.0 * bound * logarithm / (3.0 * (n - 1))
+    counts = [count_rechistories(plex, k) for plex in plexes]
+    held = sum(one.tree_bytes + 9 * one.nodes + 32 * one.cells for one in counts)
+    sweeping = max(4 * one.rows + 24 * one.cells for one in counts)
+    parts = {"sums": held + derived_bytes(counts), "the search for the best": sweeping}
+    check_memory("bounding the gain of every deviation", parts, None, "try a smaller k")
 
 
 def _errors(total: Floats, square: Floats, n: int) -> Any:
@@ -325,14 +316,13 @@ def sweep_gains(
     obeyed: Floats,
     total: Floats,
     later: Floats,
-    leaving: Floats,
     choice: Ints,
 ) -> None:
     """Find the best deviation; ``later[0]`` becomes its gain.
 
     ``total`` has the losses of the cells, and ``obeyed`` those of obeying after each sequence. To
-    ``later`` is added what can be gained after each sequence by leaving later, and ``leaving`` and
-    ``choice`` are overwritten where the deviation leaves the mediator.
+    ``later`` is added what can be gained after each sequence by leaving later, and ``choice`` is
+    overwritten where the deviation leaves the mediator, and after that.
     """
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         first = plex.first_seq[x]
@@ -354,7 +344,6 @@ def sweep_gains(
                 gain = obeyed[first + r] - total[cell + best] if best >= 0 else -1.0
                 if gain > later[first + r]:
                     choice[first_row[node] + r] = best
-                    leaving[first + r] = gain
                     value += gain
                 else:
                     value += later[first + r]

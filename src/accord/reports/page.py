@@ -18,6 +18,7 @@ from markupsafe import Markup
 from accord._format import (
     NOTHING,
     duration,
+    memory,
     one_line,
     percent,
     player_name,
@@ -86,6 +87,7 @@ def environment() -> Environment:
         "pretty": pretty,
         "percent": percent,
         "duration": duration,
+        "memory": memory,
         "grouped": lambda count: f"{count:,}",
         "symbol": k_symbol,
         "one_line": one_line,

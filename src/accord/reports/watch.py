@@ -8,13 +8,16 @@ through the browser.
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from markupsafe import Markup
 
-from accord.errors import AccordError
+from accord.errors import AccordError, ArgumentError
 from accord.game.tree import Game
 from accord.learning.guarantee import GapBound
 from accord.reports import plots
@@ -25,6 +28,7 @@ from accord.reports.summary import bound_of, players_of
 from accord.reports.view import Course, Picture, RunFacts
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
+from accord.runs.played_run import is_played, read_certificate
 from accord.runs.request import LearnRequest, OptimizeRequest
 from accord.treeplex.form import sequence_form
 
@@ -36,30 +40,52 @@ SECONDS = 3
 WAITING = "The run has written no checkpoint yet."
 
 
-class Watch:
+class Watch(ABC):
     """A run that is being watched."""
 
-    def __init__(self, folder: Path, game: str | None = None) -> None:
-        """Read what the run was asked for.
+    def __init__(self, files: RunFolder) -> None:
+        self.folder, self.request = files.path, files.request
+        self.name = str(files.content["game"])
+
+    @staticmethod
+    def of(folder: Path, game: str | None = None) -> Watch:
+        """The run in a folder; ``game`` tells where its game is now, if it has moved.
 
         Raises:
             AccordError: If there is no readable run in the folder, or its game cannot be loaded.
         """
         files = RunFolder.open(folder)
-        self.folder, self.request = folder, files.request
-        self.game: Game = load_game_of(folder, game or files.request.game)
-        files.check(self.game)
-        self.form = sequence_form(self.game)
-        self.bound: GapBound | None = bound_of(self.request, self.form)
+        if not is_played(files):
+            return SolvedWatch(files, game)
+        if game is not None:
+            raise ArgumentError(
+                f"{folder} holds a run in an environment, whose game is not known; leave --game out"
+            )
+        return PlayedWatch(files)
 
     def page(self) -> str:
         """The whole page."""
         return render(
             "watch.html",
-            title=f"{self.game.name}: {self.request.notion}",
+            title=f"{self.name}: {self.request.notion}",
             now=Markup(self.now()),
             seconds=SECONDS,
         )
+
+    @abstractmethod
+    def now(self) -> str:
+        """What the run has reached, as a piece of HTML."""
+
+
+class SolvedWatch(Watch):
+    """A run in a game that is loaded, whose exact gap is known."""
+
+    def __init__(self, files: RunFolder, game: str | None) -> None:
+        super().__init__(files)
+        self.game: Game = load_game_of(files.path, game or files.request.game)
+        files.check(self.game)
+        self.form = sequence_form(self.game)
+        self.bound: GapBound | None = bound_of(self.request, self.form)
 
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
@@ -115,6 +141,47 @@ class Watch:
         return Picture(
             to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label)
         )
+
+
+class PlayedWatch(Watch):
+    """A run in an environment, whose gap is bounded by fresh plays at the end."""
+
+    def now(self) -> str:
+        """What the run has reached, as a piece of HTML."""
+        history: tuple[Checkpoint, ...] = ()
+        players, certificate, waiting, finished = [], None, WAITING, False
+        try:
+            files = RunFolder.open(self.folder)
+            finished = files.finished
+            if (known := files.load(("play_players",))) is not None:
+                players = [str(name) for name in json.loads(str(known["play_players"]))]
+                history = files.read_history(files.read_lines(), len(players))
+            if finished:
+                certificate = read_certificate(files)
+        except AccordError as error:
+            history, waiting = (), str(error)
+        return render(
+            "watch_played.html",
+            game=self.name,
+            request=self.request,
+            finished=finished,
+            waiting=waiting,
+            point=history[-1] if history else None,
+            rate=episodes_per_second(history),
+            players=players,
+            certificate=certificate,
+        )
+
+
+def episodes_per_second(history: Sequence[Checkpoint]) -> float | None:
+    """The speed of a run in the second half of its time; None before that is known."""
+    if not history:
+        return None
+    last = history[-1]
+    first = next(point for point in history if 2.0 * point.seconds >= last.seconds)
+    if first is last or last.episodes is None or first.episodes is None:
+        return None
+    return (last.episodes - first.episodes) / (last.seconds - first.seconds)
 
 
 def server_of(watch: Watch, port: int) -> ThreadingHTTPServer:

@@ -76,7 +76,8 @@ def report(result: Result) -> Report:
     if not isinstance(result, (Solution, Learned, Optimum)):
         raise ArgumentError(
             "a report is about a result of solve, learn or optimize in a known game; got "
-            f"{result!r}"
+            f"{result!r}; for runs in environments and for comparisons give the runs folders, and "
+            "use the command accord report"
         )
     return run_report(source_of_result(result))
 

@@ -1,10 +1,12 @@
 """A certificate from play: bounds on the K-EFCE gap of a policy in an environment.
 
-A sixth of the plays only look for infosets. In half of them one player explores while the rest
-obey, or all obey; the best deviation of each player is computed from them, and an *upper* bound on
-the gain of every deviation (``learning/evidence.py``). The others are fresh and play the deviations
-that were found. Their payoffs beside those of obeying are a *lower* bound on the gap. With the
-stated probability all bounds of all players hold.
+A quarter of the plays search for a deviation of each player (``learning/search.py``) and for the
+infosets that it leads to. In half of them one player explores while the rest obey, or all obey;
+they help the search, and give an *upper* bound on the gain of every deviation
+(``learning/evidence.py``). The others are fresh: everybody obeys, and then one player at a time
+plays the deviation that was found, with the same random numbers. The differences of their losses
+give a *lower* bound on the gap (``learning/confidence.py``). With the stated probability all bounds
+of all players hold.
 
 The upper bound is large until plays have covered all that a deviator may do. It then says no more
 than that a deviator cannot be paid more than the best payoff, and :attr:`PlayGap.vacuous` is True.
@@ -29,15 +31,17 @@ from accord.equilibrium.certificate import FirstDeviation, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.game.labels import player_name
-from accord.learning.evidence import FOLLOW, Evidence, bernstein
+from accord.learning.confidence import bernstein, mean_at_least
+from accord.learning.evidence import FOLLOW, Evidence, check_evidence
 from accord.learning.exploration import spread_behavior
+from accord.learning.search import Move, Search, average_behavior
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
 from accord.play.venue import venue
 
-_Found = tuple[float, Modification, Floats]  # what Evidence.best returns
+_Found = tuple[Modification, Floats]  # what Search.best returns
 
 FEWEST_PLAYS = 20
 """Plays per player that a certificate needs, at least."""
@@ -61,7 +65,7 @@ class PlayGap:
     upper: float  # of the gap
     vacuous: bool  # whether the upper bound says nothing about the plays
     gain: float  # mean gain of the deviation in fresh plays
-    margin: float  # the true gain of this deviation is within this of the mean
+    margin: float  # the true gain of this deviation is at most this much less
     witness: Witness  # the deviation; its gains are estimates from the plays that found it
 
     @property
@@ -214,13 +218,19 @@ class _Trial:
     ) -> None:
         self.env, self.k, self.total, self.confidence = env, k, episodes, confidence
         self.seed, self._player = seed, player
-        # eight parts for each player: three means on both sides, and two for all deviations
-        self.delta = (1.0 - confidence) / len(env.players) / 8
+        # five parts for each player: obeying, on both sides; the gain; two for all deviations
+        self.delta = (1.0 - confidence) / len(env.players) / 5
         self.players = tuple(map(str, env.players))
         self.span = Losses(env).span
         self.best = Losses(env).best
         self.used = 0
+        self.told: dict[int, list[int]] = {}  # recommendations of the active player, by episode
         self._sit(policy)
+        parts = policy.split(policy.behavior)
+        self.searches = [
+            Search(k, average_behavior(plex, part, policy.weights))
+            for plex, part in zip(policy.plexes, parts, strict=True)
+        ]
 
     def _sit(self, policy: Mixture) -> None:
         self.plays = MediatedPlays(self.env, policy, self.seed, self._player)
@@ -229,28 +239,15 @@ class _Trial:
         self.until = [np.arange(1, plex.horizon + 1) / plex.horizon for plex in policy.plexes]
 
     def certificate(self) -> PlayCertificate:
-        players = range(len(self.players))
-        for chunk in self._explored(self.total // 6):
-            for episode in chunk:
-                episode.number_infosets(lambda i, before, n: True)
-        self._sit(grown(self.plays))
+        self._search(self.total // 4)
         evidence = self._evidence(self.total // 2)
-        found = [one.best() for one in evidence]
-        each = (self.total - self.used) // (len(players) + 1)
-        losses, obeying = self._obeyed(each, found)
-        deviating = [self._deviated(i, found[i], each) for i in players]
-        return self._written(found, evidence, losses, obeying, deviating)
-
-    def _compared(self, found: _Found, told: Sequence[tuple[int, int]], loss: float) -> float:
-        """The loss of a play if the deviation leaves the mediator in it, and else half a loss.
-
-        Until it leaves, its plays are like obedient plays. So the other plays count the same for
-        both, which changes no difference of means.
-        """
-        _, phi, leaving = found
-        first = phi.tree.plex.first_seq
-        left = phi.tree.k == 0 or any(leaving[first[x] + r] > 0.0 for x, r in told)
-        return loss if left else 0.5
+        found = [
+            search.best(one.tree, one.obedient)
+            for search, one in zip(self.searches, evidence, strict=True)
+        ]
+        each = (self.total - self.used) // (len(self.players) + 1)
+        losses, gains = self._tested(found, evidence, each)
+        return self._written(found, evidence, losses, gains)
 
     def _chunks(self, count: int, active: Sequence[int], deviate: Deviate | None) -> Any:
         """``count`` plays, in which the ``active`` players take turns."""
@@ -259,10 +256,58 @@ class _Trial:
             turns = [active[(start + n) % len(active)] for n in range(size)]
             yield self.plays.play(self.used, self.used + size, turns, deviate)
             self.used += size
+            self.told.clear()
+
+    def _hearing(self, choose: Deviate) -> Deviate:
+        """``choose``, and note the recommendation."""
+
+        def deviate(episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
+            heard = self.told.setdefault(episode.number, [])
+            del heard[sum(move[0] == i for move in episode.moves) :]  # of a play that broke off
+            heard.append(recommended)
+            return choose(episode, i, x, recommended, n)
+
+        return deviate
+
+    def _moves(self, episode: Episode, i: int) -> list[Move]:
+        """The moves of player i so far, at infosets that are known."""
+        tree, path = self.plays.trees[i], episode.paths[i]
+        heard = self.told.get(episode.number) or [a for _, a in path]
+        return [
+            (tree.first_seq[x], len(tree.actions[x]), r, a)
+            for (x, a), r in zip(path, heard, strict=False)
+        ]
+
+    def _search(self, count: int) -> None:
+        """Play ``count`` times to find deviations, and the infosets that they lead to."""
+        turns, deviate = range(len(self.players)), self._hearing(self._seek)
+        while self.used < count:
+            size = min(max(FEWEST_PLAYS, self.used // 10), CHUNK, count - self.used)
+            for chunk in self._chunks(size, turns, deviate):
+                for episode in chunk:
+                    episode.number_infosets(lambda i, before, n: True)
+                    i = episode.active
+                    self.searches[i].add(self._moves(episode, i), episode.losses[i])
+            for search in self.searches:
+                search.sweep()
+        orders = [tree.ordered()[1] for tree in self.plays.trees]
+        self._sit(grown(self.plays))
+        for search, order in zip(self.searches, orders, strict=True):
+            search.renumber(order)
+
+    def _seek(self, episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
+        """A move of a player who searches; in every other turn they explore."""
+        if episode.number // len(self.players) % 2:
+            return self._explore(episode, i, x, recommended, n)
+        if x == NO_INFOSET:
+            return recommended
+        first = self.plays.trees[i].first_seq[x]
+        moves = self._moves(episode, i)
+        return self.searches[i].choose(moves, first, n, recommended, episode.draw())
 
     def _explored(self, count: int) -> Any:
         """Plays in which the players explore by turns."""
-        return self._chunks(count, range(len(self.players)), self._explore)
+        return self._chunks(count, range(len(self.players)), self._hearing(self._explore))
 
     def _explore(self, episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
         """A move of the sampling policies of ``learning/evidence.py``."""
@@ -278,6 +323,7 @@ class _Trial:
         """Play ``count`` times: a quarter obedient, the others exploring."""
         policy = self.plays.policy
         parts = policy.split(policy.behavior)
+        check_evidence(policy.plexes, self.k)
         found = [
             Evidence(plex, self.k, np.ascontiguousarray(part))
             for plex, part in zip(policy.plexes, parts, strict=True)
@@ -285,9 +331,7 @@ class _Trial:
         obedient = max(2, count // 4)
         for chunk in self._chunks(obedient, [NOBODY], None):
             for episode in chunk:
-                for i, evidence in enumerate(found):
-                    complete = episode.complete(i)
-                    evidence.obey(episode.paths[i], episode.losses[i], complete=complete)
+                self._obeyed(episode, found)
         for evidence in found:
             evidence.plan()
         self.until = [np.cumsum(evidence.weights) for evidence in found]
@@ -299,89 +343,64 @@ class _Trial:
         self._explore_all(exploring - pilot, found)
         return found
 
+    def _obeyed(self, episode: Episode, found: Sequence[Evidence]) -> None:
+        for i, evidence in enumerate(found):
+            loss = episode.losses[i]
+            evidence.obey(episode.paths[i], loss, complete=episode.complete(i))
+            self.searches[i].add(self._moves(episode, i), loss)
+
     def _explore_all(self, count: int, found: Sequence[Evidence]) -> None:
         for chunk in self._explored(count):
             for episode in chunk:
                 i = episode.active
+                self.searches[i].add(self._moves(episode, i), episode.losses[i])
                 if episode.complete(i):
                     found[i].explore(episode.component, episode.paths[i], episode.losses[i])
                 else:  # the rest of the play is not in the tree
                     found[i].explored += 1
 
-    def _obeyed(self, count: int, found: Sequence[_Found]) -> tuple[Floats, Floats]:
-        """``[n_players, count]`` losses of fresh plays in which everybody obeys, and as compared.
+    def _tested(
+        self, found: Sequence[_Found], evidence: Sequence[Evidence], count: int
+    ) -> tuple[Floats, Floats]:
+        """``[n_players, count]`` losses of fresh plays in which all obey, and gains of deviations.
 
-        Also keeps the payoffs.
+        A deviator plays with the same random numbers, so that both plays are the same until the
+        deviator leaves. Also keeps the payoffs.
         """
-        losses, compared = np.empty((2, len(found), count))
-        self.paid, n = np.empty((count, len(found))), 0
-        for chunk in self._chunks(count, [NOBODY], None):
-            for episode in chunk:
-                self.paid[n] = episode.payoffs
-                losses[:, n] = episode.losses
-                for i, one in enumerate(found):
-                    compared[i, n] = self._compared(one, episode.paths[i], episode.losses[i])
-                n += 1
-        return losses, compared
-
-    def _deviated(self, i: int, found: _Found, count: int) -> Floats:
-        """``[count]`` losses of fresh plays in which player i deviates, as compared."""
-        cells: dict[int, int] = {}
-        told: dict[int, list[tuple[int, int]]] = {}
-        phi = found[1]
-        tree, plex = phi.tree, phi.tree.plex
-        compared: list[float] = []
-
-        def deviate(episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
-            if x == NO_INFOSET:
-                return recommended
-            if not episode.paths[i]:  # the first decision of the play
-                told[episode.number], cells[episode.number] = [], ROOT
-            node = phi.continuing(x, cells[episode.number])
-            row, cell = int(tree.first_row[node]), int(tree.arrays.first_cell[node])
-            if tree.is_swap[node]:
-                action = int(phi.choice[row + recommended])
-                cell += recommended * int(plex.n_actions[x]) + action
-            else:
-                action = int(phi.choice[row])
-                cell += action
-            cells[episode.number] = cell
-            told[episode.number].append((x, recommended))
-            return action
-
-        for chunk in self._chunks(count, [i], deviate):
-            for episode in chunk:
-                heard = told.get(episode.number, [])
-                compared.append(self._compared(found, heard, episode.losses[i]))
-            cells.clear()
-            told.clear()
-        return np.array(compared)
+        losses, gains = np.empty((2, len(found), count))
+        self.paid = np.empty((count, len(found)))
+        for start in range(0, count, CHUNK):
+            end = min(start + CHUNK, count)
+            numbers = self.used, self.used + end - start
+            obedient = self.plays.play(*numbers)
+            for n, episode in enumerate(obedient, start):
+                self.paid[n], losses[:, n] = episode.payoffs, episode.losses
+                self._obeyed(episode, evidence)
+            for i, (phi, _) in enumerate(found):
+                for n, episode in enumerate(self.plays.play(*numbers, i, deviating(phi)), start):
+                    gains[i, n] = losses[i, n] - episode.losses[i]
+            self.used += (end - start) * (len(found) + 1)
+        return losses, gains
 
     def _written(
-        self,
-        found: Sequence[_Found],
-        evidence: Sequence[Evidence],
-        losses: Floats,
-        obeying: Floats,
-        deviating: Sequence[Floats],
+        self, found: Sequence[_Found], evidence: Sequence[Evidence], losses: Floats, gains: Floats
     ) -> PlayCertificate:
         gaps, margins = [], []
-        for i, (_, phi, leaving) in enumerate(found):
-            span, above = self.span[i], _margin(losses[i], self.delta)
+        for i, (phi, saved) in enumerate(found):
+            span, above = self.span[i], bernstein(losses[i], self.delta)
             margins.append(above * span)
-            gain = float(obeying[i].mean() - deviating[i].mean())
-            margin = sum(_margin(part, self.delta) for part in (obeying[i], deviating[i]))
+            gain, least = float(gains[i].mean()), mean_at_least(gains[i], self.delta)
             most = evidence[i].most(2 * self.delta)
             limit = min(1.0, float(losses[i].mean()) + above)
             gaps.append(
                 PlayGap(
                     player=self.players[i],
-                    lower=max(-math.inf if self.k == 0 else 0.0, gain - margin) * span,
+                    lower=max(-math.inf if self.k == 0 else 0.0, least) * span,
                     upper=min(most, limit) * span,
                     vacuous=most >= limit,
                     gain=gain * span,
-                    margin=margin * span,
-                    witness=self._witness(i, gain * span, phi, leaving, evidence[i]),
+                    margin=(gain - least) * span,
+                    witness=self._witness(i, gain * span, phi, saved, evidence[i]),
                 )
             )
         return PlayCertificate(
@@ -396,26 +415,27 @@ class _Trial:
         )
 
     def _witness(
-        self, i: int, gain: float, phi: Modification, leaving: Any, evidence: Evidence
+        self, i: int, gain: float, phi: Modification, saved: Floats, evidence: Evidence
     ) -> Witness:
-        """The deviation in words; a move counts only where nothing before it has left."""
+        """The deviation in words, where plays showed that it leaves first."""
         plex, span = phi.tree.plex, self.span[i]
+        reached = evidence.passed / evidence.obeyed
         left = np.zeros(plex.n_sequences, bool)
         events = []
         for x in range(plex.n_infosets):
             first, end = int(plex.first_seq[x]), int(plex.first_seq[x + 1])
             before = left[plex.parent_seq[x]]
             for seq in range(first, end):
-                left[seq] = before or leaving[seq] > 0.0
-                if leaving[seq] > 0.0 and not before:
+                left[seq] = before or saved[seq] > 0.0
+                if saved[seq] * reached[seq] > 0.0 and not before:
                     node = self._obedient_node(phi, evidence, x)
                     plays = int(phi.choice[phi.tree.first_row[node] + seq - first])
                     labels = plex.action_labels[x]
                     events.append(
                         FirstDeviation(
                             self.players[i], plex.infoset_labels[x], labels[seq - first],
-                            labels[plays], float(leaving[seq]) * span,
-                            float(evidence.passed[seq]) / evidence.obeyed,
+                            labels[plays], float(saved[seq] * reached[seq]) * span,
+                            float(reached[seq]),
                         )
                     )  # fmt: skip
         events.sort(key=lambda event: -event.gain)
@@ -428,9 +448,21 @@ class _Trial:
         return here.start + int(np.flatnonzero(evidence.obedient[here])[0])
 
 
-def _margin(losses: Floats, delta: float) -> float:
-    """The true mean is within this of the mean of ``losses``, on either side with 1 - delta."""
-    return float(bernstein(losses.sum(), np.square(losses).sum(), len(losses), 1.0, delta))
+def deviating(phi: Modification) -> Deviate:
+    """Play ``phi``, and obey at infosets that its tree does not have."""
+    tree = phi.tree
+    cells: dict[int, int] = {}  # the last cell of each episode
+
+    def deviate(episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
+        if x == NO_INFOSET:
+            return recommended
+        node = phi.continuing(x, cells[episode.number] if episode.paths[i] else ROOT)
+        told = recommended if tree.is_swap[node] else 0
+        action = int(phi.choice[tree.first_row[node] + told])
+        cells[episode.number] = int(tree.arrays.first_cell[node]) + told * n + action
+        return action
+
+    return deviate
 
 
 def grown(plays: MediatedPlays) -> Mixture:

@@ -279,7 +279,11 @@ class RunFolder:
         """The checkpoints in the parsed ``lines``."""
         try:
             history = tuple(map(Checkpoint.from_json, lines))
-            known = all(len(one.player_gaps) == len(one.values) == n_players for one in history)
+            known = all(
+                len(one.values) == n_players
+                and (len(one.player_gaps) == n_players or one.seen is not None)
+                for one in history
+            )
         except (TypeError, ValueError):
             known = False
         if not known:

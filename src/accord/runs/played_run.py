@@ -71,7 +71,7 @@ def _finished(files: RunFolder) -> PlayedRun:
     if len(result["values"]) != len(policy.plexes):
         raise ValueError("one value per player")
     return _read(
-        files, result, policy, _certificate(files), _history(content["history"]), finished=True
+        files, result, policy, read_certificate(files), _history(content["history"]), finished=True
     )
 
 
@@ -135,7 +135,7 @@ def _history(lines: Any) -> tuple[Checkpoint, ...]:
     return tuple(map(Checkpoint.from_json, lines))
 
 
-def _certificate(files: RunFolder) -> dict[str, Any] | None:
+def read_certificate(files: RunFolder) -> dict[str, Any] | None:
     """The bounds on the gap, if there were enough plays for them."""
     file = files.path / CERTIFICATE
     try:

@@ -37,6 +37,9 @@ LOG = logging.getLogger("accord.serve")
 LARGEST_FORM = 10_000
 """Bytes of a form; ours are far smaller."""
 
+SLOWEST_FORM = 20.0
+"""Seconds in which a form must arrive."""
+
 TICK = 0.25
 """Seconds between looks at the clock."""
 
@@ -135,10 +138,14 @@ class _Pages:
 
         async def handle(request: Request) -> Response:
             body = b""
-            async for piece in request.stream():
-                body += piece
-                if len(body) > LARGEST_FORM:
-                    raise HTTPException(413)
+            try:
+                async with asyncio.timeout(SLOWEST_FORM):
+                    async for piece in request.stream():
+                        body += piece
+                        if len(body) > LARGEST_FORM:
+                            raise HTTPException(413)
+            except TimeoutError:
+                raise HTTPException(408) from None
             fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
             return await run_in_threadpool(
                 handler, request, {name: values[-1] for name, values in fields.items()}

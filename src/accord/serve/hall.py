@@ -32,6 +32,7 @@ from accord.serve.views import (
     SeatView,
     WatchedPlay,
     listed_play,
+    role,
     seat_view,
     watched_play,
 )
@@ -171,8 +172,8 @@ class Hall:
             made = [id] if id is not None else [next(free) for _ in range(count)]
             for name in made:
                 session = self.referee.begin(name)
-                labels = list(self.game.player_labels)
-                self.store.add_play(name, _state(session), labels, self.clock())
+                names = [role(label) for label in self.game.player_labels]
+                self.store.add_play(name, _state(session), names, self.clock())
                 self.store.add_event(name, self.clock(), "created")
         return made
 
@@ -233,8 +234,8 @@ class Hall:
         clean = " ".join(name.split())[:LONGEST_NAME]
         with self.store.transaction():
             self._check_seat(play, player)
-            label = self.game.player_labels[player]
-            self.store.change_seat(play, player, name=clean or label)
+            own = role(self.game.player_labels[player])
+            self.store.change_seat(play, player, name=clean or own)
 
     def set_robot(self, play: str, player: int, robot: bool) -> None:
         """Let a robot play for a seat from now on, or no longer."""

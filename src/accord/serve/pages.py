@@ -13,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from accord.reports.page import environment as report_environment
+from accord.serve.views import role
 
 
 def render(template: str, **content: Any) -> str:
@@ -25,7 +26,7 @@ def environment() -> Environment:
     """The environment of reports, with the templates of the server."""
     loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.reports")])
     jinja = report_environment().overlay(loader=loader)
-    jinja.filters["clock"] = _clock
+    jinja.filters |= {"clock": _clock, "role": role}
     jinja.globals["verbatim_serve"] = _verbatim
     return jinja
 

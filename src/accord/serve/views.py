@@ -128,11 +128,15 @@ def digest(*views: SeatView | WatchedPlay | ListedPlay) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+def role(player: str) -> str:
+    """A player on a page: the label, or with a word before it if that is only a number."""
+    return f"player {player}" if player.isdigit() else player
+
+
 def seat_title(view: SeatView) -> str:
     """How a player is addressed: by name, if they have one, and role."""
-    role = f"player {view.player}" if view.player.isdigit() else view.player
-    named = view.name != view.player
-    return f"{view.name}, you play as {role}" if named else f"You play as {role}"
+    own = role(view.player)
+    return f"You play as {own}" if view.name == own else f"{view.name}, you play as {own}"
 
 
 def listed_play(row: PlayRow, seats: list[tuple[int, str, bool]]) -> ListedPlay:

@@ -232,7 +232,10 @@ def library_device(text: str) -> Device:
     entry = LIBRARY.get(text.partition(":")[0].strip())
     if entry is None or entry.device is None:
         having = ", ".join(name for name, other in LIBRARY.items() if other.device)
-        raise ArgumentError(f"the library has no device for {text}; it has devices for {having}")
+        raise ArgumentError(
+            f"the library has no device for {text}; it has devices for {having}; for other games "
+            "give the policy that solve or optimize finds"
+        )
     _, parameters = _parse(text)
     return entry.device(**parameters)
 

@@ -1,0 +1,333 @@
+"""A search for one player's best deviation, by playing.
+
+The others obey, so the deviator alone decides, and what they know is a *row*: their infosets and
+moves so far, the recommendations that they heard, and the one that they hear now, if the mediator
+still speaks. A *cell* is a row and an action. These are rows and cells of the rechistory tree
+(``deviations/rechistory.py``); only those that plays have visited are kept.
+
+Any play of a deviator counts, whatever made them choose their actions. Given a cell, what comes
+next does not depend on why it was taken, so the mean loss of the best deviation follows from one
+sweep, from the last decisions to the first:
+
+    value(cell) = mean over its plays of  value(next row), or the loss if no row follows
+    value(row)  = the least value of its cells.
+
+Most rows are rare, and the least of many noisy means is too good to be true. So values are shrunk
+towards what is expected: that of a cell towards the mean of its action over all rows of the
+infoset, as if :data:`CELL_TRUST` plays had shown it, and this mean towards that of the infoset, by
+:data:`TRUST` plays and with a slight preference for what the policy plays. A deviator's infoset and
+action say much more about the loss than the recommendations that they heard. Where no play has been
+in a row, the means of its infoset decide alone.
+
+In plays that search the deviator takes the action with the least
+
+    value(cell)  -  EAGERNESS * P(a) * sqrt(plays at the infoset) / (1 + plays of a there),
+
+the rule of tree search with a prior (Rosin 2011; Silver et al. 2017). P is half uniform and half
+the player's average policy; if the mediator speaks, half of it moves to the recommendation.
+
+Nothing here needs to be exact: fresh plays test what was found (``runs/certify_by_play.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import Floats, Ints
+from accord._jit import jit
+from accord.deviations.modification import Modification
+from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
+from accord.treeplex.strategy import behavior_to_reach, reach_to_behavior
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+
+TRUST = 10.0
+"""How many plays it takes to believe the mean of an action as much as that of its infoset."""
+
+CELL_TRUST = 40.0
+"""How many plays it takes to believe the mean of a cell as much as that of its action."""
+
+FAVOUR = 0.05
+"""How much less than others an action is expected to lose if the policy always plays it."""
+
+EAGERNESS = 1.0
+"""How much the search tries actions that it knows little about."""
+
+EXPECTED = 0.5
+"""The value of a cell until the next sweep."""
+
+SILENT = -1
+"""Stands for the recommended action where the mediator is silent."""
+
+UNKNOWN = -1
+"""Stands for a row or a cell that no play has visited."""
+
+Move = tuple[int, int, int, int]
+"""The first sequence of an infoset, the number of actions, the one recommended, the one taken."""
+
+ROW = np.dtype(
+    [("parent_cell", np.int64), ("first_cell", np.int64), ("first_seq", np.int64),
+     ("n_actions", np.int32), ("told", np.int32), ("depth", np.int32)],
+)  # fmt: skip
+"""What the deviator knows at a decision."""
+
+
+class Search:
+    """What plays have shown about one player's deviations, and the best of them.
+
+    Args:
+        k: How many recommendations the deviator may disobey.
+        prior: The player's average policy over the sequences known so far.
+    """
+
+    def __init__(self, k: float, prior: Floats) -> None:
+        self.k, self._prior = k, prior
+        self._number: dict[tuple[int, int], int] = {}  # rows by parent cell and sequence
+        self._rows = np.zeros(64, ROW)
+        self._n_cells = 1
+        self._plays, self._ended, self._value = np.zeros((3, 64))  # of cells
+        self._tried, self._mean = np.zeros((2, len(prior)))  # of sequences
+
+    def choose(
+        self, moves: Sequence[Move], first_seq: int, n_actions: int, told: int, draw: float
+    ) -> int:
+        """The action in a play that searches, after these ``moves``; ``draw`` is in [0, 1)."""
+        cell, left = self._place(moves)
+        told = told if left < self.k else SILENT
+        row = self._number.get((cell, first_seq + max(told, 0)), UNKNOWN)
+        self._make_room(first_seq + n_actions)
+        return int(
+            choose_cell(
+                row, self._rows, n_actions, first_seq, told, draw, self._prior, self._tried,
+                self._mean, self._value,
+            )
+        )  # fmt: skip
+
+    def _place(self, moves: Sequence[Move]) -> tuple[int, int]:
+        """The cell after these moves, and how many recommendations they disobeyed."""
+        cell, left = ROOT, 0
+        for first_seq, _, told, action in moves:
+            heard = told if left < self.k else SILENT
+            row = self._number.get((cell, first_seq + max(heard, 0)), UNKNOWN)
+            cell = int(self._rows[row]["first_cell"]) + action if row != UNKNOWN else UNKNOWN
+            left += action != heard
+        return cell, left
+
+    def add(self, moves: Sequence[Move], loss: float) -> None:
+        """Take in a play."""
+        cell, left = ROOT, 0
+        for depth, (first_seq, n_actions, told, action) in enumerate(moves):
+            heard = told if left < self.k else SILENT
+            row = self._number.get((cell, first_seq + max(heard, 0)), UNKNOWN)
+            if row == UNKNOWN:
+                row = self._add_row(cell, first_seq, n_actions, heard, depth)
+            cell = int(self._rows[row]["first_cell"]) + action
+            self._plays[cell] += 1.0
+            self._tried[first_seq + action] += 1.0
+            left += action != heard
+        self._ended[cell] += loss
+
+    def _add_row(self, cell: int, first_seq: int, n_actions: int, told: int, depth: int) -> int:
+        row = self._number[cell, first_seq + max(told, 0)] = len(self._number)
+        if row == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[row] = cell, self._n_cells, first_seq, n_actions, told, depth
+        self._n_cells += n_actions
+        while self._n_cells > len(self._plays):
+            self._plays, self._ended = _doubled(self._plays), _doubled(self._ended)
+            self._value = _doubled(self._value, EXPECTED)
+        self._make_room(first_seq + n_actions)
+        return row
+
+    def _make_room(self, n_sequences: int) -> None:
+        while n_sequences > len(self._prior):
+            self._prior, self._tried = _doubled(self._prior), _doubled(self._tried)
+            self._mean = _doubled(self._mean, EXPECTED)
+
+    def renumber(self, order: NDArray[np.int64]) -> None:
+        """From now on the sequence ``order[n]`` has the number n."""
+        self._make_room(len(order))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self._prior, self._tried = self._prior[order], self._tried[order]
+        self._mean = self._mean[order]
+        rows = self._rows[: len(self._number)]
+        rows["first_seq"] = place[rows["first_seq"]]
+        seqs = rows["first_seq"] + np.maximum(rows["told"], 0)
+        keys = zip(rows["parent_cell"].tolist(), seqs.tolist(), strict=True)
+        self._number = {key: row for row, key in enumerate(keys)}
+
+    def sweep(self) -> None:
+        """Bring all values up to date."""
+        rows = self._rows[: len(self._number)]
+        order = np.argsort(-rows["depth"], kind="stable")
+        ends = np.flatnonzero(np.diff(rows["depth"][order], append=-1)) + 1
+        sweep_rows(
+            rows, order, ends, self._plays, self._ended.copy(), self._tried, self._prior,
+            self._mean, self._value,
+        )  # fmt: skip
+
+    def best(
+        self, tree: RechistoryTree, obedient: NDArray[np.bool_]
+    ) -> tuple[Modification, Floats]:
+        """The best deviation, and how much less it loses where it leaves the mediator.
+
+        Args:
+            tree: The player's rechistories, with all rows that plays have visited.
+            obedient: ``[n_nodes]`` where the player has always obeyed.
+
+        Returns:
+            The deviation, and ``[n_sequences]`` its mean saving if it first leaves when told to
+            play a sequence, else 0.
+        """
+        self.sweep()
+        self._make_room(tree.plex.n_sequences)
+        choice, saved = Modification.obey(tree).choice.copy(), np.zeros(tree.plex.n_sequences)
+        write_choices(
+            self._rows[: len(self._number)], self._value, self._mean, tree.plex.arrays,
+            tree.plex.seq_infoset, tree.arrays, tree.first_row, obedient,
+            np.zeros(self._n_cells, np.int64), choice, saved,
+        )  # fmt: skip
+        return Modification(tree, choice), saved
+
+
+def average_behavior(plex: Treeplex, behaviors: Floats, weights: Floats) -> Floats:
+    """The average of policies by their reach probabilities; uniform where none of them goes."""
+    reach = np.zeros(plex.n_sequences)
+    for behavior, weight in zip(behaviors, weights.tolist(), strict=True):
+        reach += weight * behavior_to_reach(plex, np.ascontiguousarray(behavior))
+    return reach_to_behavior(plex, reach)
+
+
+def _doubled(array: Floats, fill: float = 0.0) -> Floats:
+    return np.concatenate([array, np.full(len(array), fill)])
+
+
+@jit
+def choose_cell(
+    row: int,
+    rows: Any,
+    n_actions: int,
+    first_seq: int,
+    told: int,
+    draw: float,
+    prior: Floats,
+    tried: Floats,
+    mean: Floats,
+    value: Floats,
+) -> int:
+    """The action to try next; ``row`` may be ``UNKNOWN``."""
+    total = 1.0
+    for seq in range(first_seq, first_seq + n_actions):
+        total += tried[seq]
+    best, least = 0, math.inf
+    start = int(draw * n_actions)  # among equals any
+    for n in range(n_actions):
+        a = (start + n) % n_actions
+        seq = first_seq + a
+        share = 0.5 * (prior[seq] + 1.0 / n_actions)
+        if told != SILENT:
+            share = 0.5 * (share + (a == told))
+        now = value[rows[row].first_cell + a] if row != UNKNOWN else mean[seq]
+        now -= EAGERNESS * share * math.sqrt(total) / (1.0 + tried[seq])
+        if now < least:
+            best, least = a, now
+    return best
+
+
+@jit
+def sweep_rows(
+    rows: Any,
+    order: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    plays: Floats,
+    total: Floats,
+    tried: Floats,
+    prior: Floats,
+    mean: Floats,
+    value: Floats,
+) -> None:
+    """Overwrite ``value`` of all cells and ``mean`` of all sequences that were visited.
+
+    Args:
+        rows: All rows.
+        order: Their numbers, the deepest first.
+        ends: Where each depth ends in ``order``.
+        plays: How many plays took each cell.
+        total: The losses of plays that ended after it; those of others are added.
+        tried: How many plays took each sequence.
+        prior: The average policy.
+        mean: The shrunk mean loss of a sequence, over all rows.
+        value: The shrunk mean loss of a cell.
+    """
+    lost = np.zeros(len(tried))  # in plays that took the sequence
+    start = 0
+    for end in ends:
+        for row in order[start:end]:
+            at = rows[row]
+            for a in range(at.n_actions):
+                lost[at.first_seq + a] += total[at.first_cell + a]
+        for row in order[start:end]:
+            at = rows[row]
+            seqs = range(at.first_seq, at.first_seq + at.n_actions)
+            visits, losses, count, least = 0.0, 0.0, 0.0, math.inf
+            for seq in seqs:
+                visits += tried[seq]
+                losses += lost[seq]
+            for seq in seqs:
+                expected = losses / visits - FAVOUR * prior[seq]
+                mean[seq] = (lost[seq] + TRUST * expected) / (tried[seq] + TRUST)
+                cell = at.first_cell + seq - at.first_seq
+                value[cell] = (total[cell] + CELL_TRUST * mean[seq]) / (plays[cell] + CELL_TRUST)
+                count += plays[cell]
+                least = min(least, value[cell])
+            total[at.parent_cell] += count * least
+        start = end
+
+
+@jit
+def write_choices(
+    rows: Any,
+    value: Floats,
+    mean: Floats,
+    plex: TreeplexArrays,
+    seq_infoset: Ints,
+    tree: RechistoryArrays,
+    first_row: Ints,
+    obedient: NDArray[np.bool_],
+    tree_cell: NDArray[np.int64],
+    choice: Ints,
+    saved: Floats,
+) -> None:
+    """Overwrite ``choice`` and ``saved``; ``tree_cell`` is working memory, 0 at the first cell."""
+    for x in range(len(plex.parent_seq)):
+        first, best = plex.first_seq[x], 0
+        for a in range(1, plex.first_seq[x + 1] - first):
+            if mean[first + a] < mean[first + best]:
+                best = a
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            for told in range(first_row[node + 1] - first_row[node]):
+                less = mean[first + told] - mean[first + best]
+                if less > 0.0 or node >= tree.first_external[x]:
+                    choice[first_row[node] + told] = best
+                if obedient[node]:
+                    saved[first + told] = less
+    for row in range(len(rows)):
+        at = rows[row]
+        x = seq_infoset[at.first_seq]
+        node = tree.first_node[x]
+        while tree.parent_cell[node] != tree_cell[at.parent_cell]:
+            node += 1
+        told = max(at.told, 0)
+        best = told
+        for a in range(at.n_actions):
+            tree_cell[at.first_cell + a] = tree.first_cell[node] + told * at.n_actions + a
+            if value[at.first_cell + a] < value[at.first_cell + best]:
+                best = a
+        choice[first_row[node] + told] = best
+        if obedient[node]:
+            saved[at.first_seq + told] = value[at.first_cell + told] - value[at.first_cell + best]
