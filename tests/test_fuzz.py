@@ -13,7 +13,8 @@ from tests.support.fuzzing import Kind, kinds
 MUTANTS = 60
 NAMES = (
     "efg", "policy.json", "policy.npz", "other game", "run.json", "arrays of solve",
-    "run.json of learn", "arrays of learn", "sweep",
+    "run.json of learn", "arrays of learn", "packed", "run.json of an environment",
+    "arrays of an environment", "sweep",
 )  # fmt: skip
 
 

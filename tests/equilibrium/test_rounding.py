@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
+from accord.equilibrium import rounding
 from accord.equilibrium.certificate import Certificate, certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import centres
@@ -272,3 +273,13 @@ def test_any_number_of_pure_components_has_a_normal_form_gap():
     mixed[::2] = 0.5 + 0.5 * (behavior[::2] == 1.0)
     mixed[::2] /= np.array([1.0, 1.5, 1.5, 1.0, 1.5, 1.5])  # each from the same four plans
     assert nfce_gaps(CorrelatedPolicy(game, many.weights, mixed)).shape == (2,)
+
+
+def test_counting_roundings_takes_time_linear_in_the_players(monkeypatch):
+    looked = []
+    longest = rounding._longest
+    monkeypatch.setattr(rounding, "_longest", lambda *a: looked.append(a) or longest(*a))
+    form = sequence_form(kuhn(4))
+    counts = [rounding.count_roundings(form, i, 10) for i in range(4)]
+    assert len(looked) == 2 * 4  # each policy once, and each player's own sweep
+    assert counts == [rounding.count_roundings(form, i, 10) for i in range(4)]

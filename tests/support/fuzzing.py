@@ -1,8 +1,9 @@
 """A mutation fuzzer for everything that Accord reads: games, policies, run folders, sweeps.
 
 A mutant is a valid file with one to three mutations, drawn from a seed. Reading it must succeed or
-raise an :class:`AccordError` with a message of reasonable length (running out of memory is allowed,
-too). Any other exception is a finding, and so is a reader that does not come back.
+raise an :class:`AccordError` with a message of reasonable length. Any other exception is a finding,
+and so are a reader that does not come back, one that takes far more memory than the valid file, and
+a run that continues from a damaged state to a number that cannot be.
 
 ``make fuzz`` draws new seeds for a minute per kind, or as long as ``SECONDS`` says, and prints how
 to repeat each finding.
@@ -13,13 +14,15 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +31,22 @@ from typing import Any
 import numpy as np
 
 import accord
+from accord.equilibrium import policy_npz
+from accord.equilibrium.packing import Packed
 from accord.errors import AccordError
 from accord.runs.folder import RunFolder
 from accord.runs.learn import resume_learn
+from accord.runs.played_run import read_played_run
+from accord.runs.result import Solution
 from accord.runs.snapshot import read_snapshot
 from accord.runs.solve import resume_solve
 from accord.runs.sweep import sweep
+from tests.support.environments import NoisyChicken
 
 LONGEST_MESSAGE = 5_000
+MOST_MEMORY = 2**28
+"""More than any of the valid files takes, and less than what a small archive can expand to."""
+
 PATIENCE = 60
 """Seconds after which a reader is taken for one that never ends."""
 
@@ -147,6 +158,62 @@ def mutated_npz(data: bytes, rng: random.Random) -> bytes:
     return file.getvalue()
 
 
+def mutated_packed(data: bytes, rng: random.Random) -> bytes:
+    """An archive with damage to its packed probabilities (``equilibrium/packing.py``)."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    packed = [name for name in members if _is_packed(name)]
+    name, other = rng.choice(packed), rng.choice(packed)
+    array = np.load(io.BytesIO(members[name]))
+    match rng.randrange(8):
+        case 0:  # a stream that ends too early or too late
+            content = members[name]
+            members[name] = content[: rng.randrange(len(content))] + bytes(rng.choice((0, 5)))
+        case 1:  # a header that promises another size
+            shape = list(array.shape)
+            shape[rng.randrange(len(shape))] = rng.choice((-1, 0, 1, 7, 2**20, 2**31, 2**62))
+            members[name] = _npy(array, tuple(shape))
+        case 2:
+            members[name], members[other] = members[other], members[name]
+        case 3:  # flipped bits
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            for _ in range(rng.choice((1, 3, 50)) if flat.size else 0):
+                flat[rng.randrange(flat.size)] ^= 1 << rng.randrange(8)
+            members[name] = _npy(flat.view(array.dtype).reshape(array.shape))
+        case 4:
+            kind = rng.choice(("i1", "i2", "i4", "i8", "u1", "u8", "f4", "f8", "U3", "?", "c16"))
+            with np.errstate(all="ignore"):
+                members[name] = _npy(array.astype(kind))
+        case 5:  # rows or columns more or less
+            axis = rng.randrange(array.ndim)
+            longer = np.concatenate([array, array], axis)
+            index = range(rng.randrange(longer.shape[axis] + 1))
+            members[name] = _npy(longer.take(index, axis))
+        case 6:  # a bomb: many zeros in few bytes
+            shape = tuple(2**22 if n == max(array.shape) else n for n in array.shape)
+            members[name] = _npy(np.zeros(shape, array.dtype))
+        case _:
+            members[name] = _npy(mutated_array(array, rng))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def _is_packed(name: str) -> bool:
+    stem = name.removeprefix("iterates_").removesuffix(".npy").rstrip("_0123456789")
+    return stem in Packed._fields
+
+
+def _npy(array: np.ndarray, shape: tuple[int, ...] | None = None) -> bytes:
+    """An array as a file, whose header may say another shape."""
+    file = io.BytesIO()
+    header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(array))
+    np.lib.format.write_array_header_1_0(file, header | {"shape": shape or array.shape})
+    return file.getvalue() + array.tobytes()
+
+
 def mutated_text(data: bytes, rng: random.Random) -> bytes:
     """A JSON file, mutated as JSON or as bytes."""
     if rng.random() < 0.3:
@@ -179,15 +246,29 @@ class Kind:
             except Exception:  # what is mutated already cannot be read
                 data = mutated_bytes(data, rng)
         file.write_bytes(data)
+        before = _memory("VmRSS", reset=True)
         try:
             with limited_time():
                 self.read(folder)
-        except (AccordError, MemoryError) as error:
+        except AccordError as error:
             length = len(str(error))
-            return f"a message of {length} characters" if length > LONGEST_MESSAGE else None
+            if length > LONGEST_MESSAGE:
+                return f"a message of {length} characters"
         except Exception:
             return traceback.format_exc()
-        return None
+        taken = _memory("VmHWM") - before
+        return f"{taken} bytes of memory" if taken > MOST_MEMORY else None
+
+
+def _memory(name: str, *, reset: bool = False) -> int:
+    """What this process takes, or took at most since the last reset; 0 if the system hides it."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return 0
+    return 1024 * int(found[1]) if found else 0
 
 
 @contextmanager
@@ -213,7 +294,9 @@ def kinds(base: Path) -> dict[str, Kind]:
     """Every kind of file, with valid files in ``base``."""
     game, small = accord.load_game("kuhn"), accord.load_game("signalling")
     games, policies, solved = base / "games", base / "policies", base / "solved"
-    learned, tasks = base / "learned", base / "tasks"
+    learned, tasks, played, large = (
+        base / name for name in ("learned", "tasks", "played", "large")
+    )
     for folder in (games, policies):
         folder.mkdir(parents=True)
     accord.write_efg(game, games / "game.efg")
@@ -221,16 +304,31 @@ def kinds(base: Path) -> dict[str, Kind]:
     accord.save_policy(solution.policy, policies / "policy.json")
     accord.save_policy(solution.policy, policies / "policy.npz")
     accord.learn(game, 1, episodes=200, components=4, folder=learned)
+    accord.learn(NoisyChicken(), 1, episodes=200, components=4, folder=played)
+    plain, policy_npz.PLAIN_BYTES = policy_npz.PLAIN_BYTES, 0
+    accord.solve(game, 1, iterations=20, components=10, folder=large)  # packed, as large ones are
+    policy_npz.PLAIN_BYTES = plain
     made = {"one": {"n": 1}}
     sweep(_job, made, tasks)
 
-    def read_solved(folder: Path) -> None:
+    def read_solved(folder: Path) -> Solution:
         read_snapshot(RunFolder.open(folder), game)
-        resume_solve(game, folder, iterations=25)
+        return resume_solve(game, folder, iterations=25)
 
     def read_learned(folder: Path) -> None:
         read_snapshot(RunFolder.open(folder), game)
         resume_learn(game, folder, episodes=250)
+
+    def read_played(folder: Path) -> None:
+        read_played_run(RunFolder.open(folder))
+        accord.resume_learn(NoisyChicken(), folder, episodes=250)
+
+    def read_large(folder: Path) -> None:
+        certificate = accord.certify(game, accord.load_policy(folder / "policy.npz", game))
+        _check_numbers(certificate.values, [gap.gap for gap in certificate.gaps])
+        (folder / "policy.npz").unlink()  # so that the checkpoint is read
+        found = read_solved(folder)
+        _check_numbers(found.values, [found.gap, found.saved_gap])
 
     json_files = ("run.json",)
     arrays = ("checkpoint.npz", "policy.npz")
@@ -254,22 +352,34 @@ def kinds(base: Path) -> dict[str, Kind]:
         "arrays of solve": Kind(arrays, solved, mutated_npz, read_solved),
         "run.json of learn": Kind(json_files, learned, mutated_text, read_learned),
         "arrays of learn": Kind(arrays, learned, mutated_npz, read_learned),
+        "packed": Kind(arrays, large, mutated_packed, read_large),
+        "run.json of an environment": Kind(json_files, played, mutated_text, read_played),
+        "arrays of an environment": Kind(arrays, played, mutated_npz, read_played),
         "sweep": Kind(
             ("one/result.json", ".one.json"), tasks, mutated_text, lambda f: sweep(_job, made, f)
         ),
     }  # fmt: skip
 
 
+def _check_numbers(values: Sequence[float], gaps: Sequence[float]) -> None:
+    """Values and gaps of Kuhn poker, in which nobody wins or loses more than 2."""
+    assert all(-2.0 <= value <= 2.0 for value in values), values
+    assert all(-4.0 <= gap <= 4.0 for gap in gaps), gaps
+
+
 def _job(folder: Path, n: int) -> dict[str, int]:
     return {"n": n}
 
 
-def main(seconds: float) -> int:
-    """Fuzz every kind with new seeds for so long; the number of findings."""
+def main(seconds: float, *names: str) -> int:
+    """Fuzz every kind, or those with these names, with new seeds for so long; the number of
+    findings."""
     found = 0
     with tempfile.TemporaryDirectory() as name:
         base = Path(name)
         for kind, target in kinds(base / "valid").items():
+            if names and kind not in names:
+                continue
             end, tried = time.monotonic() + seconds, 0
             while time.monotonic() < end:
                 seed = random.SystemRandom().randrange(2**32)
@@ -283,4 +393,5 @@ def main(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(min(1, main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)))
+    given = sys.argv[1:] or ["60"]
+    sys.exit(min(1, main(float(given[0]), *given[1:])))

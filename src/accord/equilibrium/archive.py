@@ -74,7 +74,9 @@ class Archive:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Unpack an array."""
-        array: NDArray[Any] = self._content[name]
+        array = self._content[name]
+        if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what is none
+            raise ValueError(f"{name} is not an array")
         return array
 
     def size(self, name: str) -> Size:
@@ -86,5 +88,7 @@ class Archive:
             if version == (1, 0):
                 read = np.lib.format.read_array_header_1_0
             shape, _, dtype = read(member)
+        if any(length < 0 for length in shape):
+            raise ValueError(f"{name} has a negative size")
         stored = self._content.zip.getinfo(member_name).compress_size
         return Size(shape, dtype.kind, math.prod(shape) * dtype.itemsize, stored)

@@ -131,11 +131,12 @@ def unpack(packed: Packed, n_actions: Ints | Sequence[int], out: Floats) -> None
 def _checked_sizes(packed: Packed, n_actions: Offsets, count: int) -> Offsets:
     """How many actions each distinct column has, if the arrays fit each other."""
     same, support, values, off = packed
-    fits = same.shape == n_actions.shape
-    _, first_use = np.unique(same, return_index=True)
-    sizes = n_actions[first_use] if fits else n_actions[:0]
+    first_use = n_actions[:0]
+    if same.shape == n_actions.shape:  # else there may be far too many
+        _, first_use = np.unique(same, return_index=True)
+    sizes = n_actions[first_use]
     if (
-        not fits
+        same.shape != n_actions.shape
         or not np.array_equal(same[first_use], np.arange(len(sizes)))
         or not np.array_equal(sizes[same], n_actions)
         or off.shape != (len(sizes), count)

@@ -31,11 +31,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord.treeplex.form import SequenceForm
+from accord.treeplex.leaves import LeafTable
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 UNIT = 2.0**-53
@@ -82,9 +84,7 @@ def count_roundings(form: SequenceForm, player: int, components: int, excess: fl
     rows = int(np.diff(leaves.arrays[player].first_row).max())
     count = rows + 2 * leaves.roundings + 2 * components + form.n_players + 16
     units = math.ceil(excess / UNIT)
-    count += units  # of the weights
-    for each in form.plexes:
-        count += _longest(each, each.n_actions + 2 + units)
+    count += units + _of_policies(form, units)  # of the weights, and of the policies
     children = np.diff(plex.first_child)
     first, after = int(children[EMPTY_SEQUENCE]), children[1:]
     below = np.add.reduceat(after, plex.first_seq[:-1] - 1) if plex.n_infosets else after
@@ -153,6 +153,17 @@ class Measuring:
         last = UNIT * (np.abs(leaves.best) + np.abs(values))
         value_errors = share * (own + spread) + least + last
         return Measured(*settled_all(gaps, errors), *settled_all(values, value_errors))
+
+
+_policies: WeakKeyDictionary[LeafTable, dict[int, int]] = WeakKeyDictionary()
+
+
+def _of_policies(form: SequenceForm, units: int) -> int:
+    """The part of all players' policies, which every player's losses have. Computed once."""
+    known = _policies.setdefault(form.leaves, {})
+    if units not in known:
+        known[units] = sum(_longest(each, each.n_actions + 2 + units) for each in form.plexes)
+    return known[units]
 
 
 def _longest(plex: Treeplex, count: Ints) -> int:

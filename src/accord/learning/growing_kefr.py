@@ -225,13 +225,19 @@ class GrowingKEFR:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what :meth:`saved` returned; the infosets must have been added."""
-        own, fresh = self.saved(), saved["fresh"].tolist()
+        own, fresh = self.saved(), saved["fresh"]
         for name, array in own.items():
             if name != "fresh":
-                if saved[name].shape != array.shape:
+                if saved[name].shape != array.shape or saved[name].dtype != array.dtype:
                     raise ValueError(f"{name} must have the shape {array.shape}")
+                if not np.isfinite(saved[name]).all():
+                    raise ValueError(f"{name} must be finite")
                 array[:] = saved[name]
-        self._fresh = fresh
+        if (fresh.ndim, fresh.dtype.kind) != (1, "i") or not (
+            (fresh >= 0) & (fresh < self.n_sequences)
+        ).all():
+            raise ValueError("fresh must be numbers of infosets")
+        self._fresh = fresh.tolist()
 
     def _more(self) -> dict[str, NDArray[Any]]:
         return {

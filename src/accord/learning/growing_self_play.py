@@ -213,6 +213,11 @@ class GrowingSelfPlay:
             content |= {f"learner{i}_{name}": value for name, value in learner.saved().items()}
         return content
 
+    @property
+    def sizes(self) -> list[int]:
+        """The number of known sequences of each player."""
+        return [tree.n_sequences for tree in self.trees]
+
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a saved :meth:`state`."""
 
@@ -220,8 +225,11 @@ class GrowingSelfPlay:
             start = len(prefix)
             return {name[start:]: v for name, v in state.items() if name.startswith(prefix)}
 
-        self.iteration, self.visits = int(state["iteration"]), int(state["visits"])
-        self.sampled, self.paid = int(state["sampled"]), np.array(state["paid"])
+        counts = [int(state[name]) for name in ("iteration", "visits", "sampled")]
+        paid = np.array(state["paid"], np.float64)
+        if min(counts) < 0 or paid.shape != self.paid.shape or not np.isfinite(paid).all():
+            raise ValueError("the counts of plays must fit the players")
+        (self.iteration, self.visits, self.sampled), self.paid = counts, paid
         for i, learner in enumerate(self.learners):
             known = self.trees[i].n_infosets  # those that were given as treeplexes
             tree = self.trees[i] = OwnTree.restored(self.players[i], part(f"tree{i}_"))

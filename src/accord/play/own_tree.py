@@ -78,15 +78,32 @@ class OwnTree:
 
     @classmethod
     def restored(cls, player: str, state: dict[str, Any]) -> OwnTree:
-        """The tree whose :meth:`state` this is."""
+        """The tree whose :meth:`state` this is.
+
+        Raises:
+            ValueError: If it is not one.
+        """
         tree, text = cls(player), state["labels"].tobytes()
         sets = list(map(tuple, json.loads(str(state["action_sets"]))))
-        ends = np.cumsum(state["lengths"]).tolist()
-        rest = zip(
-            [0, *ends], ends, state["parent_seq"].tolist(), state["actions"].tolist(), strict=False
+        lengths, before, actions = (
+            np.asarray(state[name]) for name in ("lengths", "parent_seq", "actions")
         )
-        for start, end, before, actions in rest:
-            tree.add(text[start:end].decode("utf-8", "surrogatepass"), sets[actions], before)
+        if (
+            not all(one.ndim == 1 and one.dtype.kind == "i" for one in (lengths, before, actions))
+            or not len(lengths) == len(before) == len(actions)
+            or lengths.min(initial=0) < 0
+            or lengths.sum() != len(text)
+            or actions.min(initial=0) < 0
+            or not all(one and all(isinstance(action, str) for action in one) for one in sets)
+        ):
+            raise ValueError("the infosets of a checkpoint must fit each other")
+        ends, n_sequences = np.cumsum(lengths).tolist(), 1
+        for x, end in enumerate(ends):
+            label = text[end - int(lengths[x]) : end].decode("utf-8", "surrogatepass")
+            if not 0 <= before[x] < n_sequences:
+                raise ValueError("an infoset must follow an earlier one")
+            tree.add(label, sets[actions[x]], int(before[x]))
+            n_sequences += len(sets[actions[x]])
         return tree
 
     @property

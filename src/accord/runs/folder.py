@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -35,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from accord._format import memory
 from accord.equilibrium.archive import Archive, write_arrays
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -44,7 +46,8 @@ from accord.equilibrium.files import (
     save_policy_with_note,
     write_whole,
 )
-from accord.errors import ArgumentError, MismatchError, ParseError
+from accord.equilibrium.footprint import check_memory
+from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
@@ -317,12 +320,19 @@ class RunFolder:
         self.seconds_per_byte = (end - writing) / sum(array.nbytes for array in content.values())
         self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
 
-    def load(self, names: Iterable[str] | None = None) -> dict[str, Any] | None:
+    def load(
+        self, names: Iterable[str] | None = None, most_bytes: float = math.inf
+    ) -> dict[str, Any] | None:
         """The last checkpoint, or the arrays with these names; ``None`` if there is none yet.
+
+        Args:
+            names: Those that are needed; by default all.
+            most_bytes: A checkpoint of this run does not take more memory.
 
         Raises:
             ParseError: If it cannot be read.
             MismatchError: If it belongs to another run.
+            BudgetError: If it does not fit into memory.
         """
         file = self.path / CHECKPOINT
         try:
@@ -331,11 +341,15 @@ class RunFolder:
                 file.open("rb") as opened,
                 Archive(opened) as content,
             ):
-                wanted = content.names if names is None else ["run", *names]
-                found = {name: content[name] for name in wanted if name in content}
+                wanted = content.names if names is None else content.names & {"run", *names}
+                size = sum(content.size(name).nbytes for name in wanted)
+                if size > most_bytes:
+                    raise ValueError(f"it would take {memory(size)}, more than this run can have")
+                check_memory(f"reading {file}", {"arrays": float(size)}, None, "free some memory")
+                found = {name: content[name] for name in wanted}
         except FileNotFoundError:
             return None
-        except (MemoryError, KeyboardInterrupt):
+        except (BudgetError, MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # numpy, zipfile and zlib each raise their own kinds
             raise ParseError(

@@ -11,6 +11,7 @@ thinned when they take too much memory, or have taken more time than the plays.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -111,10 +112,21 @@ class GrowingIterates:
         Raises:
             ValueError: If it cannot be one.
         """
-        stride, kept = int(state["stride"]), len(state["sizes"])
-        if stride < 1 or kept * stride > iteration + stride or state["sizes"].min(initial=1) < 1:
+        stride, sizes, kept = int(state["stride"]), state["sizes"], state["kept"]
+        if (
+            stride < 1
+            or sizes.ndim != 2
+            or sizes.dtype.kind != "i"
+            or len(sizes) * stride > iteration + stride
+            or sizes.min(initial=1) < 1
+        ):
             raise ValueError("the kept components contradict the number of iterations")
-        sizes = state["sizes"]
+        if kept.shape != (sizes.sum(),) or kept.dtype != np.float64:
+            raise ValueError("the kept components must have their sizes")
+        if not ((kept >= 0.0) & (kept <= 1.0)).all():
+            raise ValueError("the kept components must be probabilities")
+        if int(state["averages"]) < 1 or int(state["work"]) < 0:
+            raise ValueError("the kept components must be averages")
         ends = np.cumsum(sizes.reshape(-1))
         parts = np.split(state["kept"], ends[:-1]) if len(ends) else []
         width = sizes.shape[1]
@@ -122,6 +134,16 @@ class GrowingIterates:
         self.stride = int(state["stride"])
         self.averages = int(state["averages"])
         self._work, self._bytes = int(state["work"]), state["kept"].nbytes
+
+    def check_sizes(self, sizes: Sequence[int]) -> None:
+        """Refuse components that have more sequences than the players.
+
+        Raises:
+            ValueError: If one of them does.
+        """
+        for row in self.rows:
+            if len(row) != len(sizes) or any(map(operator.gt, map(len, row), sizes)):
+                raise ValueError("the kept components must fit the players")
 
 
 def mixture_of(name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]) -> Mixture:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord.equilibrium.correlated import TOLERANCE
 from accord.equilibrium.packing import Packed, pack, round_vectors, unpack
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex
@@ -52,6 +53,11 @@ class Iterates:
         self.stride = 1
         self.count = 0
         self.kept = np.zeros((2 * components, n_sequences))  # zeros: pages are allocated when used
+
+    @property
+    def packed_bytes(self) -> float:
+        """What they take at most in a checkpoint, and a history beside them."""
+        return most_packed_bytes(self.kept.shape[1], self.components)
 
     @staticmethod
     def default_components(n_sequences: int) -> int:
@@ -101,6 +107,11 @@ class Iterates:
             raise ValueError("the kept iterates do not fit the run")
         self.count, self.stride = count, stride
         _read_rows(state, self._vectors(), self.kept[:count])
+        if self.vectors is not None:
+            _check_rows(self.kept[:count], self.vectors)
+
+    def check_sizes(self, sizes: Sequence[int]) -> None:
+        """Nothing to do: the size of an iterate is known."""
 
     def _vectors(self) -> Ints:
         return np.ones(self.kept.shape[1], np.int32) if self.vectors is None else self.vectors
@@ -142,6 +153,12 @@ def vectors_of(plexes: Sequence[Treeplex]) -> Ints:
     return np.concatenate([np.append(1, plex.n_actions) for plex in plexes]).astype(np.int32)
 
 
+def most_packed_bytes(n_sequences: int, components: int | None) -> float:
+    """What the iterates of a checkpoint take at most, and the history beside them."""
+    components = components or Iterates.default_components(n_sequences)
+    return 2.0**26 + 1.1 * 16.0 * n_sequences * components
+
+
 def read_iterates(state: dict[str, Any], vectors: Ints) -> tuple[np.ndarray, Floats]:
     """``(iterations, behaviors)`` of all iterates in a saved state.
 
@@ -150,6 +167,7 @@ def read_iterates(state: dict[str, Any], vectors: Ints) -> tuple[np.ndarray, Flo
     """
     behaviors = np.empty((_count(state), int(vectors.sum())))
     _read_rows(state, vectors, behaviors)
+    _check_rows(behaviors, vectors)
     return np.arange(1, len(behaviors) + 1) * _stride(state), behaviors
 
 
@@ -171,5 +189,13 @@ def _read_rows(state: dict[str, Any], vectors: Ints, out: Floats) -> None:
         out[:] = state["kept"]
     else:
         unpack(Packed(*(state[name] for name in Packed._fields)), vectors, out)
-    if not np.isfinite(out).all():
-        raise ValueError("the kept iterates must be finite")
+
+
+def _check_rows(rows: Floats, vectors: Ints) -> None:
+    """Refuse iterates that are no probabilities, one by one, which takes no memory."""
+    first = np.cumsum(vectors) - vectors
+    for row in rows:
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(np.add.reduceat(row, first) - 1.0)
+        if not (row >= 0.0).all() or not (off <= TOLERANCE).all():
+            raise ValueError("the kept iterates must be probabilities")

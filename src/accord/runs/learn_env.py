@@ -354,9 +354,10 @@ class EnvironmentRun:
             loop.run(episodes // self.each, files=files, progress=progress)
         except AccordError as error:
             loop.elapsed = time.perf_counter() - begun
-            if files is not None and self.selfplay.iteration:
+            continued = loop.begun and self.selfplay.iteration
+            if files is not None and continued:
                 loop._save(files, loop.elapsed, now=True)
-            if self.iterates.count and self.selfplay.iteration:
+            if self.iterates.count and continued:
                 error.learned = self._result(self._mixture(), *self._running_values())
             raise
         finally:

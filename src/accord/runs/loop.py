@@ -92,6 +92,7 @@ class Loop:
         look: Returns what plays in an environment have shown, and running values.
         history: The checkpoints at which the gap was known, or in an environment all of them.
         elapsed: Seconds that the run has taken in total.
+        begun: Whether it runs, or did: what it was to continue from is restored.
         interrupted: Whether Ctrl-C ended it.
     """
 
@@ -107,6 +108,7 @@ class Loop:
         self.episodes_per_iteration = episodes_per_iteration
         self.history: list[Checkpoint] = []
         self.elapsed = 0.0
+        self.begun = False
         self.interrupted = False
 
     def run(
@@ -146,6 +148,7 @@ class Loop:
         start = time.perf_counter()
         if files is not None:
             start -= self._restored(files)
+        self.begun = True
         play, iterates, block = self.play, self.iterates, 1
         show_at = math.inf if progress is None else time.perf_counter() + SHOW_SECONDS
         with heeding_interrupts(saves=files is not None) as interruption:
@@ -241,12 +244,20 @@ class Loop:
 
     def _restored(self, files: RunFolder) -> float:
         """Continue from the last checkpoint; returns the seconds that the run had taken by then."""
-        if (state := files.load()) is None:
+        if (state := files.load(most_bytes=self._most_bytes())) is None:
             return 0.0
         try:
             return self._restore(state)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             raise files.unreadable() from None
+
+    def _most_bytes(self) -> float:
+        """What a checkpoint may take; what grows may take any amount."""
+        if getattr(self.play, "grows", False):
+            return math.inf
+        assert isinstance(self.play, ResumablePlay)
+        state = sum(int(array.nbytes) for array in self.play.state().values())
+        return self.iterates.packed_bytes + state
 
     def _restore(self, state: dict[str, Any]) -> float:
         """Take a checkpoint apart, so that the memory of each part is free once it is restored."""
@@ -265,6 +276,8 @@ class Loop:
             raise ValueError("the checkpoint contradicts itself")
         self.iterates.restore(part_of(state, "iterates_"), iteration)
         self.play.restore(play)
+        if (sizes := getattr(self.play, "sizes", None)) is not None:
+            self.iterates.check_sizes(sizes)
         self.history = history
         return elapsed
 

@@ -15,7 +15,7 @@ from accord.equilibrium.packing import Packed
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game
 from accord.runs.folder import RunFolder, SavedRun
-from accord.runs.iterates import read_iterates, vectors_of
+from accord.runs.iterates import most_packed_bytes, read_iterates, vectors_of
 from accord.runs.loop import part_of
 from accord.runs.optimize import mixture_so_far
 from accord.runs.request import OptimizeRequest, SolveRequest
@@ -39,8 +39,12 @@ def read_snapshot(files: RunFolder, game: Game) -> SavedRun:
     if files.finished:
         return files.read(game)
     files.check(game)
-    optimizing = isinstance(files.request, OptimizeRequest)
-    state = files.load(None if optimizing else NEEDED)
+    request, n = files.request, sequence_form(game).n_sequences
+    state = (
+        files.load()
+        if isinstance(request, OptimizeRequest)
+        else files.load(NEEDED, most_packed_bytes(n, request.components))
+    )
     if state is None:
         raise ArgumentError(
             f"{files.path}: the run has not finished and has no checkpoint yet; if it is still "
