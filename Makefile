@@ -60,6 +60,7 @@ otree:
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 $(DOCS_READY): $(READY)
