@@ -292,13 +292,13 @@ def obedient_nodes(tree: RechistoryTree) -> Ints:
 def _obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
     """``[n_sequences]`` the loss from each recommended sequence onward when the player obeys."""
     tree, plex = deviator.tree, deviator.tree.plex
-    loss, total = np.empty(plex.n_sequences), np.empty(plex.n_sequences)
+    total = np.empty(plex.n_sequences)
     told = np.arange(1, plex.n_sequences) - np.repeat(plex.first_seq[:-1], plex.n_actions)
     first_cell = np.repeat(tree.arrays.first_cell[obedient], plex.n_actions)
     diagonal = first_cell + told * (np.repeat(plex.n_actions, plex.n_actions) + 1)
-    loss[0] = deviator.total[ROOT]
-    loss[1:] = deviator.total[diagonal]
-    compute_cf_loss(plex.arrays, np.ones(plex.n_sequences), loss, total)
+    total[0] = deviator.total[ROOT]
+    total[1:] = deviator.total[diagonal]
+    _sum_sequences(plex.arrays, total)
     return total
 
 
@@ -351,6 +351,16 @@ def _add_components(
         respond(plex, gain, actions)
         excess[0] += weight * gained
         excess[1] -= weight * gain[0]
+
+
+@once
+def _sum_sequences(plex: TreeplexArrays, total: Floats) -> None:
+    """Add to each sequence's ``total``, and to that before the play, those of all that follow."""
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        value = 0.0
+        for seq in range(plex.first_seq[x], plex.first_seq[x + 1]):
+            value += total[seq]
+        total[plex.parent_seq[x]] += value
 
 
 @once
