@@ -19,8 +19,8 @@ PASSED_ON = ("agents", "agent_selection", "rewards")
 """What is read after every step of an AEC environment."""
 
 
-class Turns:
-    """The plays of an AEC environment.
+class _Play:
+    """One play after another of an environment.
 
     Attributes:
         agent: The agent to move; None when the play is over.
@@ -32,10 +32,14 @@ class Turns:
     agent: Any
     observation: Any
     info: Any
+    paid: dict[Any, float]
 
     def __init__(self, env: Any, name: str) -> None:
         self.env, self.name = env, name
-        self.paid: dict[Any, float] = {}
+
+
+class Turns(_Play):
+    """The plays of an AEC environment."""
 
     def reset(self, seed: int) -> None:
         """Begin a new play."""
@@ -92,16 +96,8 @@ class Turns:
         self._due[agent] = 0.0
 
 
-class Rounds:
-    """The plays of a parallel environment. The attributes are those of :class:`Turns`."""
-
-    agent: Any
-    observation: Any
-    info: Any
-
-    def __init__(self, env: Any, name: str) -> None:
-        self.env, self.name = env, name
-        self.paid: dict[Any, float] = {}
+class Rounds(_Play):
+    """The plays of a parallel environment."""
 
     def reset(self, seed: int) -> None:
         """Begin a new play."""

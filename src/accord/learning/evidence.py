@@ -137,9 +137,7 @@ class Evidence:
         return self._sweep(self.damped / n, scale * self.obeying / m, unseen)[0] + margin
 
     def _pessimistic(self) -> Floats:
-        """The losses of the cells, if where little is known they are large within reason.
-
-        That is by about a standard error and one play.
+        """The losses of the cells, made larger by about a standard error and one play.
 
         Infosets where no play ended count nothing: there are many of them, but plays that get there
         are rare.
