@@ -161,10 +161,15 @@ def test_learning_without_a_game_shows_payoffs_and_bounds() -> None:
     text = words(shown(found))
     assert f"Means of {found.value_plays} fresh plays" in text
     assert all(pretty(value) in text for value in found.values)
-    if found.certificate is None:
-        assert "no plays were made to bound the gap" in text
-    else:
-        assert pretty(found.certificate.upper) in text
+    assert found.certificate is not None
+    assert pretty(found.certificate.upper) in text
+
+
+def test_bounds_that_were_refused_are_missed_with_the_reason() -> None:
+    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=10)
+    assert found.certificate is None
+    reason = "bounds on the gap need at least 40 plays; there were 10"
+    assert f"there are no bounds on the gap: {reason}." in words(shown(found))
 
 
 def test_learning_with_a_game_has_gaps_where_they_are_known() -> None:

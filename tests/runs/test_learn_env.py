@@ -136,6 +136,8 @@ def test_bounds_that_are_refused_leave_the_rest(
     assert "no bounds on the gap: the rechistories need 7.4 GB" in text
     assert load_policy(tmp_path / "run" / "policy.npz").n_components > 10
     run("report", "run")
+    page = Path("run/report.html").read_text("utf-8")
+    assert "there are no bounds on the gap: the rechistories need 7.4 GB." in page
 
 
 def test_running_values_and_memory(tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ class LearnedByPlay:
             "margins": [None if math.isnan(margin) else margin for margin in self.margins],
             "lower": None if self.certificate is None else self.certificate.lower,
             "upper": None if self.certificate is None else self.certificate.upper,
+            "refusal": self.refusal,
             "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
             "seconds": self.seconds,
         }
