@@ -199,7 +199,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # for labels the terminal cannot show
-    app(prog_name="accord")
+    try:
+        app(prog_name="accord")
+    finally:
+        gc.freeze()  # else Python, at its end, looks at every object once more
 
 
 if __name__ == "__main__":
