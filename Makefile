@@ -50,12 +50,16 @@ paper-full: $(READY)
 	$(BIN)/python -m paper --full
 
 # oTree pins old versions, so its example has an environment of its own.
-otree:
-	test -x build/otree/bin/python || $(PYTHON) -m venv build/otree
-	build/otree/bin/python -m pip install --quiet --disable-pip-version-check -r examples/otree/requirements.txt
-	build/otree/bin/python -m pip install --quiet --disable-pip-version-check --no-deps .
+OTREE := build/otree
+otree: $(OTREE)/.ready
+	$(OTREE)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps .
 	rm -rf build/otree-project && cp -r examples/otree build/otree-project
 	cd build/otree-project && ../otree/bin/otree test chicken_once 4 && ../otree/bin/otree test chicken_twice 4
+
+$(OTREE)/.ready: examples/otree/requirements.txt
+	test -x $(OTREE)/bin/python || $(PYTHON) -m venv $(OTREE)
+	$(OTREE)/bin/python -m pip install --quiet --disable-pip-version-check -r examples/otree/requirements.txt
+	touch $@
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""The part of the oTree example that works without oTree; ``make otree`` runs its bots."""
+"""The part of the oTree example that works without oTree."""
 
 from __future__ import annotations
 
