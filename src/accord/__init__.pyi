@@ -12,7 +12,7 @@ from accord.deviations.counting import count_rechistories as count_rechistories
 from accord.deviations.modification import Modification as Modification
 from accord.deviations.rechistory import RechistoryTree as RechistoryTree
 from accord.equilibrium.certificate import Certificate as Certificate
-from accord.equilibrium.certificate import certify as certify
+from accord.equilibrium.certify import certify as certify
 from accord.equilibrium.correlated import CorrelatedPolicy as CorrelatedPolicy
 from accord.equilibrium.device import Device as Device
 from accord.equilibrium.files import load_policy as load_policy

@@ -20,7 +20,8 @@ from scipy.optimize import linprog
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BLOCK
 from accord.equilibrium.normal_form import nfce_gaps
@@ -552,8 +553,8 @@ def test_a_trigger_that_obeys_first():
     trigger = certify(game, CorrelatedPolicy.from_device(game, device), k=1).trigger
     assert trigger.gap == pytest.approx(2 / 3)
     assert str(trigger.trigger) == (
-        "player 1 at 'start' told 'go' obeys, then listens no more: gains 0.6667; reached with "
-        "probability 1"
+        "player 1 at 'start' told 'go' obeys, then ignores the mediator: gains 0.6667; reached "
+        "with probability 1"
     )
 
 
@@ -672,9 +673,9 @@ def test_a_small_game_gets_the_whole_ladder(monkeypatch):
     assert [*(gap.notion.name for gap in certify(game, policy).gaps), "NFCE"] == ladder
     plexes = sequence_form(game).plexes
     cells = sum(count_rechistories(plexes[0], one).cells for one in LADDER[:-1])
-    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells)
+    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells)
     assert len(certify(game, policy).gaps) == len(ladder) - 1
-    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells - 1)
+    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells - 1)
     assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=LADDER).gaps][1] is None
 

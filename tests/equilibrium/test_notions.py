@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from accord.deviations.notions import LADDER, NFCE, Notion
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.game.builder import GameBuilder

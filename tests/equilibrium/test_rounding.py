@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
 from accord.equilibrium import rounding
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import centres
 from accord.equilibrium.gap import MixtureMeter

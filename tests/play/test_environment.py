@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.files import load_policy, save_policy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import (
