@@ -35,7 +35,8 @@ from accord.interop.openspiel import load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment
 from accord.interop.own_history import escaped, history_after
 from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
-from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
+from accord.learning.environment_self_play import EnvironmentSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.discovery import discover, treeplex_from_parents
 from accord.play.environment import (
     Environment,

@@ -17,7 +17,8 @@ from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
+from accord.learning.environment_self_play import EnvironmentSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.runs.activity import doing
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder

@@ -29,8 +29,8 @@ from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.rounding import Measured
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
 from accord.game.tree import Game
+from accord.learning.environment_self_play import EnvironmentSelfPlay
 from accord.learning.growing_self_play import GrowingSelfPlay
-from accord.learning.sampled_self_play import EnvironmentSelfPlay
 from accord.play.discovery import discover
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Player
