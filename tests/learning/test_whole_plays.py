@@ -153,6 +153,32 @@ def test_regrets_are_unbiased(
 
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
+def test_swrhedge_on_whole_plays_discounts_by_all_episodes(game: Game, k: float) -> None:
+    """Every episode of an iteration informs every rechistory, so losses add up to their number."""
+    eta = 0.7
+    learners, behaviors = in_random_state(game, k, "balanced", SWRHedge(eta, whole_plays=True), 2)
+    for i, learner in enumerate(learners):
+        own, tree = learner.state, learner.tree
+        discount = math.exp(-eta * len(naive_episodes(game, i, k)))
+        for x in range(tree.plex.n_infosets):
+            n = int(tree.plex.n_actions[x])
+            rates = np.zeros((n, n))
+            for node, at, b in nodes_of(learner):
+                if at != x:
+                    continue
+                M = reference.time_selection(game, i, behaviors[i], x, b)
+                first, end = tree.arrays.first_cell[node : node + 2]
+                share = np.exp(-eta * own.regret[first:end].reshape(-1, n))  # one row if EXTERNAL
+                means = share.mean(axis=1)
+                credit = math.exp(eta * discount * own.nodes["credit"][node])
+                mass = M * own.nodes["weight"][node] * credit * means.prod()
+                rates += mass * share / share.sum(axis=1, keepdims=True)
+            p = np.array([behaviors[i][reference.sequence(game, i, x, a)] for a in range(n)])
+            np.testing.assert_allclose(p @ rates, p * rates.sum(axis=1), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", GAMES)
 def test_swrhedge_is_fed_unbiased_and_bounded_estimates(game: Game, k: float) -> None:
     """At every rechistory; M_b w_b times the estimate of an episode is in [0, 1]."""
     minimizer = SWRHedge(0.7, whole_plays=True)
