@@ -192,7 +192,7 @@ def _read_rows(state: dict[str, Any], vectors: Ints, out: Floats) -> None:
 
 
 def _check_rows(rows: Floats, vectors: Ints) -> None:
-    """Refuse iterates that are no probabilities, one by one, which takes no memory."""
+    """Refuse iterates that are not probabilities, one by one, which takes no memory."""
     first = np.cumsum(vectors) - vectors
     for row in rows:
         with np.errstate(over="ignore", invalid="ignore"):
