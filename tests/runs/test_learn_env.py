@@ -129,7 +129,7 @@ def test_bounds_that_are_refused_leave_the_rest(
     def refuse(*arguments: Any) -> Any:
         raise BudgetError("the rechistories need 7.4 GB", required=7, available=6)
 
-    monkeypatch.setattr("accord.runs.learn_env.bounded_by_play", refuse)
+    monkeypatch.setattr("accord.runs.environment_run.bounded_by_play", refuse)
     monkeypatch.chdir(tmp_path)
     Path("env.py").write_text("from tests.support.environments import NoisyChicken\n")
     text = run("learn", "env.py:NoisyChicken", "--episodes", "300", "--out", "run").stdout

@@ -15,8 +15,8 @@ from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
 from accord.runs.activity import doing
-from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.play_certificate import PlayCertificate
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 if TYPE_CHECKING:
