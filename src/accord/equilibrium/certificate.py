@@ -134,6 +134,7 @@ class Certificate:
     """The exact gaps of a correlated policy. Made by :func:`accord.certify`."""
 
     game: str
+    players: tuple[str, ...]  # their labels
     values: tuple[float, ...]  # expected payoffs when everybody obeys
     value_errors: tuple[float, ...]  # the exact values differ from these by at most this much
     stakes: tuple[float, ...]  # expected gain of each player if they saw the component drawn and

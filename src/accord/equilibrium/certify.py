@@ -111,6 +111,7 @@ class Deviators:
         nfce, refusal = _nfce(form, policy)
         return Certificate(
             game=form.game.name,
+            players=form.game.player_labels,
             values=tuple(value for value, _ in values),
             value_errors=tuple(error for _, error in values),
             stakes=tuple(obedience[i].stake for i in range(form.n_players)),
