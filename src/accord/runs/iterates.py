@@ -26,6 +26,9 @@ EXACT_BYTES = 2**26
 mixture is that of what is saved."""
 
 DEFAULT_COMPONENTS = 1000
+FEWEST_COMPONENTS = 50
+"""How many components are saved by default: at most, and at least however long it takes."""
+
 DEFAULT_BYTES = 2**30
 """Memory for iterates when the caller does not say how many to keep."""
 

@@ -22,15 +22,12 @@ from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.runs.activity import doing
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
-from accord.runs.iterates import Iterates, vectors_of
+from accord.runs.iterates import FEWEST_COMPONENTS, Iterates, vectors_of
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
-
-FEWEST_COMPONENTS = 50
-"""How many components are saved by default, at least, however long it takes."""
 
 
 class Learning:
