@@ -206,7 +206,7 @@ def test_beyond_the_horizon_nothing_changes(game, seed):
 @checked
 @given(small_games(), seeds)
 def test_recommendations_of_one_product_policy_say_nothing(game, seed):
-    """So a deviator does as well without them: all gaps are her best response's gain."""
+    """So a deviator does as well without them: all gaps are the best response's gain."""
     behaviors = random_behaviors(game, np.random.default_rng(seed))
     policy = CorrelatedPolicy.product(game, behaviors)
     certificate = certify(game, policy, k=SEVERAL)
@@ -541,7 +541,7 @@ def test_words():
 
 
 def test_a_trigger_that_obeys_first():
-    """Told to go, she goes; then she takes the middle, whatever she is told."""
+    """Told to go, the player goes; then they take the middle, whatever they are told."""
     b = GameBuilder(players=1)
     b.move(player="1", infoset="start", actions="go stop")
     b.move("go", player="1", infoset="later", actions="l m r")
@@ -830,7 +830,7 @@ def pure_profiles(game: Game) -> list[list[list[float]]]:
 
 
 def efce_constraints(game: Game, k: float, profiles) -> np.ndarray:
-    """One row per player and modification: what she gains at each profile, by execution."""
+    """One row per player and modification: what they gain at each profile, by execution."""
     values = [reference.expected_values(game, profile) for profile in profiles]
     return np.array(
         [
@@ -894,7 +894,7 @@ def test_the_best_correlated_equilibrium_of_chicken():
 
 def test_the_equilibria_of_the_signalling_game():
     """Von Stengel and Forges 2008: in normal form the student gets nothing, in extensive form
-    she can."""
+    they do."""
     game = signalling()
     profiles = pure_profiles(game)
     best, policy = optimum(game, profiles, efce_constraints(game, 1, profiles), [1, 0])

@@ -95,7 +95,7 @@ def test_learners_alone_do_what_they_do_in_self_play(name, k, minimizer):
 
 
 def opponents(game, player, own, rng, kind, t):
-    """Everybody's policies, given the learner's; ``adaptive`` ones hurt her most, greedily."""
+    """Everybody's policies, given the learner's; ``adaptive`` ones hurt it most, greedily."""
     form = sequence_form(game)
     if kind == "scripted":
         chosen = [pure_behavior(plex, np.full(plex.n_infosets, t) % plex.n_actions)

@@ -35,7 +35,15 @@ from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, naive_episodes, nodes_of, own_path, play_round, replay
+from tests.support.driven import (
+    as_rng,
+    assert_sums_are_unbiased,
+    naive_episodes,
+    nodes_of,
+    own_path,
+    play_round,
+    replay,
+)
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
 
@@ -196,18 +204,7 @@ def test_swrhedge_is_fed_unbiased_and_bounded_estimates(game: Game, k: float) ->
                 scaled = here.reshape(-1, int(tree.plex.n_actions[x])).sum(axis=0)
                 assert scaled.min() >= -1e-12
                 assert scaled.max() <= 1.0 + 1e-12
-        losses = reference.counterfactual_losses(game, i, behaviors)
-        for node, x, b in nodes_of(learner):
-            if (n := int(tree.plex.n_actions[x])) == 1:
-                continue
-            seqs = [reference.sequence(game, i, x, a) for a in range(n)]
-            p, loss = np.array(behaviors[i])[seqs], np.array(losses)[seqs]
-            S = reference.time_selection(game, i, behaviors[i], x, b)
-            S *= reference.sampling_weight(game, i, k, x, b)
-            cells = slice(tree.arrays.first_cell[node], tree.arrays.first_cell[node + 1])
-            wanted = S * (np.outer(p, loss).ravel() if tree.is_swap[node] else loss)
-            np.testing.assert_allclose(mean[cells], wanted, rtol=0, atol=1e-12)
-            assert credit[node] == pytest.approx(S * (p @ loss), rel=0, abs=1e-12)
+        assert_sums_are_unbiased(game, i, k, learner, behaviors, mean, credit)
 
 
 @pytest.mark.parametrize(("exploration", "minimizer"), SAMPLINGS)

@@ -55,7 +55,7 @@ from accord.runs.learn_env import learn_env
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
-from tests.support.environments import Hidden, NoisyChicken, Open
+from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
 
@@ -126,7 +126,7 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
 
 def test_treeplexes_do_not_depend_on_the_order_of_discovery() -> None:
     """Layer by layer, within a layer by the move before, then by label."""
-    seen = OwnTree("she")
+    seen = OwnTree("me")
     found = {}
     for label, actions, before in (
         ("b", "x", None), ("a", "lr", None), ("c", "u", ("a", 1)), ("e", "y", ("c", 0)),
@@ -414,30 +414,6 @@ def test_discovery_notices(wrong: dict[str, Any], message: str) -> None:
         discover(Broken(**wrong), patience=100)
 
 
-class Forgetful:
-    """One player who moves twice and does not remember what she did."""
-
-    name, players, payoff_bounds = "forgetful", ("me",), ((0.0, 1.0),)
-
-    def reset(self, rng: np.random.Generator) -> None:
-        self.done: list[int] = []
-
-    def turn(self) -> int:
-        return 0 if len(self.done) < 2 else TERMINAL
-
-    def infoset(self) -> str:
-        return f"move {len(self.done)}"
-
-    def actions(self) -> Sequence[str]:
-        return ("left", "right")
-
-    def step(self, action: int) -> None:
-        self.done.append(action)
-
-    def payoffs(self) -> Sequence[float]:
-        return [float(self.done[0] == self.done[1])]
-
-
 class ForgetfulClone(Forgetful):
     def clone(self) -> ForgetfulClone:
         other = ForgetfulClone()
@@ -698,7 +674,7 @@ def test_openspiel_chance_is_drawn_by_the_caller() -> None:
 
 
 def test_openspiel_games_that_only_have_observations() -> None:
-    """The prisoners' dilemma twice: OpenSpiel shows the last round, a player remembers hers."""
+    """The prisoners' dilemma twice: OpenSpiel shows the last round, players remember their own."""
     name = "repeated_game(num_repetitions=2,stage_game=matrix_pd())"
     with pytest.raises(GameError, match="no information state string"):
         load_openspiel(name)
