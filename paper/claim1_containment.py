@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.normal_form import nfce_gaps

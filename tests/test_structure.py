@@ -115,6 +115,14 @@ def test_imports_follow_the_data_flow() -> None:
     assert cycle(graph) == []
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_tables_of_packages_are_up_to_date(page: str) -> None:
+    """Both list the packages in the order of imports."""
+    text = (DOCS.parent / page).read_text()
+    listed = re.findall(r"^\| `([a-z]+)/?` \|", text, re.MULTILINE)
+    assert listed == [names[0] for names in ORDER[1:]]
+
+
 def test_back_edges_are_noticed() -> None:
     sources = {
         "accord": "from accord.runs.solve import solve as solve",

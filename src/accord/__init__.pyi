@@ -12,7 +12,7 @@ from accord.deviations.counting import count_rechistories as count_rechistories
 from accord.deviations.modification import Modification as Modification
 from accord.deviations.rechistory import RechistoryTree as RechistoryTree
 from accord.equilibrium.certificate import Certificate as Certificate
-from accord.equilibrium.certificate import certify as certify
+from accord.equilibrium.certify import certify as certify
 from accord.equilibrium.correlated import CorrelatedPolicy as CorrelatedPolicy
 from accord.equilibrium.device import Device as Device
 from accord.equilibrium.files import load_policy as load_policy
@@ -79,8 +79,6 @@ from accord.regret.swrhedge import SWRHedge as SWRHedge
 from accord.regret.wrhedge import WRHedge as WRHedge
 from accord.reports.write import Report as Report
 from accord.reports.write import report as report
-from accord.runs.certify_by_play import PlayCertificate as PlayCertificate
-from accord.runs.certify_by_play import PlayGap as PlayGap
 from accord.runs.certify_by_play import certify_by_play as certify_by_play
 from accord.runs.checkpoint import Checkpoint as Checkpoint
 from accord.runs.learn import learn as learn
@@ -88,6 +86,8 @@ from accord.runs.learn import resume_learn as resume_learn
 from accord.runs.learn_env import learn_env as learn_env
 from accord.runs.optimize import optimize as optimize
 from accord.runs.optimize import resume_optimize as resume_optimize
+from accord.runs.play_certificate import PlayCertificate as PlayCertificate
+from accord.runs.play_certificate import PlayGap as PlayGap
 from accord.runs.region import PayoffPolygon as PayoffPolygon
 from accord.runs.region import Region as Region
 from accord.runs.region import RegionProgress as RegionProgress

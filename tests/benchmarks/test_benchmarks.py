@@ -17,7 +17,7 @@ import pytest
 import accord
 from accord._arrays import Floats
 from accord._format import NOTHING
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.cli.main import app
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.game.library import kuhn
 from accord.learning.exploration import EXPLORATIONS
 from accord.regret.methods import SAMPLED_METHODS

@@ -20,7 +20,8 @@ from scipy.optimize import linprog
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BLOCK
 from accord.equilibrium.normal_form import nfce_gaps
@@ -205,7 +206,7 @@ def test_beyond_the_horizon_nothing_changes(game, seed):
 @checked
 @given(small_games(), seeds)
 def test_recommendations_of_one_product_policy_say_nothing(game, seed):
-    """So a deviator does as well without them: all gaps are her best response's gain."""
+    """So a deviator does as well without them: all gaps are the best response's gain."""
     behaviors = random_behaviors(game, np.random.default_rng(seed))
     policy = CorrelatedPolicy.product(game, behaviors)
     certificate = certify(game, policy, k=SEVERAL)
@@ -540,7 +541,7 @@ def test_words():
 
 
 def test_a_trigger_that_obeys_first():
-    """Told to go, she goes; then she takes the middle, whatever she is told."""
+    """Told to go, the player goes; then they take the middle, whatever they are told."""
     b = GameBuilder(players=1)
     b.move(player="1", infoset="start", actions="go stop")
     b.move("go", player="1", infoset="later", actions="l m r")
@@ -552,8 +553,8 @@ def test_a_trigger_that_obeys_first():
     trigger = certify(game, CorrelatedPolicy.from_device(game, device), k=1).trigger
     assert trigger.gap == pytest.approx(2 / 3)
     assert str(trigger.trigger) == (
-        "player 1 at 'start' told 'go' obeys, then listens no more: gains 0.6667; reached with "
-        "probability 1"
+        "player 1 at 'start' told 'go' obeys, then ignores the mediator: gains 0.6667; reached "
+        "with probability 1"
     )
 
 
@@ -672,9 +673,9 @@ def test_a_small_game_gets_the_whole_ladder(monkeypatch):
     assert [*(gap.notion.name for gap in certify(game, policy).gaps), "NFCE"] == ladder
     plexes = sequence_form(game).plexes
     cells = sum(count_rechistories(plexes[0], one).cells for one in LADDER[:-1])
-    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells)
+    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells)
     assert len(certify(game, policy).gaps) == len(ladder) - 1
-    monkeypatch.setattr("accord.equilibrium.certificate.SMALL", cells - 1)
+    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells - 1)
     assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=LADDER).gaps][1] is None
 
@@ -829,7 +830,7 @@ def pure_profiles(game: Game) -> list[list[list[float]]]:
 
 
 def efce_constraints(game: Game, k: float, profiles) -> np.ndarray:
-    """One row per player and modification: what she gains at each profile, by execution."""
+    """One row per player and modification: what they gain at each profile, by execution."""
     values = [reference.expected_values(game, profile) for profile in profiles]
     return np.array(
         [
@@ -893,7 +894,7 @@ def test_the_best_correlated_equilibrium_of_chicken():
 
 def test_the_equilibria_of_the_signalling_game():
     """Von Stengel and Forges 2008: in normal form the student gets nothing, in extensive form
-    she can."""
+    they do."""
     game = signalling()
     profiles = pure_profiles(game)
     best, policy = optimum(game, profiles, efce_constraints(game, 1, profiles), [1, 0])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import accord
 from accord.equilibrium import plans as plans_module
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
 from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans, has_few_plans

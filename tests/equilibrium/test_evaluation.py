@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium import evaluation
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, centres, evaluate, obedient_nodes
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation, efce_gaps

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.equilibrium import files, policy_npz
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import load_policy, save_policy
 from accord.equilibrium.mixture import as_mixture

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, add_deviation_loss, efce_gaps
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
-from accord.game.library import kuhn, random_game, separation
+from accord.game.library import kuhn, separation
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import random_behavior, uniform_behavior
@@ -32,6 +32,7 @@ from tests.support.policies import (
     random_behaviors,
     random_phi,
     random_policy,
+    tiny_games,
 )
 from tests.support.strategies import examples
 
@@ -44,33 +45,11 @@ seeds = st.integers(0, 2**32 - 1)
 # --- brute force ----------------------------------------------------------------------------------
 
 
-def tiny_games(players: int, k: float, count: int, limit: int) -> list[tuple[Game, list[int]]]:
-    """Games and those of their players who have a few modifications to try, at least four."""
-    found: list[tuple[Game, list[int]]] = []
-    for seed in range(10_000):
-        game = random_game(
-            seed=seed, players=players, depth=4, actions=3 if seed % 2 else 2,
-            observe=0.5, chance=0.2, stop=0.3, rewards=0.3, levels=5 if seed % 3 else 1001,
-        )  # fmt: skip
-        some = [
-            i
-            for i in range(players)
-            if reference.horizon(game, i) >= 2
-            and 4 <= reference.n_modifications(game, i, k) <= limit
-        ]
-        if some:
-            found.append((game, some))
-        if len(found) == count:
-            break
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("players", [1, 2, 3])
 @pytest.mark.parametrize("k", [0, 1, 2, math.inf])
 def test_the_gap_is_the_maximum_over_all_modifications(players, k):
-    tried = tiny_games(players, k, count=8, limit=3000)
-    assert len(tried) == 8
+    tried = tiny_games(players, 4, lambda game, i: reference.n_modifications(game, i, k), 3000)
     for seed, (game, some) in enumerate(tried):
         policy = random_policy(game, seed)
         certificate = certify(game, policy, k=k)
@@ -81,7 +60,7 @@ def test_the_gap_is_the_maximum_over_all_modifications(players, k):
 
 
 def three_in_a_row() -> Game:
-    """She may stop three times; what stopping and going on is worth depends on a hidden move."""
+    """Player 1 may stop three times; what that and going on is worth depends on a hidden move."""
     b = GameBuilder(players=2)
     b.move(player="2", actions="up down")
     for n in range(3):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import accord
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.inspection import inspect, steps
 from accord.game.library import chicken, kuhn, library_device, separation

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from accord.deviations.notions import LADDER, NFCE, Notion
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.game.builder import GameBuilder
-from accord.game.library import library_device, library_game, random_game
+from accord.game.library import library_device, library_game
 from accord.game.tree import Game
 from accord.interop.efg import read_efg
 from accord.interop.load import load_game
@@ -34,6 +34,7 @@ from tests.support.policies import (
     grown_games,
     random_phi,
     random_policy,
+    tiny_games,
 )
 from tests.support.strategies import examples
 
@@ -48,33 +49,11 @@ DISTANCES = Path(__file__).parents[1] / "data" / "corr_dist.json"
 # --- brute force ----------------------------------------------------------------------------------
 
 
-def tiny_games(players: int, notion: str, count: int, limit: int) -> list[tuple[Game, list[int]]]:
-    """Games and those of their players who have a few deviations to try, at least four."""
-    found: list[tuple[Game, list[int]]] = []
-    for seed in range(10_000):
-        game = random_game(
-            seed=seed, players=players, depth=5, actions=3 if seed % 2 else 2,
-            observe=0.5, chance=0.2, stop=0.3, rewards=0.3, levels=5 if seed % 3 else 1001,
-        )  # fmt: skip
-        some = [
-            i
-            for i in range(players)
-            if reference.horizon(game, i) >= 2
-            and 4 <= reference.n_deviations(game, i, notion) <= limit
-        ]
-        if some:
-            found.append((game, some))
-        if len(found) == count:
-            break
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("players", [1, 2, 3])
 @pytest.mark.parametrize("notion", OTHER_NOTIONS)
 def test_the_gap_is_the_maximum_over_all_deviations(players, notion):
-    tried = tiny_games(players, notion, count=8, limit=1000)
-    assert len(tried) == 8
+    tried = tiny_games(players, 5, lambda game, i: reference.n_deviations(game, i, notion), 1000)
     for seed, (game, some) in enumerate(tried):
         policy = random_policy(game, seed, components=3)
         found, said = certify(game, policy, notion)[notion], as_reference(policy)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
 from accord.equilibrium import rounding
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import centres
 from accord.equilibrium.gap import MixtureMeter
@@ -195,6 +196,27 @@ def test_a_shift_of_all_payoffs_costs_no_digits(shift):
     assert expected > 0
     assert_within(gap.gap, gap.error, expected)
     assert gap.error <= ACCURATE * gap.gap
+
+
+def test_payoffs_that_cancel_in_one_row_count_in_the_error():
+    """Plays that differ in chance moves only share a row; what was added up there is at stake."""
+    rng = np.random.default_rng(0)
+    probs = np.concatenate([[0.5], rng.dirichlet(np.ones(20)) / 2])
+    payoffs = np.concatenate([[0.0], 1e8 * rng.normal(size=20)])  # the likeliest play pays nothing
+    payoffs[-1] = (1.0 - probs[:-1] @ payoffs[:-1]) / probs[-1]
+    b = GameBuilder(players=["one"])
+    b.move(player="one", actions="stay go")
+    b.payoff("stay", 0.0)
+    b.chance({str(n): p for n, p in enumerate(probs)}, "go")
+    for n, payoff in enumerate(payoffs):
+        b.payoff(["go", str(n)], payoff)
+    game = b.build()
+    policy = CorrelatedPolicy.from_device(game, [(1.0, ({"root": "stay"},))])
+    expected = reference.exact_gap(game, 0, 1, reference.exact_policy(game, as_reference(policy)))
+    gap = certify(game, policy, 1)[1]
+    assert_within(gap.gap, gap.error, expected)
+    assert abs(Fraction(gap.gap) - expected) > Fraction(1e-12)  # rounding did move it
+    assert sequence_form(game).leaves.roundings >= len(payoffs)  # at worst, one after another
 
 
 def test_a_gain_that_is_only_rounding_is_zero_everywhere():

@@ -69,6 +69,9 @@ def test_a_certificate_has_one_row_per_notion_and_player(
     assert efce["deviation"] == str(certificate[1].witnesses[1])
     assert frame["k"].max() == math.inf
     assert frame[frame["notion"] == "NFCE"]["k"].isna().all()
+    alone = accord.certify(game, solution, "nfce")  # has no deviations that name the players
+    assert alone.to_frame()["player"].tolist() == ["student", "professor"]
+    assert "professor" in alone._repr_html_()
 
 
 def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None:

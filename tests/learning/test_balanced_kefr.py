@@ -1,4 +1,4 @@
-"""Balanced K-EFR: the algorithm of the paper, and that nobody sees more than she may."""
+"""Balanced K-EFR: the algorithm of the paper, and that nobody sees more than they may."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_draws_of_chance(size: int) -> None:
     assert (drawn - guessed).mean() <= 1.0
 
 
-# --- nobody sees more than she may ----------------------------------------------------------------
+# --- nobody sees more than they may ---------------------------------------------------------------
 
 
 def test_a_learner_is_made_from_a_treeplex() -> None:
@@ -332,7 +332,7 @@ def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_kernels_do_not_look_at_other_players(game: Game) -> None:
     """With everything of the others made nonsense, a player in joint arrays plays and learns as
-    she does alone."""
+    they do alone."""
     learners = learners_of(game, 1, [0.3] * game.n_players)
     rng = np.random.default_rng(4)
     for i, learner in enumerate(learners):

@@ -28,7 +28,14 @@ from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, naive_episodes, nodes_of, own_path, replay
+from tests.support.driven import (
+    as_rng,
+    assert_sums_are_unbiased,
+    naive_episodes,
+    nodes_of,
+    own_path,
+    replay,
+)
 from tests.support.policies import all_games, all_k, grown_game
 from tests.support.strategies import examples
 
@@ -163,7 +170,7 @@ def test_episodes_play_the_sampling_policies(game: Game, k: float) -> None:
 def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:
     learners, behaviors = in_random_state(game, k, 2)
     for i, learner in enumerate(learners):
-        arrays, tree = learner.state, learner.tree
+        arrays = learner.state
         regret, credit = arrays.regret.copy(), arrays.nodes["credit"].copy()
         mean_regret, mean_credit = np.zeros_like(regret), np.zeros_like(credit)
         for e, episode in enumerate(naive_episodes(game, i, k)):
@@ -180,18 +187,7 @@ def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:
                 mean_regret += prob * added
                 mean_credit += prob * gained
                 arrays.regret[:], arrays.nodes["credit"] = regret, credit
-        losses = reference.counterfactual_losses(game, i, behaviors)
-        for node, x, b in nodes_of(learner):
-            if (n := int(tree.plex.n_actions[x])) == 1:
-                continue  # nothing is learned where nothing is decided
-            seqs = [reference.sequence(game, i, x, a) for a in range(n)]
-            p, loss = np.array(behaviors[i])[seqs], np.array(losses)[seqs]
-            S = reference.time_selection(game, i, behaviors[i], x, b)
-            S *= reference.sampling_weight(game, i, k, x, b)
-            cells = slice(tree.arrays.first_cell[node], tree.arrays.first_cell[node + 1])
-            wanted = S * (np.outer(p, loss).ravel() if tree.is_swap[node] else loss)
-            np.testing.assert_allclose(mean_regret[cells], wanted, rtol=0, atol=1e-12)
-            assert mean_credit[node] == pytest.approx(S * (p @ loss), rel=0, abs=1e-12)
+        assert_sums_are_unbiased(game, i, k, learner, behaviors, mean_regret, mean_credit)
 
 
 def assert_bounded(learner: BalancedKEFR, added: np.ndarray) -> None:

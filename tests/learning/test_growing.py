@@ -26,7 +26,7 @@ from accord.runs.learn_env import learn_env
 from accord.runs.result import LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
-from tests.support.environments import Hidden, NoisyChicken, Open
+from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
 from tests.support.policies import grown_game
 
 GAMES = [
@@ -252,33 +252,9 @@ def test_nothing_learned_is_lost() -> None:
     assert first.value.learned is None
 
 
-class Forgets:
-    """The second label depends on nothing, from some play on."""
-
-    name, players, payoff_bounds = "forgets", ("me",), ((0.0, 1.0),)
-
-    def reset(self, rng: np.random.Generator) -> None:
-        self.done: list[int] = []
-
-    def turn(self) -> int:
-        return 0 if len(self.done) < 2 else TERMINAL
-
-    def infoset(self) -> str:
-        return f"move {len(self.done)}"
-
-    def actions(self) -> tuple[str, ...]:
-        return ("left", "right")
-
-    def step(self, action: int) -> None:
-        self.done.append(action)
-
-    def payoffs(self) -> list[float]:
-        return [1.0]
-
-
 def test_forgetting_is_noticed_while_learning() -> None:
     with pytest.raises(ImperfectRecallError, match=r"'move 1'.*\(in episode \d\)"):
-        learn_env(Forgets(), 1, episodes=100)
+        learn_env(Forgetful(), 1, episodes=100)
 
 
 def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from accord.equilibrium import certificate as certificate_module
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.errors import ArgumentError, BudgetError
@@ -95,7 +95,7 @@ def test_learners_alone_do_what_they_do_in_self_play(name, k, minimizer):
 
 
 def opponents(game, player, own, rng, kind, t):
-    """Everybody's policies, given the learner's; ``adaptive`` ones hurt her most, greedily."""
+    """Everybody's policies, given the learner's; ``adaptive`` ones hurt it most, greedily."""
     form = sequence_form(game)
     if kind == "scripted":
         chosen = [pure_behavior(plex, np.full(plex.n_infosets, t) % plex.n_actions)

@@ -76,7 +76,7 @@ def test_regret_stays_below_the_bound_against_players(game, k, rate, spiteful, n
     for t in range(1, 31):
         own = learner.recommend().copy()
         met = []
-        for _ in range(8 if spiteful else 1):  # the spiteful take what hurts her most
+        for _ in range(8 if spiteful else 1):  # the spiteful take what hurts most
             behaviors = [
                 pure_behavior(other, rng.integers(0, other.n_actions)) if spiteful
                 else random_behavior(other, rng)

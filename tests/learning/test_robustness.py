@@ -174,9 +174,9 @@ def test_a_player_who_does_not_care_among_players_who_do(name):
 
 
 def chain(length: int, exits) -> Game:
-    """A walker takes ``length`` steps; at those in ``exits`` she may leave, else she must go on.
+    """A walker takes ``length`` steps; at those in ``exits`` they may leave, else they must go on.
 
-    A guard who has seen nothing guesses whether she will come to the end.
+    A guard who has seen nothing guesses whether the walker will come to the end.
     """
     b = GameBuilder("chain", players=2)
     way: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ def test_a_chain_of_sixty_with_five_decisions_is_a_chain_of_five(name, k):
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("name", FIXED_RATE)
 def test_single_actions_change_nothing(name, k):
-    """Kuhn poker in which everybody must clear her throat before she moves."""
+    """Kuhn poker in which everybody must clear their throat before they move."""
     ceremonious = _with_ceremony(kuhn())
     assert [plex.horizon for plex in sequence_form(ceremonious).plexes] == [4, 2]
     plain, _ = run(kuhn(), k, FIXED_RATE[name], 40)

@@ -19,7 +19,7 @@ from accord.errors import ArgumentError
 from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
 from accord.learning.averaging import add_iterate, is_sampled, write_average
-from accord.learning.exploration import spread_behavior, uniform_behavior
+from accord.learning.exploration import spread_behavior
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.learning.whole_plays import (
     WholePlayKEFR,
@@ -32,9 +32,18 @@ from accord.regret.sampled import join, refresh
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, naive_episodes, nodes_of, own_path, play_round, replay
+from tests.support.driven import (
+    as_rng,
+    assert_sums_are_unbiased,
+    naive_episodes,
+    nodes_of,
+    own_path,
+    play_round,
+    replay,
+)
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
 
@@ -152,6 +161,32 @@ def test_regrets_are_unbiased(
 
 @pytest.mark.parametrize("k", KS)
 @pytest.mark.parametrize("game", GAMES)
+def test_swrhedge_on_whole_plays_discounts_by_all_episodes(game: Game, k: float) -> None:
+    """Every episode of an iteration informs every rechistory, so losses add up to their number."""
+    eta = 0.7
+    learners, behaviors = in_random_state(game, k, "balanced", SWRHedge(eta, whole_plays=True), 2)
+    for i, learner in enumerate(learners):
+        own, tree = learner.state, learner.tree
+        discount = math.exp(-eta * len(naive_episodes(game, i, k)))
+        for x in range(tree.plex.n_infosets):
+            n = int(tree.plex.n_actions[x])
+            rates = np.zeros((n, n))
+            for node, at, b in nodes_of(learner):
+                if at != x:
+                    continue
+                M = reference.time_selection(game, i, behaviors[i], x, b)
+                first, end = tree.arrays.first_cell[node : node + 2]
+                share = np.exp(-eta * own.regret[first:end].reshape(-1, n))  # one row if EXTERNAL
+                means = share.mean(axis=1)
+                credit = math.exp(eta * discount * own.nodes["credit"][node])
+                mass = M * own.nodes["weight"][node] * credit * means.prod()
+                rates += mass * share / share.sum(axis=1, keepdims=True)
+            p = np.array([behaviors[i][reference.sequence(game, i, x, a)] for a in range(n)])
+            np.testing.assert_allclose(p @ rates, p * rates.sum(axis=1), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", KS)
+@pytest.mark.parametrize("game", GAMES)
 def test_swrhedge_is_fed_unbiased_and_bounded_estimates(game: Game, k: float) -> None:
     """At every rechistory; M_b w_b times the estimate of an episode is in [0, 1]."""
     minimizer = SWRHedge(0.7, whole_plays=True)
@@ -169,18 +204,7 @@ def test_swrhedge_is_fed_unbiased_and_bounded_estimates(game: Game, k: float) ->
                 scaled = here.reshape(-1, int(tree.plex.n_actions[x])).sum(axis=0)
                 assert scaled.min() >= -1e-12
                 assert scaled.max() <= 1.0 + 1e-12
-        losses = reference.counterfactual_losses(game, i, behaviors)
-        for node, x, b in nodes_of(learner):
-            if (n := int(tree.plex.n_actions[x])) == 1:
-                continue
-            seqs = [reference.sequence(game, i, x, a) for a in range(n)]
-            p, loss = np.array(behaviors[i])[seqs], np.array(losses)[seqs]
-            S = reference.time_selection(game, i, behaviors[i], x, b)
-            S *= reference.sampling_weight(game, i, k, x, b)
-            cells = slice(tree.arrays.first_cell[node], tree.arrays.first_cell[node + 1])
-            wanted = S * (np.outer(p, loss).ravel() if tree.is_swap[node] else loss)
-            np.testing.assert_allclose(mean[cells], wanted, rtol=0, atol=1e-12)
-            assert credit[node] == pytest.approx(S * (p @ loss), rel=0, abs=1e-12)
+        assert_sums_are_unbiased(game, i, k, learner, behaviors, mean, credit)
 
 
 @pytest.mark.parametrize(("exploration", "minimizer"), SAMPLINGS)

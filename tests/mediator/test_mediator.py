@@ -21,7 +21,7 @@ import accord
 from accord._arrays import CHANCE, TERMINAL
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MediatorError, MismatchError
 from accord.game.library import chicken, kuhn, library_device, separation

@@ -63,11 +63,11 @@ def test_every_joint_plan_is_a_correlation_plan(game, k, seed):
     count, entries = tuples.coincidences()
     assert (np.bincount(entries.rows, entries.values * xi[entries.columns], count) >= 0).all()
     assert xi[0] == 1.0
-    obeying = tuples.obeying()
+    obeying = tuples.obeying
     losses = np.bincount(obeying.rows, obeying.values * xi[obeying.columns], game.n_players)
     np.testing.assert_allclose(losses, column.loss, atol=1e-12)
     for i, tree in enumerate(tuples.incentives.trees):
-        forms = tuples.deviating(i)
+        forms = tuples.deviating[i]
         total = np.bincount(forms.rows, forms.values * xi[forms.columns], tree.n_cells)
         want = np.zeros(tree.n_cells)
         want[column.cells[i]] = column.values[i]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import accord
 from accord.deviations.notions import as_notion
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.game.library import chicken, kuhn, random_game, signalling
 from accord.game.tree import Game
 from accord.optimal import column_generation

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.files import load_policy, save_policy
 from accord.equilibrium.mixture import Mixture
 from accord.errors import (
@@ -35,14 +35,16 @@ from accord.interop.openspiel import load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment
 from accord.interop.own_history import escaped, history_after
 from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
-from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
-from accord.play.discovery import discover, treeplex_from_parents
+from accord.learning.environment_self_play import EnvironmentSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.play.discovery import discover
 from accord.play.environment import (
     Environment,
     draw_chance,
     is_environment,
     missing_attributes,
 )
+from accord.play.own_tree import OwnTree
 from accord.play.playing import Playing
 from accord.play.rollout import estimated_values
 from accord.play.table import Table
@@ -52,8 +54,8 @@ from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Treeplex
-from tests.support.environments import Hidden, NoisyChicken, Open
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
+from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
 
@@ -122,17 +124,22 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
         assert set(some.infoset_labels) <= set(all_.infoset_labels)
 
 
-def test_trees_from_labels() -> None:
-    parent = {"c": ("a", 1), "b": None, "a": None, "d": ("a", 0), "e": ("c", 0)}
-    actions = {"a": ["l", "r"], "b": ["x"], "c": ["u"], "d": ["v", "w"], "e": ["y"]}
-    plex = treeplex_from_parents(parent, actions)
+def test_treeplexes_do_not_depend_on_the_order_of_discovery() -> None:
+    """Layer by layer, within a layer by the move before, then by label."""
+    seen = OwnTree("me")
+    found = {}
+    for label, actions, before in (
+        ("b", "x", None), ("a", "lr", None), ("c", "u", ("a", 1)), ("e", "y", ("c", 0)),
+        ("d", "vw", ("a", 0)),
+    ):  # fmt: skip
+        last = EMPTY_SEQUENCE if before is None else seen.first_seq[found[before[0]]] + before[1]
+        found[label], fresh = seen.see(label, tuple(actions), last)
+        assert fresh
+    plex, order = seen.ordered()
     assert list(plex.infoset_labels) == ["a", "b", "d", "c", "e"]
     assert plex.depth.tolist() == [0, 0, 1, 1, 2]
     assert plex.history(4) == [(0, 1), (3, 0)]
-    with pytest.raises(GameError, match="infoset 'z' must follow a known move"):
-        treeplex_from_parents({**parent, "z": ("a", 2)}, {**actions, "z": ["."]})
-    with pytest.raises(GameError, match="infoset 'z' must follow"):
-        treeplex_from_parents({**parent, "z": ("z", 0)}, {**actions, "z": ["."]})
+    assert [seen.labels[seen.infoset_of(seq)] for seq in order[1:]] == list("aabddce")
 
 
 @pytest.mark.parametrize("wrong", [{"max_nodes": -1}, {"patience": 0}, {"max_infosets": 0}])
@@ -407,30 +414,6 @@ def test_discovery_notices(wrong: dict[str, Any], message: str) -> None:
         discover(Broken(**wrong), patience=100)
 
 
-class Forgetful:
-    """One player who moves twice and does not remember what she did."""
-
-    name, players, payoff_bounds = "forgetful", ("me",), ((0.0, 1.0),)
-
-    def reset(self, rng: np.random.Generator) -> None:
-        self.done: list[int] = []
-
-    def turn(self) -> int:
-        return 0 if len(self.done) < 2 else TERMINAL
-
-    def infoset(self) -> str:
-        return f"move {len(self.done)}"
-
-    def actions(self) -> Sequence[str]:
-        return ("left", "right")
-
-    def step(self, action: int) -> None:
-        self.done.append(action)
-
-    def payoffs(self) -> Sequence[float]:
-        return [float(self.done[0] == self.done[1])]
-
-
 class ForgetfulClone(Forgetful):
     def clone(self) -> ForgetfulClone:
         other = ForgetfulClone()
@@ -691,7 +674,7 @@ def test_openspiel_chance_is_drawn_by_the_caller() -> None:
 
 
 def test_openspiel_games_that_only_have_observations() -> None:
-    """The prisoners' dilemma twice: OpenSpiel shows the last round, a player remembers hers."""
+    """The prisoners' dilemma twice: OpenSpiel shows the last round, players remember their own."""
     name = "repeated_game(num_repetitions=2,stage_game=matrix_pd())"
     with pytest.raises(GameError, match="no information state string"):
         load_openspiel(name)

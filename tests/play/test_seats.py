@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MismatchError
 from accord.game.library import kuhn, matrix_game

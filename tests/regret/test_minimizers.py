@@ -181,7 +181,7 @@ def play(minimizer, shape, seed, kind, iterations):
     """Let the compiled ``minimizer`` face an adversary; the rounds ``(S, p, loss)``.
 
     Time selections are any numbers in [0, 1], many of them 0 or 1 and some tiny; the adversary
-    knows the policy when she chooses the losses.
+    knows the policy when choosing the losses.
     """
     n, rng = shape[0], np.random.default_rng(seed)
     rounds = []

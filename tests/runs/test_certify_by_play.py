@@ -11,7 +11,7 @@ import pytest
 
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture, as_mixture
@@ -26,12 +26,11 @@ from accord.game.library import (
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.learning.evidence import Evidence, check_evidence
-from accord.learning.exploration import uniform_behavior
 from accord.runs.certify_by_play import _Trial, certify_by_play, deviating, grown
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
-from accord.treeplex.strategy import behavior_to_reach
+from accord.treeplex.strategy import behavior_to_reach, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests.support.environments import Hidden, NoisyChicken
 from tests.support.policies import grown_game

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.files import load_policy
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game

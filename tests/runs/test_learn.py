@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from accord._arrays import Floats
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder

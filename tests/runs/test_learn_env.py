@@ -129,7 +129,7 @@ def test_bounds_that_are_refused_leave_the_rest(
     def refuse(*arguments: Any) -> Any:
         raise BudgetError("the rechistories need 7.4 GB", required=7, available=6)
 
-    monkeypatch.setattr("accord.runs.learn_env.bounded_by_play", refuse)
+    monkeypatch.setattr("accord.runs.environment_run.bounded_by_play", refuse)
     monkeypatch.chdir(tmp_path)
     Path("env.py").write_text("from tests.support.environments import NoisyChicken\n")
     text = run("learn", "env.py:NoisyChicken", "--episodes", "300", "--out", "run").stdout
@@ -373,13 +373,19 @@ def test_killed_and_resumed_has_the_same_bits(
     assert learned_bits(folder) == learned_bits(tmp_path / "whole")
 
 
-def test_a_damaged_checkpoint_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("regret", np.zeros(1)), ("fresh", np.array([1]))],  # each has one infoset
+)
+def test_a_damaged_checkpoint_is_refused_and_left_alone(
+    tmp_path: Path, name: str, array: np.ndarray
+) -> None:
     """What was restored before the damage was noticed must not be saved over it."""
     learn_env(NoisyChicken(), 1, episodes=200, components=4, folder=tmp_path)
     file = tmp_path / "checkpoint.npz"
     with np.load(file) as content:
         arrays = {name: content[name] for name in content.files}
-    np.savez(file, **{**arrays, "play_learner1_regret": np.zeros(1)})
+    np.savez(file, **{**arrays, f"play_learner1_{name}": array})
     damaged = file.read_bytes()
     with pytest.raises(ParseError, match=r"checkpoint\.npz: is damaged"):
         resume_learn(NoisyChicken(), tmp_path, episodes=400)

@@ -76,6 +76,29 @@ def nodes_of(learner: EpisodeLearner) -> list[tuple[int, int, reference.Rechisto
     ]
 
 
+def assert_sums_are_unbiased(
+    game: Game, i: int, k: float, learner: EpisodeLearner, behaviors: list[list[float]],
+    regret: np.ndarray, credit: np.ndarray,
+) -> None:  # fmt: skip
+    """Compare what an iteration adds in the mean to SWRHedge's sums with S_b times the losses.
+
+    ``regret`` has the mean of each cell, ``credit`` that of each rechistory.
+    """
+    tree = learner.tree
+    losses = reference.counterfactual_losses(game, i, behaviors)
+    for node, x, b in nodes_of(learner):
+        if (n := int(tree.plex.n_actions[x])) == 1:
+            continue  # nothing is learned where nothing is decided
+        seqs = [reference.sequence(game, i, x, a) for a in range(n)]
+        p, loss = np.array(behaviors[i])[seqs], np.array(losses)[seqs]
+        S = reference.time_selection(game, i, behaviors[i], x, b)
+        S *= reference.sampling_weight(game, i, k, x, b)
+        cells = slice(tree.arrays.first_cell[node], tree.arrays.first_cell[node + 1])
+        wanted = S * (np.outer(p, loss).ravel() if tree.is_swap[node] else loss)
+        np.testing.assert_allclose(regret[cells], wanted, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(credit[node], S * (p @ loss), rtol=0, atol=1e-12)
+
+
 EVERYBODY = -1
 
 

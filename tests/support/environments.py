@@ -98,3 +98,27 @@ class NoisyChicken:
     def payoffs(self) -> Sequence[float]:
         means = self.means[self.done[0]][self.done[1]]
         return [7.0 * (self.rng.random() < mean / 7.0) for mean in means]
+
+
+class Forgetful:
+    """One player who moves twice and does not remember what they did."""
+
+    name, players, payoff_bounds = "forgetful", ("me",), ((0.0, 1.0),)
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.done: list[int] = []
+
+    def turn(self) -> int:
+        return 0 if len(self.done) < 2 else TERMINAL
+
+    def infoset(self) -> str:
+        return f"move {len(self.done)}"
+
+    def actions(self) -> Sequence[str]:
+        return ("left", "right")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> Sequence[float]:
+        return [float(self.done[0] == self.done[1])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from hypothesis import strategies as st
@@ -39,6 +40,31 @@ def grown_game(seed: int, players: int | None = None, most: int = 100) -> Game:
         longest = max(reference.horizon(game, i) for i in range(game.n_players))
         if game.n_nodes <= most and longest >= 2:
             return game
+
+
+def tiny_games(
+    players: int, depth: int, count: Callable[[Game, int], int], most: int
+) -> list[tuple[Game, list[int]]]:
+    """Eight games, and those of their players who have a few deviations to try.
+
+    Player i has ``count(game, i)``; a few are 4 to ``most``.
+    """
+    found: list[tuple[Game, list[int]]] = []
+    for seed in range(10_000):
+        game = random_game(
+            seed=seed, players=players, depth=depth, actions=3 if seed % 2 else 2,
+            observe=0.5, chance=0.2, stop=0.3, rewards=0.3, levels=5 if seed % 3 else 1001,
+        )  # fmt: skip
+        some = [
+            i
+            for i in range(players)
+            if reference.horizon(game, i) >= 2 and 4 <= count(game, i) <= most
+        ]
+        if some:
+            found.append((game, some))
+        if len(found) == 8:
+            return found
+    raise AssertionError("there must be eight such games")
 
 
 def grown_games(players: int | None = None, most: int = 100) -> st.SearchStrategy[Game]:

@@ -100,7 +100,7 @@ def certify(
             "--episodes and --confidence are for environments; the gap of a loaded game is exact"
         )
 
-    from accord.equilibrium.certificate import certify as certify_policy
+    from accord.equilibrium.certify import certify as certify_policy
     from accord.interop.load import load_game
     from accord.runs.activity import doing
 

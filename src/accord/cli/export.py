@@ -117,7 +117,7 @@ def _policy(source: str, game: str | None, ending: str) -> bytes:
 def _certificate(source: str, game: str | None, ending: str) -> bytes:
     import json
 
-    from accord.equilibrium.certificate import certify
+    from accord.equilibrium.certify import certify
     from accord.reports.latex import certificate_latex
 
     policy = read_policy(source, game)

@@ -75,7 +75,7 @@ class Archive:
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Unpack an array."""
         array = self._content[name]
-        if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what is none
+        if not isinstance(array, np.ndarray):  # NumPy returns any other member as bytes
             raise ValueError(f"{name} is not an array")
         return array
 

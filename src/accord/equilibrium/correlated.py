@@ -98,7 +98,11 @@ class CorrelatedPolicy:
     def from_components(
         cls, game: Game, components: Sequence[tuple[float, Sequence[ArrayLike]]]
     ) -> CorrelatedPolicy:
-        """From ``(weight, (behavior of player 1, behavior of player 2, ...))`` pairs."""
+        """From ``(weight, (behavior of player 1, behavior of player 2, ...))`` pairs.
+
+        Raises:
+            PolicyError: If these are not policies of ``game``; the message names the place.
+        """
         sizes = [plex.n_sequences for plex in sequence_form(game).plexes]
         for c, (_, behaviors) in enumerate(components):
             got = [len(np.atleast_1d(b)) for b in behaviors]
@@ -115,14 +119,19 @@ class CorrelatedPolicy:
 
     @classmethod
     def product(cls, game: Game, behaviors: Sequence[ArrayLike]) -> CorrelatedPolicy:
-        """One product policy, without correlation."""
+        """One product policy, without correlation; raises what :meth:`from_components` does."""
         return cls.from_components(game, [(1.0, behaviors)])
 
     @classmethod
     def from_device(
         cls, game: Game, device: Sequence[tuple[float, Sequence[Mapping[str, str]]]]
     ) -> CorrelatedPolicy:
-        """From pure profiles in labels: ``(weight, ({infoset: action, ...} per player))`` pairs."""
+        """From pure profiles in labels: ``(weight, ({infoset: action, ...} per player))`` pairs.
+
+        Raises:
+            PolicyError: If a profile lacks an infoset of ``game`` or has another, an action does
+                not exist, or the weights are not probabilities.
+        """
         form = sequence_form(game)
         behavior = np.zeros((len(device), form.n_sequences))
         for c, (_, profile) in enumerate(device):
@@ -175,7 +184,15 @@ class CorrelatedPolicy:
         )
 
     def agent(self, player: int | str, seed: int = 0) -> Agent:
-        """A player who obeys; agents with the same seed are correlated with each other."""
+        """A player who obeys; agents with the same seed are correlated with each other.
+
+        Args:
+            player: The player's number, from 0, or label.
+            seed: The seed of all draws.
+
+        Raises:
+            ArgumentError: If there is no such player.
+        """
         form = sequence_form(self.game)
         parts = form.split(self.behavior)
         return Agent(self.game.player_labels, player, form.plexes, self.weights, parts, seed)

@@ -61,7 +61,7 @@ BLOCK = 1 << 16
 LARGE = 10_000_000
 """Numbers in a policy from which on each player has a thread."""
 
-Deviators = Mapping[int, Sequence[Deviator]]
+ByPlayer = Mapping[int, Sequence[Deviator]]
 """The deviators of each player who is evaluated, by the player's number."""
 
 
@@ -103,7 +103,7 @@ class Obedience:
 
 
 def evaluate(
-    policy: CorrelatedPolicy, deviators: Deviators, probabilities: Deviators | None = None
+    policy: CorrelatedPolicy, deviators: ByPlayer, probabilities: ByPlayer | None = None
 ) -> dict[int, Obedience]:
     """Add every component of ``policy`` to all deviators, in one pass over the components.
 

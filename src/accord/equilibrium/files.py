@@ -41,7 +41,12 @@ STALE_SECONDS = 3600.0
 
 
 def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]) -> None:
-    """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all."""
+    """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all.
+
+    Raises:
+        ArgumentError: If the name does not end in ``.json`` or ``.npz``, the file cannot be
+            written, or ``policy`` is not a policy.
+    """
     target = _policy_path(path)
     if not isinstance(policy, (CorrelatedPolicy, Mixture)):
         raise ArgumentError(

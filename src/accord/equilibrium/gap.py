@@ -72,18 +72,36 @@ class RegretMeter:
 
     Feed it every policy with the immediate losses it met; ask at any time. Works for one player
     alone against arbitrary opponents, and with weights for the gap of a mixture.
+
+    Args:
+        plex: The player's treeplex.
+        k: How many recommendations a deviator may see and disobey, or another notion by name.
+        budget: Bytes of memory that may be used; by default all that is free.
+
+    Attributes:
+        tree: The rechistories of the player.
+        total_weight: The sum of the weights of all policies so far.
+        own_loss: The weighted sum of their expected losses.
+        deviation_loss: The weighted sums of the losses of deviations, by cell of the tree.
+
+    Raises:
+        ArgumentError: If ``k`` is neither a K nor a notion with a rechistory tree.
+        BudgetError: If there are too many rechistories.
     """
 
     def __init__(self, plex: Treeplex, k: NotionLike, budget: int | None = None) -> None:
         self.tree = RechistoryTree.build(plex, k, budget)
         self.total_weight = 0.0
-        self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t itself
+        self.own_loss = 0.0
         self._deviator = Deviator(self.tree)
         self.deviation_loss = self._deviator.total  # U
         self._cf_loss = np.zeros(plex.n_sequences)
 
     def observe(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
-        """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences."""
+        """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences.
+
+        Losses are normalised (:func:`accord.immediate_loss`).
+        """
         compute_cf_loss(self.tree.plex.arrays, behavior, loss, self._cf_loss)
         self.own_loss += weight * float(self._cf_loss[0])
         self.total_weight += weight

@@ -23,7 +23,8 @@ import numpy as np
 from accord._arrays import Floats
 from accord.deviations.notions import Notion
 from accord.deviations.rechistory import ROOT, RechistoryTree
-from accord.equilibrium.certificate import Certificate, Deviators
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import Deviators
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator

@@ -59,7 +59,7 @@ class Mixture:
         ]
 
     def agent(self, player: int | str, seed: int = 0) -> Agent:
-        """A player who obeys; agents with the same seed are correlated with each other."""
+        """A player who obeys, as that of :meth:`accord.CorrelatedPolicy.agent`."""
         parts = self.split(self.behavior)
         return Agent(self.player_labels, player, self.plexes, self.weights, parts, seed)
 

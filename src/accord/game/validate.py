@@ -1,38 +1,29 @@
-"""Validation of games, and the canonical numbering of nodes and infosets.
+"""Validation of games, and the canonical numbering of nodes.
 
-Every game passes these checks. Each check is one pass over flat arrays; only when it fails is the
+Every game passes these checks; those of chance moves are in ``game/chance.py``, those of infosets
+in ``game/infosets.py``. Each check is one pass over flat arrays; only when it fails is the
 offending node looked up and described by its labels.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import once
-from accord.errors import GameError, ImperfectRecallError
+from accord.errors import GameError
 from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
-from accord.game.labels import NumberedActions, NumberedLabels, player_name
+from accord.game.infosets import Infosets, Nodes, own_moves
+from accord.game.labels import player_name
 from accord.game.prefix_order import prefix_numbers
 
 MAX_NODES = 2**31 - 2
 
 LARGEST_PAYOFF, LEAST_RANGE = 1e305, 1e-300
 """Payoffs of plays that can be computed with: their range and its inverse are finite."""
-
-
-class _Tree(NamedTuple):
-    """The arrays of the nodes that infosets depend on."""
-
-    parent: Ints
-    action: Ints
-    infoset: Ints
-    n_children: Ints
 
 
 def validated(
@@ -99,7 +90,7 @@ def validated(
         del number, order, by_node  # large games need the memory for what follows
     outcomes = number_chance_labels(who, x_of, n_children, chance_rows)
 
-    tree = _Tree(above, move, x_of, n_children)
+    tree = Nodes(above, move, x_of, n_children)
     who.flags.writeable = above.flags.writeable = False
     last = own_moves(who, above, n_players)
     names = _per_player("infoset_labels", infoset_labels, n_players)
@@ -107,7 +98,7 @@ def validated(
     facts = []
     for i, label in enumerate(players):
         nodes = np.flatnonzero(who == i).astype(np.int32)
-        sets = _Infosets(label, nodes, last[nodes, i], tree, (names[i], moves[i]))
+        sets = Infosets(label, nodes, last[nodes, i], tree, (names[i], moves[i]))
         x_of[nodes] = sets.rank[x_of[nodes]]
         facts.append(sets)
 
@@ -130,87 +121,6 @@ def validated(
         "action_labels": tuple(f.actions for f in facts),
         "chance_labels": outcomes,
     }
-
-
-class _Infosets:
-    """One player's infosets: checked, ranked layer by layer, with the player's move before each."""
-
-    def __init__(
-        self,
-        player: str,
-        nodes: Ints,
-        previous: Ints,
-        tree: _Tree,
-        texts: tuple[Sequence[str] | None, Sequence[tuple[str, ...]] | None],
-    ) -> None:
-        """Check and rank the infosets.
-
-        Args:
-            player: The player's label.
-            nodes: The player's decision nodes.
-            previous: For each of them, the node that the player's previous decision led to.
-            tree: All nodes.
-            texts: The labels of the infosets and of their actions.
-        """
-        x = tree.infoset[nodes]
-        size = _checked_size(x, player)
-        first = np.empty(size, np.int32)  # the first node of each infoset
-        first[x[::-1]] = nodes[::-1]
-        labels = _checked_labels(texts[0], size, player)
-        self.n_actions: Ints = tree.n_children[first]
-        if (bad := np.flatnonzero(tree.n_children[nodes] != self.n_actions[x])).size:
-            node = int(nodes[bad[0]])
-            raise GameError(
-                "all nodes of an infoset must have the same actions; at infoset "
-                f"{labels[int(x[bad[0]])]!r} of player {player} one node has "
-                f"{self.n_actions[x[bad[0]]]} and another has {tree.n_children[node]}"
-            )
-        actions = _checked_actions(texts[1], self.n_actions, labels, player)
-
-        previous_x = np.where(previous >= 0, tree.infoset[tree.parent[previous]], NO_INFOSET)
-        previous_a = np.where(previous >= 0, tree.action[previous], 0)
-        position = np.searchsorted(nodes, first)
-        self.parent_infoset = previous_x[position].astype(np.int32)
-        self.parent_action = previous_a[position].astype(np.int32)
-        forgets = (previous_x != self.parent_infoset[x]) | (previous_a != self.parent_action[x])
-        if forgets.any():
-            at = int(forgets.argmax())
-            one, other = (
-                _own_history(place, previous, nodes, tree, (labels, actions))
-                for place in (int(position[x[at]]), at)
-            )
-            raise ImperfectRecallError(player, labels[int(x[at])], (one, other))
-
-        order = _layer_order(first, self.parent_infoset, self.parent_action)
-        self.rank = np.empty(size, np.int32)
-        self.rank[order] = np.arange(size, dtype=np.int32)
-        self.n_actions = self.n_actions[order]
-        above = self.parent_infoset[order]
-        self.parent_infoset = np.where(above >= 0, self.rank[above], NO_INFOSET).astype(np.int32)
-        self.parent_action = self.parent_action[order]
-        self.labels: Sequence[str] = (
-            NumberedLabels(labels.numbers[order])
-            if isinstance(labels, NumberedLabels)
-            else tuple(labels[o] for o in order)
-        )
-        self.actions: Sequence[tuple[str, ...]] = (
-            NumberedActions(self.n_actions)
-            if isinstance(actions, NumberedActions)
-            else tuple(actions[o] for o in order)
-        )
-        for array in (self.n_actions, self.parent_infoset, self.parent_action):
-            array.flags.writeable = False
-
-
-def own_moves(player: NDArray[np.int8], parent: Ints, n_players: int) -> Ints:
-    """``[n_nodes, n_players]`` the last node on the path to a node that a player's move led to.
-
-    ``NO_NODE`` where the player has not moved yet. The parent of that last node is the player's
-    previous decision node, and its ``action`` is the player's action there.
-    """
-    last = np.full((len(player), n_players), NO_NODE, np.int32)
-    _find_own_moves(player, parent, last)
-    return last
 
 
 def check_payoff_range(player: str, worst: float, best: float) -> None:
@@ -328,101 +238,6 @@ def _sum_rewards(
     return what, where.astype(np.int32)
 
 
-def _checked_size(x: Ints, player: str) -> int:
-    """The number of infosets, if their numbers ``x`` are 0, 1, ... without gaps."""
-    if not len(x):
-        return 0
-    size = int(x.max()) + 1
-    if size > len(x) or not np.bincount(x, minlength=size).all():
-        used = np.unique(x)
-        gap = int((used != np.arange(len(used))).argmax())
-        raise GameError(
-            f"the infosets of player {player} must be numbered 0..{size - 1} without gaps; no "
-            f"node is in infoset {gap}"
-        )
-    return size
-
-
-def _checked_labels(labels: Sequence[str] | None, size: int, player: str) -> Sequence[str]:
-    if labels is None:
-        return NumberedLabels(np.arange(size))
-    if isinstance(labels, NumberedLabels) and labels.are_permutation(size):
-        return labels
-    texts = tuple(map(str, labels))
-    if len(texts) != size:
-        raise GameError(f"player {player} has {size} infosets but {len(texts)} infoset labels")
-    if len(set(texts)) < size:
-        twice, _ = Counter(texts).most_common(1)[0]
-        raise GameError(
-            f"infoset labels must be unique for each player; player {player} has two infosets "
-            f"called {twice!r}"
-        )
-    return texts
-
-
-def _checked_actions(
-    actions: Sequence[tuple[str, ...]] | None,
-    n_actions: Ints,
-    labels: Sequence[str],
-    player: str,
-) -> Sequence[tuple[str, ...]]:
-    if actions is None:
-        return NumberedActions(n_actions)
-    if isinstance(actions, NumberedActions) and np.array_equal(actions.numbers, n_actions):
-        return actions
-    if len(actions) != len(n_actions):
-        raise GameError(
-            f"player {player} has {len(n_actions)} infosets but action labels for {len(actions)}"
-        )
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal rows are one object
-    rows = []
-    for x, given in enumerate(actions):
-        row = tuple(map(str, given))
-        row = known.setdefault(row, row)
-        if len(row) != n_actions[x] or len(set(row)) < len(row):
-            raise GameError(
-                f"infoset {labels[x]!r} of player {player} must have {n_actions[x]} distinct "
-                f"action labels; got {row}"
-            )
-        rows.append(row)
-    return tuple(rows)
-
-
-def _own_history(
-    at: int,
-    previous: Ints,
-    nodes: Ints,
-    tree: _Tree,
-    texts: tuple[Sequence[str], Sequence[tuple[str, ...]]],
-) -> tuple[tuple[str, str], ...]:
-    """The labels of the player's infosets and actions on the path to node ``nodes[at]``."""
-    labels, actions = texts
-    moves: list[tuple[str, str]] = []
-    while (after := int(previous[at])) != NO_NODE:
-        node = int(tree.parent[after])
-        x = int(tree.infoset[node])
-        moves.append((labels[x], actions[x][int(tree.action[after])]))
-        at = int(np.searchsorted(nodes, node))
-    return tuple(reversed(moves))
-
-
-def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDArray[np.int64]:
-    """The infosets sorted by layer, then by parent infoset and action, then by first node."""
-    depth = np.zeros(len(first), np.int32)
-    by_first = np.argsort(first, kind="stable")
-    _find_depths(by_first, parent_infoset, depth)
-    rank = np.full(len(first) + 1, -1, np.int64)  # the last entry stands for NO_INFOSET
-    layers = by_first[np.argsort(depth[by_first], kind="stable")]
-    start = 0
-    for end in np.cumsum(np.bincount(depth)).tolist():
-        layer = layers[start:end]
-        layer = layer[np.lexsort((parent_action[layer], rank[parent_infoset[layer]]))]
-        rank[layer] = np.arange(start, end)
-        layers[start:end] = layer
-        start = end
-    return layers
-
-
 def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
     """The number of children of each node, and the first node whose action is out of range or used
     twice, or ``NO_NODE``."""
@@ -435,22 +250,3 @@ def _count_children(parent: Ints, action: Ints) -> tuple[Ints, int]:
         bad[np.setdiff1d(np.arange(len(place)), np.unique(place, return_index=True)[1])] = True
         return n_children, 1 + int(bad.argmax())
     return n_children, NO_NODE
-
-
-@once
-def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
-    """Overwrite ``last``; see :func:`own_moves`."""
-    for node in range(1, len(player)):
-        above = parent[node]
-        for i in range(last.shape[1]):
-            last[node, i] = last[above, i]
-        if player[above] >= 0:
-            last[node, player[above]] = node
-
-
-@once
-def _find_depths(order: NDArray[np.int64], parent_infoset: Ints, depth: Ints) -> None:
-    """Count the player's decisions before each infoset; ``depth`` must be zeros."""
-    for x in order:
-        if parent_infoset[x] >= 0:
-            depth[x] = depth[parent_infoset[x]] + 1

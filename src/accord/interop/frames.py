@@ -68,17 +68,17 @@ def device_frame(device: Device) -> Any:
 def certificate_frame(certificate: Certificate) -> Any:
     """One row per notion and player."""
     pandas = _pandas()
-    labels = [str(i) for i in range(len(certificate.values))]
     rows = []
     for gap in (*certificate.gaps, certificate.nfce):
         if gap is None:
             continue
         words: list[str | None] = [str(witness) for witness in gap.witnesses]
-        words = words or [None] * len(labels)
-        labels = [witness.player for witness in gap.witnesses] or labels
-        for i, value in enumerate(certificate.values):
-            k = np.nan if gap.k is None else float(gap.k)
-            rows.append((gap.notion.name, k, labels[i], gap.player_gaps[i], value, words[i]))
+        words = words or [None] * len(certificate.players)
+        k = np.nan if gap.k is None else float(gap.k)
+        for i, (label, value) in enumerate(
+            zip(certificate.players, certificate.values, strict=True)
+        ):
+            rows.append((gap.notion.name, k, label, gap.player_gaps[i], value, words[i]))
     columns = ["notion", "k", "player", "gap", "value", "deviation"]
     return pandas.DataFrame(rows, columns=columns)
 

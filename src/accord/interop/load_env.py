@@ -40,7 +40,8 @@ def load_environment(
         play: Whether ``source`` is the name of an OpenSpiel game.
 
     Raises:
-        ArgumentError: If there is no such file, module or name, or what it gives is no environment.
+        ArgumentError: If there is no such file, module or name, or what it gives is not an
+            environment.
         SimulatorError: If the code raises an exception.
     """
     if play:

@@ -101,7 +101,7 @@ def write_nfg(game: Game, path: str | PathLike[str]) -> None:
 
     Raises:
         BudgetError: If it has more than a million profiles of plans.
-        OSError: If the file cannot be written.
+        ArgumentError: If the file cannot be written.
     """
     data = format_nfg(game).encode("utf-8", errors="backslashreplace")
     write_whole(Path(fspath(path)), lambda file: file.write(data))

@@ -22,7 +22,7 @@ def write_python(game: Game, path: str | PathLike[str]) -> None:
     """Write the Python code that builds a game; see :func:`format_python`.
 
     Raises:
-        OSError: If the file cannot be written.
+        ArgumentError: If the file cannot be written.
     """
     data = format_python(game).encode("utf-8", errors="backslashreplace")
     write_whole(Path(fspath(path)), lambda file: file.write(data))

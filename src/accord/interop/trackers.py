@@ -59,7 +59,12 @@ def _labels(game: Played) -> tuple[str, ...]:
 
 
 class Tracker:
-    """Passes checkpoints on to a tracker. Close it, or use it as a context manager."""
+    """Passes checkpoints on to a tracker. Close it, or use it as a context manager.
+
+    Args:
+        game: The game of the run, or its environment.
+        log: Called with the numbers of each checkpoint by name, and its iteration.
+    """
 
     def __init__(self, game: Played, log: Callable[[dict[str, float], int], Any]) -> None:
         self._labels, self._log = _labels(game), log

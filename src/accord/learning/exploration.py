@@ -68,21 +68,10 @@ def spread_behavior(plex: Treeplex) -> Floats:
         first, end = plex.first_seq[layer.start], plex.first_seq[layer.stop]
         below = np.add.reduceat(ends[first:end] - 1.0, plex.first_seq[layer] - first)
         np.add.at(ends, plex.parent_seq[layer], np.maximum(below, 1.0))
-    return _normalized(plex, ends)
-
-
-def uniform_behavior(plex: Treeplex) -> Floats:
-    """The policy that takes all actions of an infoset with the same probability."""
-    return _normalized(plex, np.ones(plex.n_sequences))
-
-
-def _normalized(plex: Treeplex, weights: Floats) -> Floats:
-    """The policy that takes actions in proportion to ``weights``."""
     behavior = np.ones(plex.n_sequences)
-    starts, actions = plex.first_seq[:-1], plex.n_actions
     if plex.n_infosets:
-        totals = np.add.reduceat(weights, starts)
-        behavior[starts[0] :] = weights[starts[0] :] / np.repeat(totals, actions)
+        totals = np.add.reduceat(ends, plex.first_seq[:-1])
+        behavior[1:] = ends[1:] / np.repeat(totals, plex.n_actions)
     return behavior
 
 

@@ -234,7 +234,7 @@ class GrowingKEFR:
                     raise ValueError(f"{name} must be finite")
                 array[:] = saved[name]
         if (fresh.ndim, fresh.dtype.kind) != (1, "i") or not (
-            (fresh >= 0) & (fresh < self.n_sequences)
+            (fresh >= 0) & (fresh < self.n_infosets)
         ).all():
             raise ValueError("fresh must be numbers of infosets")
         self._fresh = fresh.tolist()

@@ -1,31 +1,28 @@
-"""Learning by self-play: all players of a game learning from episodes.
+"""Learning by self-play: all players of a loaded game learning from episodes.
 
-:class:`SampledSelfPlay` plays a loaded game on a compiled simulator, :class:`EnvironmentSelfPlay`
-plays an environment one move at a time. The learners are the same (``learning/whole_plays.py``,
-``learning/balanced_kefr.py``), and each sees only its own infosets, actions and losses.
+The game is played on a compiled simulator, by kernels that do what the learners do, move by move
+(``learning/whole_plays.py``, ``learning/balanced_kefr.py``). Each learner sees only its own
+infosets, actions and losses. ``learning/environment_self_play.py`` does the same in an environment.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.notions import clipped_k
-from accord.learning.averaging import add_iterate, is_sampled, write_average
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.balanced_self_play import play_balanced
 from accord.learning.estimators import join_plans
 from accord.learning.exploration import checked_exploration
 from accord.learning.whole_plays import WholePlayKEFR, join_policies
 from accord.learning.whole_self_play import play_whole
-from accord.play.environment import Environment
 from accord.play.simulator import simulator
-from accord.play.table import Table
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.rates import episodes_per_iteration
 from accord.regret.sampled import SampledArrays, SampledMinimizer, join
@@ -45,6 +42,7 @@ class SampledSelfPlay(ABC):
         averages: How many iterates each row of :meth:`advance` averages.
     """
 
+    learner: Callable[..., Any]  # the class of the learners
     joint: SampledArrays
     averages = 1
 
@@ -65,13 +63,35 @@ class SampledSelfPlay(ABC):
         return kind(form, k, episodes, rng, minimizer, exploration, budget)
 
     def __init__(
-        self, form: SequenceForm, rng: np.random.Generator, schedule: Any, each: int
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float,
+        episodes: int,
+        rng: np.random.Generator,
+        minimizer: SampledMinimizer,
+        exploration: str | None,
+        budget: int | None,
     ) -> None:
-        self.form, self.rng, self.schedule, self.episodes_per_iteration = form, rng, schedule, each
-        self.iteration = 0
+        self.form, self.rng, self.iteration = form, rng, 0
+        exploration = checked_exploration(minimizer.explorations, exploration)
+        self._shared, counts = count_episodes(form.plexes, k, minimizer, exploration)
+        self.episodes_per_iteration = self._shared + sum(counts)
+        iterations = max(1, episodes // max(1, self.episodes_per_iteration))
+        self.schedule = minimizer.schedule(form.plexes, k, iterations)
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
         self._first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
+        self._first_episode = np.cumsum([0, *counts])
         self._horizon = max([1, *(plex.horizon for plex in form.plexes)])
+        learners = [
+            self.learner(
+                plex, k, minimizer,
+                exploration=exploration, budget=budget, schedule=self.schedule, player=i,
+            )
+            for i, plex in enumerate(form.plexes)
+        ]  # fmt: skip
+        states = [learner.state for learner in learners]
+        self.joint = join(states, counts, minimizer.numbers_per_cell)
+        self._join(learners, minimizer)
 
     @property
     def plexes(self) -> tuple[Treeplex, ...]:
@@ -126,6 +146,10 @@ class SampledSelfPlay(ABC):
         return rows
 
     @abstractmethod
+    def _join(self, learners: Sequence[Any], minimizer: SampledMinimizer) -> None:
+        """Take what the kernel needs from the learners, apart from their state."""
+
+    @abstractmethod
     def _play(self, iterations: int, kept: Floats, stride: int) -> int:
         """Run the kernel."""
 
@@ -133,32 +157,10 @@ class SampledSelfPlay(ABC):
 class BalancedSelfPlay(SampledSelfPlay):
     """Balanced K-EFR for all players; keeps single iterates."""
 
-    def __init__(
-        self,
-        form: SequenceForm,
-        k: SupportsIndex | float,
-        episodes: int,
-        rng: np.random.Generator,
-        minimizer: SampledMinimizer,
-        exploration: str | None,
-        budget: int | None,
-    ) -> None:
-        exploration = checked_exploration(minimizer.explorations, exploration)
-        shared, counts = count_episodes(form.plexes, k, minimizer, exploration)
-        each = shared + sum(counts)
-        schedule = minimizer.schedule(form.plexes, k, max(1, episodes // max(1, each)))
-        super().__init__(form, rng, schedule, each)
-        learners = [
-            BalancedKEFR(
-                plex, k, minimizer,
-                exploration=exploration, budget=budget, schedule=schedule, player=i,
-            )
-            for i, plex in enumerate(form.plexes)
-        ]  # fmt: skip
-        states = [learner.state for learner in learners]
-        self.joint = join(states, counts, minimizer.numbers_per_cell)
+    learner = BalancedKEFR
+
+    def _join(self, learners: Sequence[BalancedKEFR], minimizer: SampledMinimizer) -> None:
         self._plan = join_plans([learner.plan.arrays for learner in learners])
-        self._first_episode = np.cumsum([0, *counts])
         self._path = np.zeros((2, self._horizon), np.int32)
 
     def _play(self, iterations: int, kept: Floats, stride: int) -> int:
@@ -172,30 +174,10 @@ class BalancedSelfPlay(SampledSelfPlay):
 class WholePlaySelfPlay(SampledSelfPlay):
     """Learning from whole plays, for all players; keeps averages of stretches of iterates."""
 
-    def __init__(
-        self,
-        form: SequenceForm,
-        k: SupportsIndex | float,
-        episodes: int,
-        rng: np.random.Generator,
-        minimizer: SampledMinimizer,
-        exploration: str | None,
-        budget: int | None,
-    ) -> None:
-        exploration = checked_exploration(minimizer.explorations, exploration)
-        self._shared, counts = count_episodes(form.plexes, k, minimizer, exploration)
-        each = self._shared + sum(counts)
-        schedule = minimizer.schedule(form.plexes, k, max(1, episodes // max(1, each)))
-        super().__init__(form, rng, schedule, each)
-        learners = [
-            WholePlayKEFR(
-                plex, k, minimizer,
-                exploration=exploration, budget=budget, schedule=schedule, player=i,
-            )
-            for i, plex in enumerate(form.plexes)
-        ]  # fmt: skip
-        states = [learner.state for learner in learners]
-        self.joint = join(states, counts, minimizer.numbers_per_cell)
+    learner = WholePlayKEFR
+
+    def _join(self, learners: Sequence[WholePlayKEFR], minimizer: SampledMinimizer) -> None:
+        form = self.form
         self.sampling = minimizer.sampling
         self.averages = self.sampling.averages
         self._policies = join_policies([learner.policies for learner in learners])
@@ -229,103 +211,6 @@ class WholePlaySelfPlay(SampledSelfPlay):
             self._own_reach, self._first_infoset, self._parent_seq, self.rng, self.iteration,
             iterations, self._everywhere, self.averages, self._reach, self.total, kept, stride,
         )  # fmt: skip
-
-
-class EnvironmentSelfPlay:
-    """All players of an environment learning from episodes that they play with each other.
-
-    Attributes:
-        table: The environment, in numbers instead of labels.
-        learners: One per player.
-        iteration: How many iterations have been run.
-    """
-
-    def __init__(
-        self,
-        env: Environment,
-        plexes: Sequence[Treeplex],
-        k: SupportsIndex | float,
-        episodes: int,
-        rng: np.random.Generator,
-        *,
-        method: str | SampledMinimizer = SAMPLED_DEFAULT,
-        exploration: str | None = None,
-    ) -> None:
-        self.table, self.rng = Table(env, plexes), rng
-        self.iteration = 0
-        plexes = self.table.plexes
-        minimizer = configured(SAMPLED_METHODS, method)
-        exploration = checked_exploration(minimizer.explorations, exploration)
-        self._shared, counts = count_episodes(plexes, k, minimizer, exploration)
-        self.episodes_per_iteration = self._shared + sum(counts)
-        iterations = max(1, episodes // max(1, self.episodes_per_iteration))
-        schedule = minimizer.schedule(plexes, k, iterations)
-        kind = WholePlayKEFR if minimizer.whole_plays else BalancedKEFR
-        self.learners = tuple(
-            kind(plex, k, minimizer, exploration=exploration, schedule=schedule, player=i)
-            for i, plex in enumerate(plexes)
-        )
-        self._whole_plays, self.averages = minimizer.whole_plays, minimizer.sampling.averages
-        self._everywhere = max(learner.tree.k for learner in self.learners) > 1
-        self._totals = [np.zeros(plex.n_sequences) for plex in plexes]
-        self._reach = [np.ones(plex.n_sequences) for plex in plexes]
-
-    @property
-    def plexes(self) -> tuple[Treeplex, ...]:
-        """The treeplexes of all players."""
-        return self.table.plexes
-
-    @property
-    def n_sequences(self) -> int:
-        """The number of sequences of all players together."""
-        return sum(plex.n_sequences for plex in self.plexes)
-
-    def advance(self, iterations: int, kept: Floats, stride: int = 1) -> int:
-        """Run ``iterations``; at every multiple of ``stride`` write the next row of ``kept``."""
-        rows = 0
-        for _ in range(iterations):
-            self.iteration += 1
-            for learner in self.learners:
-                learner.begin_iteration()
-            if is_sampled(self.iteration, stride, self.averages):
-                for i in range(len(self.learners)):
-                    self._add_iterate(i)
-                if self.iteration % stride == 0:
-                    kept[rows] = np.concatenate(list(map(self._average, range(len(self.learners)))))
-                    rows += 1
-            for episode in range(self._shared):
-                self._play([episode] * len(self.learners))
-            for active, sampler in enumerate(self.learners):
-                told: list[int | None] = [None] * len(self.learners)
-                for told[active] in range(self._shared, sampler.n_episodes):
-                    self._play(told)
-        return rows
-
-    def _play(self, episodes: Sequence[int | None]) -> None:
-        """Play one episode, whose number each learner is told."""
-        learners, rng = self.learners, self.rng
-        for learner, episode in zip(learners, episodes, strict=True):
-            learner.begin_episode(episode)
-        payoffs = self.table.play(rng, lambda i, x: learners[i].act(x, rng))
-        for learner, loss in zip(learners, self.table.losses(payoffs), strict=True):
-            learner.end_episode(loss)
-
-    def _add_iterate(self, i: int) -> None:
-        if self._whole_plays:
-            learner = self.learners[i]
-            own, plex = learner.state, learner.tree.plex
-            add_iterate(
-                learner.schedule, i, 0, plex.n_infosets, self.iteration, self._everywhere,
-                plex.parent_seq, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
-                self._reach[i], self._totals[i],
-            )  # fmt: skip
-
-    def _average(self, i: int) -> Floats:
-        if not self._whole_plays:
-            return self.learners[i].policy()
-        average = np.empty_like(self._totals[i])
-        write_average(self.learners[i].state.infosets, self._totals[i], average)
-        return average
 
 
 def count_episodes(

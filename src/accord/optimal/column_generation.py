@@ -76,7 +76,7 @@ SHARES = (0.98, 0.8, 0.5, 0.0)
 """Parts of the relaxation's prices in those that find columns; the first that finds any is used."""
 
 PATIENCE = 10
-"""Rounds without an equilibrium after which violations become dearer."""
+"""Rounds without an equilibrium after which the price of violations rises."""
 
 DECOMPOSED = 5_000
 """The most joint plans that are taken from the relaxation's optimum."""

@@ -2,8 +2,8 @@
 
 The number of reduced plans of a player follows from the tree: at a SWAP node, the sum over
 recommendations r of the product over the SWAP nodes that continue (r, a) for any a; at K = 0, and
-wherever deviators leave blindly and listen no more, the same on the treeplex. In the agent form a
-player who was told r at x and played a != r obeys again, as if the play had begun there.
+wherever deviators leave blindly and hear nothing afterwards, the same on the treeplex. In the agent
+form a player who was told r at x and played a != r obeys again, as if the play had begun there.
 
 The player with the most plans replies, in one sweep (``pricing.py``); the plans of the others are
 enumerated. So the least G(c) over all joint plans is exact, without any tolerance, wherever the
@@ -14,6 +14,7 @@ with three infosets has eight plans.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -109,7 +110,13 @@ def _leads_to(tree: RechistoryTree, plan: list[int], node: int) -> bool:
 
 
 class Enumeration:
-    """Prices exactly, if the players but one have at most ``limit`` joint plans."""
+    """Prices exactly, by trying ``count`` joint plans of all players but the replier.
+
+    Attributes:
+        replier: The player with the most plans, who replies to those of the others.
+        others: The other players.
+        count: How many joint plans they have, as a float because it may be huge.
+    """
 
     def __init__(self, pricing: Pricing) -> None:
         self.pricing = pricing
@@ -118,14 +125,11 @@ class Enumeration:
         self.replier = int(np.argmax(counts))
         self.others = [i for i in range(len(trees)) if i != self.replier]
         self.count = float(np.prod([min(counts[i], 1e18) for i in self.others], initial=1.0))
-        self._plans: dict[int, Ints] | None = None
 
-    @property
+    @cached_property
     def plans(self) -> dict[int, Ints]:
         """The plans of every player but the replier."""
-        if self._plans is None:
-            self._plans = {i: all_plans(self.pricing.incentives.trees[i]) for i in self.others}
-        return self._plans
+        return {i: all_plans(self.pricing.incentives.trees[i]) for i in self.others}
 
     def cheapest(self, prices: Multipliers, keep: int = 1) -> list[tuple[float, Ints]]:
         """The ``keep`` cheapest of the joint plans found, best first; the first is the optimum."""

@@ -54,9 +54,9 @@ def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) ->
 
 def plan_prices(tuples: Tuples, prices: Multipliers) -> Floats:
     """``[n_tuples]`` what each tuple adds to the price of a joint plan that tells it."""
-    cost = tuples.obeying().dot(prices.kappa, len(tuples))
+    cost = tuples.obeying.dot(prices.kappa, len(tuples))
     for i, flow in enumerate(prices.flow):
-        cost -= tuples.deviating(i).dot(flow, len(tuples))
+        cost -= tuples.deviating[i].dot(flow, len(tuples))
     return cost
 
 

@@ -32,6 +32,7 @@ from accord.equilibrium.evaluation import obedient_nodes
 from accord.equilibrium.gap import add_deviation_loss
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
+from accord.treeplex.strategy import pure_behavior
 from accord.treeplex.treeplex import TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
 
@@ -89,13 +90,7 @@ class Incentives:
 
     def behaviors(self, plan: Ints) -> tuple[Floats, ...]:
         """The joint plan as pure behaviours."""
-        behaviors = []
-        for plex, actions in zip(self.form.plexes, self.split_plan(plan), strict=True):
-            behavior = np.zeros(plex.n_sequences)
-            behavior[0] = 1.0
-            behavior[plex.first_seq[:-1] + actions] = 1.0
-            behaviors.append(behavior)
-        return tuple(behaviors)
+        return tuple(map(pure_behavior, self.form.plexes, self.split_plan(plan)))
 
     def reduced(self, plan: Ints) -> Ints:
         """The plan with the first action wherever nobody can hear the recommendation."""

@@ -30,7 +30,7 @@ from accord.deviations.rechistory import ROOT
 from accord.optimal.linear import LinearProgram, run, triples
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
-from accord.optimal.separation import settled
+from accord.optimal.separation import settled_flow
 from accord.optimal.tuples import Tuples
 
 SIMPLEX = 2000
@@ -66,7 +66,7 @@ class Relaxation:
         row_node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_row))[1:]
         first = program.add_variables(len(row_node), -1.0, 0.0)  # V of all rows but the root's
         decision = first + np.arange(len(row_node))
-        deviating, obeying = tuples.deviating(i), tuples.obeying()
+        deviating, obeying = tuples.deviating[i], tuples.obeying
         own = obeying.rows == i
         upper = np.zeros(tree.n_cells)
         upper[ROOT] = epsilon * leaves.loss_scale[i]
@@ -84,7 +84,7 @@ class Relaxation:
         """Variables and rows of the objective, with payoff_i = worst_i - range_i loss_i; returns
         the number of the first row."""
         program, objective = self.program, self.objective
-        leaves, obeying = self.tuples.incentives.form.leaves, self.tuples.obeying()
+        leaves, obeying = self.tuples.incentives.form.leaves, self.tuples.obeying
         n, span, worst = leaves.n_players, leaves.payoff_range, leaves.worst
         players = np.arange(n)
         if objective.target is not None:  # payoff + less - more = target
@@ -124,7 +124,7 @@ class Relaxation:
         incentives = self.tuples.incentives
         span = incentives.form.leaves.payoff_range
         flows = [
-            settled(tree, np.maximum(-duals[start : start + tree.n_cells], 0.0))
+            settled_flow(tree, np.maximum(-duals[start : start + tree.n_cells], 0.0))
             for start, tree in zip(self._cells, incentives.trees, strict=True)
         ]
         gradient = np.zeros(len(span))

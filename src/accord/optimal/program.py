@@ -346,13 +346,11 @@ class Program:
         duals = -np.array(self.highs.getSolution().row_dual)
         leaves = self.incentives.form.leaves
         n = leaves.n_players
-        gradient = (
-            duals[n + 1 : 2 * n + 1] * self.scale
-        )  # of the objective's rows, if there are any
+        gradient = np.zeros(n)
+        if not self.objective.linear:  # it has rows, after those of the weights and the losses
+            gradient = duals[n + 1 : 2 * n + 1] * self.scale
         if self.objective.target is not None:
             gradient /= np.where(leaves.payoff_range > 0, leaves.payoff_range, 1.0)
-        if self.objective.linear:
-            gradient = np.zeros(n)
         gradient = self.objective.valid_gradient(gradient, leaves.payoff_range)
         kappa, flows = gradient * leaves.payoff_range / self.scale, []
         for i, player in enumerate(self._players):
@@ -401,7 +399,7 @@ class Program:
         return total
 
     def raise_penalty(self) -> bool:
-        """Make violations dearer; False at the limit."""
+        """Raise the price of violations; False at the limit."""
         if self.penalty >= LARGEST_PENALTY:
             return False
         self.penalize(10.0 * self.penalty)

@@ -34,7 +34,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.notions import NFCCE, Notion
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound

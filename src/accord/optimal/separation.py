@@ -90,7 +90,7 @@ class Separation:
         return best, choice
 
 
-def settled(tree: RechistoryTree, flow: Floats) -> Floats:
+def settled_flow(tree: RechistoryTree, flow: Floats) -> Floats:
     """The flow from the root, less where more leaves a decision than arrives."""
     flow, none = flow.copy(), np.zeros(0, np.int32)
     settle_flow(
@@ -128,7 +128,7 @@ def _pass_on(
     passed: np.typing.NDArray[np.bool_],
 ) -> None:
     """Mark the cells that phi passes after those in ``start``, as far as anything is gained."""
-    pending = [start[0] for _ in range(0)]
+    pending = [start[0] for _ in range(0)]  # empty, of a type that Numba can infer
     for cell in start:
         pending.append(cell)
     while len(pending) > 0:

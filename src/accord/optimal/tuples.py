@@ -11,8 +11,8 @@ positions. Then xi[empty] = 1, xi >= 0, and for every player i and infoset (or r
 
     sum_a xi[.., (x, a), ..] = xi[.., position before x, ..]         (:meth:`Tuples.equations`)
 
-and all losses are linear in xi: those of obeying (:meth:`Tuples.obeying`), since every leaf is a
-relevant tuple, and the deviators' U (:meth:`Tuples.deviating`), since the deviator was told
+and all losses are linear in xi: those of obeying (:attr:`Tuples.obeying`), since every leaf is a
+relevant tuple, and the deviators' U (:attr:`Tuples.deviating`), since the deviator was told
 something at an infoset on the path to the leaf.
 
 A deviator of an AFCCE left at y without being told anything. The recommendation there may have been
@@ -236,22 +236,16 @@ class Tuples:
         if count:
             program.add_rows(count, 0.0, 1.0, entries)
 
+    @cached_property
     def obeying(self) -> Triples:
         """``[n_players, n_tuples]`` expected losses when everybody obeys, in [-1, 0]."""
-        return self._obeying
-
-    @cached_property
-    def _obeying(self) -> Triples:
         at = self.find(self._leaf_keys())
         loss = self._losses()
         return _joined([triples(i, at, loss[:, i]) for i in range(self.n_players)])
 
-    def deviating(self, i: int) -> Triples:
-        """``[n_cells, n_tuples]`` the losses U of player i."""
-        return self._deviating[i]
-
     @cached_property
-    def _deviating(self) -> list[Triples]:
+    def deviating(self) -> list[Triples]:
+        """Per player, ``[n_cells, n_tuples]`` the losses U."""
         return [self._find_deviating(i) for i in range(self.n_players)]
 
     def _find_deviating(self, i: int) -> Triples:

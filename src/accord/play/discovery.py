@@ -14,13 +14,12 @@ order in which they were found does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
-from accord.errors import ArgumentError, BudgetError, GameError
+from accord._arrays import CHANCE, TERMINAL
+from accord.errors import ArgumentError, BudgetError
 from accord.play.environment import Environment, chance_law, whose_turn
 from accord.play.own_tree import OwnTree
 from accord.play.playing import Playing
@@ -34,43 +33,6 @@ MAX_INFOSETS = 100_000
 
 PATIENCE = 10_000
 """Plays in a row that must show nothing new before :func:`discover` stops."""
-
-
-def treeplex_from_parents(
-    parent: Mapping[str, tuple[str, int] | None], actions: Mapping[str, Sequence[str]]
-) -> Treeplex:
-    """Build a treeplex from labels.
-
-    ``parent`` maps each infoset to the player's last move before it, as (infoset, action), or to
-    ``None``. Infosets are numbered layer by layer, within a layer by the move before them, then by
-    label.
-
-    Raises:
-        GameError: If an infoset follows an unknown move, or follows itself.
-    """
-    below: dict[tuple[str, int] | None, list[str]] = {}
-    for infoset, before in parent.items():
-        below.setdefault(before, []).append(infoset)
-    order: list[str] = []
-    layer = sorted(below.get(None, []))
-    while layer:
-        order += layer
-        moves = [(infoset, a) for infoset in layer for a in range(len(actions[infoset]))]
-        layer = [infoset for move in moves for infoset in sorted(below.get(move, []))]
-    if len(order) < len(parent):
-        lost = min(set(parent) - set(order))
-        raise GameError(
-            f"infoset {lost!r} must follow a known move of its player, or None; got {parent[lost]}"
-        )
-    number = {infoset: x for x, infoset in enumerate(order)}
-    moves_before = [parent[infoset] for infoset in order]
-    return Treeplex.from_parents(
-        [len(actions[infoset]) for infoset in order],
-        [NO_INFOSET if move is None else number[move[0]] for move in moves_before],
-        [0 if move is None else move[1] for move in moves_before],
-        order,
-        [tuple(actions[infoset]) for infoset in order],
-    )
 
 
 def discover(

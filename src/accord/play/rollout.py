@@ -88,13 +88,18 @@ def obedient_plays(
 def estimated_values(
     env: Environment, policy: Mixture, plays: int, seed: int, player: Player | None = None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals."""
+    """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals.
+
+    ``player`` is closed at the end.
+    """
     mediated = MediatedPlays(env, policy, seed, player)
     paid = np.empty((plays, len(policy.plexes)))
-    for start in range(0, plays, OBEDIENT_CHUNK):
-        episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
-        paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
-    mediated.close()
+    try:
+        for start in range(0, plays, OBEDIENT_CHUNK):
+            episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
+            paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
+    finally:
+        mediated.close()
     return mean_and_margin(paid)
 
 

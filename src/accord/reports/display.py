@@ -79,13 +79,10 @@ def device_html(device: Device) -> str:
 def certificate_html(certificate: Certificate) -> str:
     """The ladder of gaps, and the best deviation for each notion with one."""
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
-    labels = [str(i) for i in range(len(certificate.values))]
-    if certificate.gaps:
-        labels = [witness.player for witness in certificate.gaps[0].witnesses]
     return render(
         "display_certificate.html",
         certificate=certificate,
-        players=_named(labels),
+        players=_named(certificate.players),
         gaps=gaps,
         deviations=[(gap.notion, _best_deviation(gap)) for gap in gaps if gap.witnesses],
     )

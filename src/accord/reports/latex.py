@@ -11,8 +11,7 @@ from accord.game.labels import player_name
 def certificate_latex(certificate: Certificate) -> str:
     r"""The gap of every notion and player as a ``tabular`` for ``\input``; it needs booktabs."""
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
-    labels = [player_name(witness.player) for gap in gaps[:1] for witness in gap.witnesses]
-    labels = labels or [f"player {i + 1}" for i in range(len(certificate.values))]
+    labels = list(map(player_name, certificate.players))
     lines = [
         r"% needs \usepackage{booktabs}",
         rf"\begin{{tabular}}{{@{{}}lr{'r' * len(labels)}r@{{}}}}",

@@ -16,21 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_whole
-from accord._format import number
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import ROOT
 from accord.equilibrium.certificate import FirstDeviation, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.game.labels import player_name
 from accord.learning.confidence import bernstein, mean_at_least
 from accord.learning.evidence import FOLLOW, Evidence, check_evidence
 from accord.learning.exploration import spread_behavior
@@ -40,6 +37,8 @@ from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
 from accord.play.venue import venue
+from accord.runs.growing_iterates import filled
+from accord.runs.play_certificate import PlayCertificate, PlayGap
 
 _Found = tuple[Modification, Floats]  # what Search.best returns
 
@@ -54,98 +53,6 @@ PILOT = 10
 
 CONFIDENCE = 0.95
 """The probability with which all bounds hold, by default."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlayGap:
-    """Bounds on the gap of one player, in payoff units."""
-
-    player: str
-    lower: float  # of the gap; at K = 0, where nobody may just obey, it can be negative
-    upper: float  # of the gap
-    vacuous: bool  # whether the upper bound says nothing about the plays
-    gain: float  # mean gain of the deviation in fresh plays
-    margin: float  # the true gain of this deviation is at most this much less
-    witness: Witness  # the deviation; its gains are estimates from the plays that found it
-
-    @property
-    def deviation(self) -> str | None:
-        """The deviation in words; None if the plays that searched found none that seemed to gain.
-
-        That is no proof that there is none.
-        """
-        found = self.witness.first_deviations or self.witness.modification.tree.k == 0
-        return str(self.witness) if found else None
-
-    def to_json(self) -> dict[str, Any]:
-        """One JSON object."""
-        return {
-            "player": self.player,
-            "lower": self.lower,
-            "upper": self.upper,
-            "vacuous": self.vacuous,
-            "gain": self.gain,
-            "margin": self.margin,
-            "deviation": self.deviation,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class PlayCertificate:
-    """What plays prove about the K-EFCE gap of a policy."""
-
-    name: str
-    k: float
-    confidence: float  # the probability with which all bounds hold
-    episodes: int
-    infosets: int  # of all players, seen in the policy or in plays
-    values: tuple[float, ...]  # mean payoffs of fresh plays in which everybody obeys
-    margins: tuple[float, ...]  # the true values are within these, as part of the confidence
-    players: tuple[PlayGap, ...]
-
-    @property
-    def lower(self) -> float:
-        """A lower bound on the gap, the maximum over players."""
-        return max(player.lower for player in self.players)
-
-    @property
-    def upper(self) -> float:
-        """An upper bound on the gap."""
-        return max(player.upper for player in self.players)
-
-    def to_json(self) -> dict[str, Any]:
-        """One JSON object."""
-        return {
-            "game": self.name,
-            "k": written_k(self.k),
-            "confidence": self.confidence,
-            "episodes": self.episodes,
-            "infosets": self.infosets,
-            "lower": self.lower,
-            "upper": self.upper,
-            "values": list(self.values),
-            "margins": list(self.margins),
-            "players": [player.to_json() for player in self.players],
-        }
-
-    def __str__(self) -> str:
-        best = max(self.players, key=lambda player: player.lower)
-        lines = [
-            f"{self.name}: with {100 * self.confidence:g}% confidence the {written_k(self.k)}-EFCE "
-            f"gap is at least {number(self.lower)} and at most {number(self.upper)}, by "
-            f"{self.episodes:,} plays"
-        ]
-        if any(player.vacuous for player in self.players):
-            names = [player_name(part.player) for part in self.players if part.vacuous]
-            lines.append(
-                f"the upper bound of {', '.join(names)} says only that nobody is paid more than "
-                "the best payoff; play more"
-            )
-        if best.lower > 0.0:
-            lines.append(f"{best.witness} (estimates; fresh plays gained {number(best.gain)})")
-        else:
-            lines.append("no deviation has been shown to gain")
-        return "\n".join(lines)
 
 
 def certify_by_play(
@@ -222,7 +129,6 @@ class _Trial:
         self.delta = (1.0 - confidence) / len(env.players) / 5
         self.players = tuple(map(str, env.players))
         self.span = Losses(env).span
-        self.best = Losses(env).best
         self.used = 0
         self.told: dict[int, list[int]] = {}  # recommendations of the active player, by episode
         self._sit(policy)
@@ -468,16 +374,7 @@ def deviating(phi: Modification) -> Deviate:
 def grown(plays: MediatedPlays) -> Mixture:
     """The policy with the infosets that plays have shown beside its own, uniform there."""
     policy = plays.policy
-    plexes, columns = [], []
-    for tree, part in zip(plays.trees, policy.split(policy.behavior), strict=True):
-        plex, order = tree.ordered()
-        counts = np.array([len(actions) for actions in tree.actions], np.int64)
-        uniform = np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
-        whole = np.tile(uniform, (policy.n_components, 1))
-        whole[:, : part.shape[1]] = part
-        plexes.append(plex)
-        columns.append(whole[:, order])
-    return Mixture(
-        policy.name, policy.player_labels, tuple(plexes), policy.weights,
-        np.concatenate(columns, axis=1),
-    )  # fmt: skip
+    plexes, order = zip(*(tree.ordered() for tree in plays.trees), strict=True)
+    rows = [parts for _, parts in policy.components()]
+    behavior = filled(rows, plays.trees, order)
+    return Mixture(policy.name, policy.player_labels, plexes, policy.weights, behavior)

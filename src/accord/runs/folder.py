@@ -32,13 +32,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from accord._format import memory
 from accord.equilibrium.archive import Archive, write_arrays
-from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.files import (
     load_policy_with_note,
@@ -47,6 +46,7 @@ from accord.equilibrium.files import (
     write_whole,
 )
 from accord.equilibrium.footprint import check_memory
+from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.activity import doing
@@ -55,6 +55,7 @@ from accord.runs.lock import Lock, locked
 from accord.runs.request import LIMITS, LearnRequest
 from accord.runs.run_file import (
     AnyRequest,
+    Identified,
     checked_result,
     new_content,
     parse_object,
@@ -94,9 +95,15 @@ class SavedRun:
         return isinstance(self.request, LearnRequest)
 
 
+class Proof(Protocol):
+    """What is known about the gap of a mixture: exactly, or by plays."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
 @contextmanager
 def new_run(
-    path: str | os.PathLike[str] | None, request: AnyRequest, game: Game
+    path: str | os.PathLike[str] | None, request: AnyRequest, game: Identified
 ) -> Iterator[RunFolder | None]:
     """Start a run in a new or empty folder, and hold it; without a path there is no folder.
 
@@ -124,7 +131,9 @@ def new_run(
 
 
 @contextmanager
-def resumed_run(path: str | os.PathLike[str], command: str, game: Game) -> Iterator[RunFolder]:
+def resumed_run(
+    path: str | os.PathLike[str], command: str, game: Identified
+) -> Iterator[RunFolder]:
     """Open the run of ``command`` and ``game`` in a folder, and hold it.
 
     Raises:
@@ -176,7 +185,7 @@ class RunFolder:
         return cls(folder, request, content, lock)
 
     @classmethod
-    def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Game) -> bool:
+    def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Identified) -> bool:
         """Whether there is a run of ``request`` in a folder, whatever its limits.
 
         Raises:
@@ -196,7 +205,7 @@ class RunFolder:
                 )
         return True
 
-    def check(self, game: Game) -> None:
+    def check(self, game: Identified) -> None:
         """Refuse a game that is not the run's."""
         if self.content["digest"] != game.digest:
             raise MismatchError(
@@ -380,8 +389,8 @@ class RunFolder:
     def finish(
         self,
         result: dict[str, Any],
-        policy: CorrelatedPolicy,
-        certificate: Certificate,
+        policy: CorrelatedPolicy | Mixture,
+        certificate: Proof,
         history: Iterable[Checkpoint],
     ) -> None:
         """Write the mixture with its result and history; then everything for other programs."""

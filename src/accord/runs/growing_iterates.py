@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 from accord._arrays import Floats
 from accord.equilibrium.mixture import Mixture
 from accord.play.own_tree import OwnTree
-from accord.runs.iterates import DEFAULT_BYTES, DEFAULT_COMPONENTS
-
-FEWEST_COMPONENTS = 50
-"""How many components are kept, at least, however long it takes."""
+from accord.runs.iterates import DEFAULT_BYTES, DEFAULT_COMPONENTS, FEWEST_COMPONENTS
 
 
 class GrowingIterates:

@@ -26,6 +26,9 @@ EXACT_BYTES = 2**26
 mixture is that of what is saved."""
 
 DEFAULT_COMPONENTS = 1000
+FEWEST_COMPONENTS = 50
+"""How many components are saved by default: at most, and at least however long it takes."""
+
 DEFAULT_BYTES = 2**30
 """Memory for iterates when the caller does not say how many to keep."""
 
@@ -192,7 +195,7 @@ def _read_rows(state: dict[str, Any], vectors: Ints, out: Floats) -> None:
 
 
 def _check_rows(rows: Floats, vectors: Ints) -> None:
-    """Refuse iterates that are no probabilities, one by one, which takes no memory."""
+    """Refuse iterates that are not probabilities, one by one, which takes no memory."""
     first = np.cumsum(vectors) - vectors
     for row in rows:
         with np.errstate(over="ignore", invalid="ignore"):

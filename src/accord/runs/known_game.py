@@ -17,19 +17,17 @@ from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.learning.sampled_self_play import EnvironmentSelfPlay, SampledSelfPlay
+from accord.learning.environment_self_play import EnvironmentSelfPlay
+from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.runs.activity import doing
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
-from accord.runs.iterates import Iterates, vectors_of
+from accord.runs.iterates import FEWEST_COMPONENTS, Iterates, vectors_of
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex
-
-FEWEST_COMPONENTS = 50
-"""How many components are saved by default, at least, however long it takes."""
 
 
 class Learning:

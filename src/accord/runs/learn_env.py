@@ -1,10 +1,6 @@
 """Learning in an environment: K-EFR in self-play, from episodes only.
 
-Nothing is enumerated first. Tables grow as plays show new infosets
-(``learning/growing_self_play.py``), and the output is a mixture of evenly spaced components. The
-game is unknown, so the gap is bounded from fresh plays at the end (``runs/certify_by_play.py``). If
-the game is given, its exact gap is computed on the way; the learners do not see it.
-
+Nothing is enumerated first: tables grow as plays show new infosets (``runs/environment_run.py``).
 The paper's methods cannot grow: their sampling plan and learning rate count the infosets. For them
 the treeplexes are discovered first (``play/discovery.py``).
 """
@@ -14,45 +10,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from accord._arrays import Floats
 from accord._check import checked_whole
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
-from accord.equilibrium.rounding import Measured
-from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
+from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.learning.growing_self_play import GrowingSelfPlay
-from accord.learning.sampled_self_play import EnvironmentSelfPlay
+from accord.learning.environment_self_play import EnvironmentSelfPlay
 from accord.play.discovery import discover
 from accord.play.environment import Environment, check_environment
-from accord.play.episodes import Player
 from accord.play.losses import Losses
-from accord.play.own_tree import OwnTree
-from accord.play.rollout import QUANTILE, estimated_values
-from accord.play.venue import Venue, venue
+from accord.play.rollout import estimated_values
+from accord.play.venue import venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.activity import doing
-from accord.runs.certify_by_play import (
-    CONFIDENCE,
-    FEWEST_PLAYS,
-    PlayCertificate,
-    bounded_by_play,
-)
-from accord.runs.checkpoint import Seen, numbers
+from accord.runs.environment_run import VALUE_SEED, EnvironmentRun, bounded_or_refused
 from accord.runs.folder import RunFolder, new_run, resumed_run
-from accord.runs.growing_iterates import GrowingIterates, mixture_of
 from accord.runs.known_game import Certified, Learning
-from accord.runs.loop import Loop, Progress
+from accord.runs.loop import Progress
 from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
@@ -63,9 +43,6 @@ WORKER_BATCH = 16
 
 MOST_PLAYS = 10_000
 """Fresh plays after a run, by default, if it had at least as many episodes."""
-
-VALUE_SEED = 1
-"""Added to the seed of a run for the plays after it."""
 
 
 @overload
@@ -216,7 +193,7 @@ def learn_env(
                 f"with spread or uniform exploration, or leave {given[0]} out"
             )
         return _learn_planned(env, request, game, plexes, plays, progress)
-    if resume and folder is not None and RunFolder.has(folder, request, identity(env)):  # type: ignore[arg-type]
+    if resume and folder is not None and RunFolder.has(folder, request, identity(env)):
         if game is not None or plexes is not None:
             raise ArgumentError("game and plexes cannot be given when a run is resumed")
         return resume_learn_env(
@@ -225,7 +202,7 @@ def learn_env(
         )  # fmt: skip
     with venue(workers, ray) as where:
         run = EnvironmentRun(env, request, game, plexes, plays, where)
-        with new_run(folder, request, identity(env)) as files:  # type: ignore[arg-type]
+        with new_run(folder, request, identity(env)) as files:
             return run.run(request.episodes, files, progress)
 
 
@@ -242,7 +219,7 @@ def resume_learn_env(
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
     with (
-        resumed_run(folder, LearnRequest.command, identity(env)) as files,  # type: ignore[arg-type]
+        resumed_run(folder, LearnRequest.command, identity(env)) as files,
         venue(workers, ray) as where,
     ):
         request = files.request
@@ -257,23 +234,6 @@ def resume_learn_env(
 
 def _fresh_plays(given: SupportsIndex | None, episodes: int) -> int:
     return min(MOST_PLAYS, episodes) if given is None else checked_whole("value_plays", given, 1)
-
-
-def checked(
-    env: Environment,
-    mixture: Mixture,
-    k: float,
-    plays: int,
-    seed: int,
-    player: Player | None = None,
-) -> tuple[PlayCertificate | None, str | None]:
-    """A certificate from ``plays`` plays, or the reason why there is none."""
-    try:
-        if plays < (least := FEWEST_PLAYS * len(env.players)):
-            return None, f"bounds on the gap need at least {least} plays; there were {plays}"
-        return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player), None
-    except BudgetError as error:
-        return None, str(error)
 
 
 def grows(request: LearnRequest) -> bool:
@@ -294,210 +254,6 @@ def identity(env: Environment) -> Identity:
     losses = Losses(env)
     content = [losses.name, losses.players, losses.worst, losses.best]
     return Identity(losses.name, hashlib.sha256(json.dumps(content).encode()).hexdigest())
-
-
-class EnvironmentRun:
-    """A request, the learners for it, and the components to save."""
-
-    def __init__(
-        self,
-        env: Environment,
-        request: LearnRequest,
-        game: Game | None,
-        plexes: Sequence[Treeplex] | None,
-        value_plays: int,
-        where: Venue,
-    ) -> None:
-        self.env, self.request, self.game, self.value_plays = env, request, game, value_plays
-        self.where = where
-        if game is not None and len(game.player_labels) != len(env.players):
-            raise MismatchError(
-                f"{env.name} has {len(env.players)} players; the game {game.name} has "
-                f"{len(game.player_labels)}"
-            )
-        half = None if request.memory is None else request.memory // 2
-        self.selfplay = GrowingSelfPlay(
-            env, request.k, request.seed, method=request.minimizer, plexes=plexes,
-            exploration=request.exploration, batch=request.batch, memory=half,
-            player=None if where.is_here else where.player(env, request.seed),
-        )  # fmt: skip
-        each = self.each = self.selfplay.episodes_per_iteration
-        if not 1 <= each <= request.episodes:
-            raise ArgumentError(
-                f"episodes must be at least {each}, enough for one iteration; got "
-                f"{request.episodes}"
-                if each
-                else "the game must have a decision to learn, but no player has one"
-            )
-        iterations = request.episodes // each
-        self.iterates = GrowingIterates(
-            request.components, iterations, self.selfplay.averages, half
-        )
-        self.meter = None if game is None else _GameMeter(game, request.k, self)
-        measure = self._measure if self.meter is None else self.meter.measure
-        self.loop = Loop(self.selfplay, self.iterates, measure, each, self._look)  # type: ignore[arg-type]
-
-    def _measure(self) -> Measured | None:
-        return None
-
-    def _look(self) -> tuple[Seen, tuple[float, ...]]:
-        values, margins, _ = self._running_values()
-        play = self.selfplay
-        return Seen(play.n_infosets, play.n_bytes, margins, play.is_full), values
-
-    def run(
-        self, episodes: int, files: RunFolder | None, progress: Progress | None
-    ) -> Learned | LearnedByPlay:
-        """Play until another iteration would exceed ``episodes``, and measure the result."""
-        loop, begun = self.loop, time.perf_counter()
-        try:
-            loop.run(episodes // self.each, files=files, progress=progress)
-        except AccordError as error:
-            loop.elapsed = time.perf_counter() - begun
-            continued = loop.begun and self.selfplay.iteration
-            if files is not None and continued:
-                loop._save(files, loop.elapsed, now=True)
-            if self.iterates.count and continued:
-                error.learned = self._result(self._mixture(), *self._running_values())
-            raise
-        finally:
-            self.selfplay.close()
-        if not self.iterates.count:  # interrupted before the first was kept: take this one
-            self.iterates.stride = 1
-            self.selfplay.advance(1, self.iterates)
-        if self.meter is not None:
-            return self.meter.certified(self)
-        mixture = self._mixture()
-        try:
-            learned = self._measured(mixture)
-        except AccordError as error:
-            error.learned = self._result(mixture, *self._running_values())
-            raise
-        if files is not None:
-            bounds = learned.certificate or learned
-            files.finish(learned.to_json(), mixture, bounds, loop.history)  # type: ignore[arg-type]
-        return learned
-
-    def _measured(self, mixture: Mixture) -> LearnedByPlay:
-        """The result, with values and bounds from fresh plays."""
-        env, plays, seed = self.env, self.value_plays, self.request.seed + VALUE_SEED
-        values = estimated_values(env, mixture, plays, seed, self.where.player(env, seed))
-        with doing("bounding the gap by fresh plays"):
-            player = self.where.player(env, seed + 1)
-            bounds = checked(env, mixture, self.request.k, plays, seed, player)
-        return self._result(mixture, *values, plays, *bounds)
-
-    def facts(self) -> dict[str, Any]:
-        """The fields that all results share."""
-        return {
-            "request": self.request,
-            "k": self.request.k,
-            "method": self.request.method,
-            "episodes": self.selfplay.iteration * self.each,
-            "iterations": self.selfplay.iteration,
-            "episodes_per_iteration": self.each,
-            "seconds": self.loop.elapsed,
-            "interrupted": self.loop.interrupted,
-        }
-
-    def _mixture(self) -> Mixture:
-        return mixture_of(str(self.env.name), self.iterates.selected(), self.selfplay.trees)
-
-    def _running_values(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
-        """Mean payoffs of the episodes in which everybody followed pi^t, with their margins."""
-        plays, paid, squares = self.selfplay.paid
-        mean = paid / np.maximum(plays, 1)
-        variance = np.maximum(squares / np.maximum(plays, 1) - mean * mean, 0.0)
-        margin = np.where(plays > 1, QUANTILE * np.sqrt(variance / np.maximum(plays, 1)), np.nan)
-        return tuple(mean.tolist()), tuple(margin.tolist()), int(plays[0])
-
-    def _result(
-        self,
-        mixture: Mixture,
-        values: tuple[float, ...],
-        margins: tuple[float, ...],
-        plays: int,
-        certificate: PlayCertificate | None = None,
-        refusal: str | None = None,
-    ) -> LearnedByPlay:
-        return LearnedByPlay(
-            name=str(self.env.name), values=values, margins=margins, value_plays=plays,
-            policy=mixture, certificate=certificate, refusal=refusal,
-            history=tuple(self.loop.history), **self.facts(),
-        )  # fmt: skip
-
-
-class _GameMeter:
-    """The exact gaps and values of the components kept so far, in a game with the same labels."""
-
-    def __init__(self, game: Game, k: float, run: EnvironmentRun) -> None:
-        self.form, self.k, self.iterates = sequence_form(game), k, run.iterates
-        self.trees = run.selfplay.trees
-        self.plexes = self.form.plexes
-        self.number = [
-            {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.plexes
-        ]
-        uniform = [np.concatenate([[1.0], np.repeat(1.0 / plex.n_actions, plex.n_actions)])
-                   for plex in self.plexes]  # fmt: skip
-        self.uniform = np.concatenate(uniform)
-        self._restart()
-
-    def _restart(self) -> None:
-        self.meter = MixtureMeter(self.form, self.k)
-        self.measured, self.stride = 0, self.iterates.stride
-
-    def measure(self) -> Measured | None:
-        """Gaps and values of all players, or ``None`` if nothing has been kept."""
-        if self.iterates.stride != self.stride:
-            self._restart()
-        rows = self.iterates.rows[self.measured :]
-        for joint in self.translated(rows):
-            self.meter.observe(self.form.split(joint))
-        self.measured += len(rows)
-        return self.meter.measured() if self.measured else None
-
-    def translated(self, rows: Sequence[Sequence[Floats]]) -> Floats:
-        """The components as policies of the game; uniform where nothing was seen."""
-        columns = [
-            self._columns(i, tree, first)
-            for i, (tree, first) in enumerate(
-                zip(self.trees, self.form.leaves.first_reach, strict=False)
-            )
-        ]
-        joint = np.tile(self.uniform, (len(rows), 1))
-        for c, row in enumerate(rows):
-            for i, part in enumerate(row):
-                joint[c, columns[i][: len(part)]] = part
-        return joint
-
-    def _columns(self, i: int, tree: OwnTree, first: int) -> np.ndarray:
-        """The sequence in the game, of all players together, of each sequence in ``tree``."""
-        plex, columns = self.plexes[i], np.full(tree.n_sequences, first, np.int64)
-        for x, label in enumerate(tree.labels):
-            y = self.number[i].get(label)
-            if y is None or tuple(plex.action_labels[y]) != tree.actions[x]:
-                raise MismatchError(
-                    f"the game must have the infosets and actions of the environment, but lacks "
-                    f"{label!r} of player {tree.player} with the actions {tree.actions[x]}"
-                )
-            start = tree.first_seq[x]
-            n = len(tree.actions[x])
-            columns[start : start + n] = first + plex.first_seq[y] + np.arange(n)
-        return columns
-
-    def certified(self, run: EnvironmentRun) -> Learned:
-        """The result, with the exact gap of the saved mixture."""
-        behaviors = self.translated(self.iterates.selected())
-        weights = np.full(len(behaviors), 1.0 / len(behaviors))
-        assert run.game is not None
-        policy = CorrelatedPolicy(run.game, weights, behaviors)
-        meter = MixtureMeter(self.form, self.k)
-        for weight, parts in policy.components():
-            meter.observe(parts, weight)
-        return Learned(
-            game=run.game, policy=policy, history=tuple(run.loop.history),
-            **numbers(meter.measured()), **run.facts(),
-        )  # fmt: skip
 
 
 def _learn_planned(
@@ -525,7 +281,9 @@ def _learn_planned(
     players = tuple(map(str, env.players))
     mixture = Mixture(str(env.name), players, tuple(plexes), *learning.mixture())
     values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
-    certificate, refusal = checked(env, mixture, request.k, value_plays, request.seed + 1)
+    certificate, refusal = bounded_or_refused(
+        env, mixture, request.k, value_plays, request.seed + VALUE_SEED
+    )
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
         policy=mixture, certificate=certificate, refusal=refusal, **learning.facts(),

@@ -185,11 +185,11 @@ class Loop:
                 if stop:
                     break
                 if files is not None:
-                    self._save(files, now - start, now=False)
+                    self.save(files, now - start, now=False)
             self.elapsed = time.perf_counter() - start
             self.interrupted = interruption.requested
             if files is not None:
-                self._save(files, self.elapsed, now=True)
+                self.save(files, self.elapsed, now=True)
         if interruption.insisted:
             raise KeyboardInterrupt
         if files is not None and self.interrupted:
@@ -228,7 +228,7 @@ class Loop:
         state = sum(array.nbytes for array in self.play.state().values())
         return float(files.seconds_per_byte * state)
 
-    def _save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
+    def save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
         """Write a checkpoint to disk, if it is time for one or ``now``."""
 
         def content() -> dict[str, Any]:

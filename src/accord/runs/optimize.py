@@ -20,7 +20,8 @@ import numpy as np
 
 from accord._arrays import Ints
 from accord.deviations.notions import NFCCE, NotionLike
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game

@@ -183,7 +183,7 @@ class LearnRequest(_Request):
     learning_rate_scale: float = 1.0
     exploration: str | None = None  # None: the method's default
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
-    batch: int = 1  # episodes of an iteration are played so often under the same policies
+    batch: int = 1  # how often an iteration plays its episodes under the same policies
     environment: Mapping[str, Any] | None = None  # how to load it, if it is not a game
     memory: int | None = None  # bytes for tables and components in an environment
 

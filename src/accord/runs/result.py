@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord.deviations.notions import Notion, written_k
-from accord.equilibrium.certificate import Certificate, certify
+from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.game.tree import Game
 from accord.runs.activity import doing
-from accord.runs.certify_by_play import PlayCertificate
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.play_certificate import PlayCertificate
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import platform
 import secrets
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from accord.errors import ArgumentError, ParseError
-from accord.game.tree import Game
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 FORMAT = "accord-run"
@@ -29,7 +28,17 @@ REQUESTS: dict[str, type[AnyRequest]] = {
 PACKAGES = ("accord", "numpy", "numba", "open_spiel")
 
 
-def new_content(request: AnyRequest, game: Game) -> dict[str, Any]:
+class Identified(Protocol):
+    """A game, or what is known of an environment: what a run is compared with."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+
+def new_content(request: AnyRequest, game: Identified) -> dict[str, Any]:
     """What ``run.json`` holds at first."""
     return {
         "format": FORMAT,

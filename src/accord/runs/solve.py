@@ -15,7 +15,7 @@ from typing import SupportsIndex
 from accord._arrays import Floats, Ints
 from accord.deviations.notions import written_k
 from accord.equilibrium.archive import write_arrays
-from accord.equilibrium.certificate import certify
+from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay

@@ -34,8 +34,9 @@ from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import once
+from accord.game.infosets import own_moves
 from accord.game.tree import Game, total_rewards
-from accord.game.validate import check_payoff_range, own_moves
+from accord.game.validate import check_payoff_range
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 

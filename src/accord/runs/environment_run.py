@@ -1,0 +1,263 @@
+"""A run of ``learn_env`` whose tables grow: the learners, the loop and the result.
+
+The learners meet the infosets as they play (``learning/growing_self_play.py``), and the output is a
+mixture of evenly spaced components. The game is unknown, so the gap is bounded from fresh plays at
+the end (``runs/certify_by_play.py``). If the game is given, its exact gap is computed on the way;
+the learners do not see it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from accord._arrays import Floats
+from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.rounding import Measured
+from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
+from accord.game.tree import Game
+from accord.learning.growing_self_play import GrowingSelfPlay
+from accord.play.environment import Environment
+from accord.play.episodes import Player
+from accord.play.own_tree import OwnTree
+from accord.play.rollout import QUANTILE, estimated_values
+from accord.play.venue import Venue
+from accord.runs.activity import doing
+from accord.runs.certify_by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
+from accord.runs.checkpoint import Seen, numbers
+from accord.runs.folder import RunFolder
+from accord.runs.growing_iterates import GrowingIterates, mixture_of
+from accord.runs.loop import Loop, Progress
+from accord.runs.play_certificate import PlayCertificate
+from accord.runs.request import LearnRequest
+from accord.runs.result import Learned, LearnedByPlay
+from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.treeplex import Treeplex
+
+VALUE_SEED = 1
+"""Added to the seed of a run for the plays after it."""
+
+
+class EnvironmentRun:
+    """A request, the learners for it, and the components to save."""
+
+    def __init__(
+        self,
+        env: Environment,
+        request: LearnRequest,
+        game: Game | None,
+        plexes: Sequence[Treeplex] | None,
+        value_plays: int,
+        where: Venue,
+    ) -> None:
+        self.env, self.request, self.game, self.value_plays = env, request, game, value_plays
+        self.where = where
+        if game is not None and len(game.player_labels) != len(env.players):
+            raise MismatchError(
+                f"{env.name} has {len(env.players)} players; the game {game.name} has "
+                f"{len(game.player_labels)}"
+            )
+        half = None if request.memory is None else request.memory // 2
+        self.selfplay = GrowingSelfPlay(
+            env, request.k, request.seed, method=request.minimizer, plexes=plexes,
+            exploration=request.exploration, batch=request.batch, memory=half,
+            player=None if where.is_here else where.player(env, request.seed),
+        )  # fmt: skip
+        each = self.each = self.selfplay.episodes_per_iteration
+        if not 1 <= each <= request.episodes:
+            raise ArgumentError(
+                f"episodes must be at least {each}, enough for one iteration; got "
+                f"{request.episodes}"
+                if each
+                else "the game must have a decision to learn, but no player has one"
+            )
+        iterations = request.episodes // each
+        self.iterates = GrowingIterates(
+            request.components, iterations, self.selfplay.averages, half
+        )
+        self.meter = None if game is None else _GameMeter(game, request.k, self)
+        measure = self._measure if self.meter is None else self.meter.measure
+        self.loop = Loop(self.selfplay, self.iterates, measure, each, self._look)  # type: ignore[arg-type]
+
+    def _measure(self) -> Measured | None:
+        return None
+
+    def _look(self) -> tuple[Seen, tuple[float, ...]]:
+        values, margins, _ = self._running_values()
+        play = self.selfplay
+        return Seen(play.n_infosets, play.n_bytes, margins, play.is_full), values
+
+    def run(
+        self, episodes: int, files: RunFolder | None, progress: Progress | None
+    ) -> Learned | LearnedByPlay:
+        """Play until another iteration would exceed ``episodes``, and measure the result."""
+        loop, begun = self.loop, time.perf_counter()
+        try:
+            loop.run(episodes // self.each, files=files, progress=progress)
+        except AccordError as error:
+            loop.elapsed = time.perf_counter() - begun
+            continued = loop.begun and self.selfplay.iteration
+            if files is not None and continued:
+                loop.save(files, loop.elapsed, now=True)
+            if self.iterates.count and continued:
+                error.learned = self._result(self._mixture(), *self._running_values())
+            raise
+        finally:
+            self.selfplay.close()
+        if not self.iterates.count:  # interrupted before the first was kept: take this one
+            self.iterates.stride = 1
+            self.selfplay.advance(1, self.iterates)
+        if self.meter is not None:
+            return self.meter.certified(self)
+        mixture = self._mixture()
+        try:
+            learned = self._measured(mixture)
+        except AccordError as error:
+            error.learned = self._result(mixture, *self._running_values())
+            raise
+        if files is not None:
+            bounds = learned.certificate or learned
+            files.finish(learned.to_json(), mixture, bounds, loop.history)
+        return learned
+
+    def _measured(self, mixture: Mixture) -> LearnedByPlay:
+        """The result, with values and bounds from fresh plays."""
+        env, plays, seed = self.env, self.value_plays, self.request.seed + VALUE_SEED
+        values = estimated_values(env, mixture, plays, seed, self.where.player(env, seed))
+        with doing("bounding the gap by fresh plays"):
+            player = self.where.player(env, seed + 1)
+            bounds = bounded_or_refused(env, mixture, self.request.k, plays, seed, player)
+        return self._result(mixture, *values, plays, *bounds)
+
+    def facts(self) -> dict[str, Any]:
+        """The fields that all results share."""
+        return {
+            "request": self.request,
+            "k": self.request.k,
+            "method": self.request.method,
+            "episodes": self.selfplay.iteration * self.each,
+            "iterations": self.selfplay.iteration,
+            "episodes_per_iteration": self.each,
+            "seconds": self.loop.elapsed,
+            "interrupted": self.loop.interrupted,
+        }
+
+    def _mixture(self) -> Mixture:
+        return mixture_of(str(self.env.name), self.iterates.selected(), self.selfplay.trees)
+
+    def _running_values(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
+        """Mean payoffs of the episodes in which everybody followed pi^t, with their margins."""
+        plays, paid, squares = self.selfplay.paid
+        mean = paid / np.maximum(plays, 1)
+        variance = np.maximum(squares / np.maximum(plays, 1) - mean * mean, 0.0)
+        margin = np.where(plays > 1, QUANTILE * np.sqrt(variance / np.maximum(plays, 1)), np.nan)
+        return tuple(mean.tolist()), tuple(margin.tolist()), int(plays[0])
+
+    def _result(
+        self,
+        mixture: Mixture,
+        values: tuple[float, ...],
+        margins: tuple[float, ...],
+        plays: int,
+        certificate: PlayCertificate | None = None,
+        refusal: str | None = None,
+    ) -> LearnedByPlay:
+        return LearnedByPlay(
+            name=str(self.env.name), values=values, margins=margins, value_plays=plays,
+            policy=mixture, certificate=certificate, refusal=refusal,
+            history=tuple(self.loop.history), **self.facts(),
+        )  # fmt: skip
+
+
+def bounded_or_refused(
+    env: Environment,
+    mixture: Mixture,
+    k: float,
+    plays: int,
+    seed: int,
+    player: Player | None = None,
+) -> tuple[PlayCertificate | None, str | None]:
+    """A certificate from ``plays`` plays, or the reason why there is none."""
+    try:
+        if plays < (least := FEWEST_PLAYS * len(env.players)):
+            return None, f"bounds on the gap need at least {least} plays; there were {plays}"
+        return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player), None
+    except BudgetError as error:
+        return None, str(error)
+
+
+class _GameMeter:
+    """The exact gaps and values of the components kept so far, in a game with the same labels."""
+
+    def __init__(self, game: Game, k: float, run: EnvironmentRun) -> None:
+        self.form, self.k, self.iterates = sequence_form(game), k, run.iterates
+        self.trees = run.selfplay.trees
+        self.plexes = self.form.plexes
+        self.number = [
+            {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.plexes
+        ]
+        self.uniform = np.concatenate(list(map(uniform_behavior, self.plexes)))
+        self._restart()
+
+    def _restart(self) -> None:
+        self.meter = MixtureMeter(self.form, self.k)
+        self.measured, self.stride = 0, self.iterates.stride
+
+    def measure(self) -> Measured | None:
+        """Gaps and values of all players, or ``None`` if nothing has been kept."""
+        if self.iterates.stride != self.stride:
+            self._restart()
+        rows = self.iterates.rows[self.measured :]
+        for joint in self.translated(rows):
+            self.meter.observe(self.form.split(joint))
+        self.measured += len(rows)
+        return self.meter.measured() if self.measured else None
+
+    def translated(self, rows: Sequence[Sequence[Floats]]) -> Floats:
+        """The components as policies of the game; uniform where nothing was seen."""
+        columns = [
+            self._columns(i, tree, first)
+            for i, (tree, first) in enumerate(
+                zip(self.trees, self.form.leaves.first_reach, strict=False)
+            )
+        ]
+        joint = np.tile(self.uniform, (len(rows), 1))
+        for c, row in enumerate(rows):
+            for i, part in enumerate(row):
+                joint[c, columns[i][: len(part)]] = part
+        return joint
+
+    def _columns(self, i: int, tree: OwnTree, first: int) -> np.ndarray:
+        """The sequence in the game, of all players together, of each sequence in ``tree``."""
+        plex, columns = self.plexes[i], np.full(tree.n_sequences, first, np.int64)
+        for x, label in enumerate(tree.labels):
+            y = self.number[i].get(label)
+            if y is None or tuple(plex.action_labels[y]) != tree.actions[x]:
+                raise MismatchError(
+                    f"the game must have the infosets and actions of the environment, but lacks "
+                    f"{label!r} of player {tree.player} with the actions {tree.actions[x]}"
+                )
+            start = tree.first_seq[x]
+            n = len(tree.actions[x])
+            columns[start : start + n] = first + plex.first_seq[y] + np.arange(n)
+        return columns
+
+    def certified(self, run: EnvironmentRun) -> Learned:
+        """The result, with the exact gap of the saved mixture."""
+        behaviors = self.translated(self.iterates.selected())
+        weights = np.full(len(behaviors), 1.0 / len(behaviors))
+        assert run.game is not None
+        policy = CorrelatedPolicy(run.game, weights, behaviors)
+        meter = MixtureMeter(self.form, self.k)
+        for weight, parts in policy.components():
+            meter.observe(parts, weight)
+        return Learned(
+            game=run.game, policy=policy, history=tuple(run.loop.history),
+            **numbers(meter.measured()), **run.facts(),
+        )  # fmt: skip
