@@ -25,7 +25,7 @@ from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_whole
 from accord._format import number
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import Notion, checked_k, written_k
 from accord.deviations.rechistory import ROOT
 from accord.equilibrium.certificate import FirstDeviation, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -131,7 +131,7 @@ class PlayCertificate:
     def __str__(self) -> str:
         best = max(self.players, key=lambda player: player.lower)
         lines = [
-            f"{self.name}: with {100 * self.confidence:g}% confidence the {written_k(self.k)}-EFCE "
+            f"{self.name}: with {100 * self.confidence:g}% confidence the {Notion(self.k)} "
             f"gap is at least {number(self.lower)} and at most {number(self.upper)}, by "
             f"{self.episodes:,} plays"
         ]
