@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pytest
 
+import accord
 from accord.game.library import kuhn
 from accord.interop.openspiel import MAX_NODES, default_max_nodes
 from accord.reports.tikz import tree_tikz
@@ -95,11 +97,47 @@ def test_trees_as_svg_and_tikz(folders: dict[str, Path], tmp_path: Path) -> None
     assert text.isascii()
 
 
+def tiny_and_huge() -> accord.Game:
+    """A game whose payoffs are written with powers of ten."""
+    b = accord.GameBuilder(players=["me"])
+    b.move(player="me", infoset="start", actions="l r")
+    b.payoff("l", -1.5e-7)
+    b.payoff("r", 2e12)
+    return b.build()
+
+
+def test_tikz_writes_powers_of_ten_as_tex_does() -> None:
+    tree = tree_view(tiny_and_huge())
+    assert tree is not None
+    text = tree_tikz(tree)
+    assert r"{$-$1.5$\times10^{-7}$}" in text
+    assert r"{+2$\times10^{12}$}" in text
+    assert text.isascii()
+
+
+def test_the_file_of_a_tree_says_whose_nodes_are_in_which_colour(tmp_path: Path) -> None:
+    run("export", "signalling", tmp_path / "tree.svg")
+    run("export", "signalling", tmp_path / "tree.tex")
+    root = ET.fromstring((tmp_path / "tree.svg").read_text())
+    key = [e for e in root.iter() if "key" in e.get("class", "").split()]
+    assert ["".join(e.itertext()).strip() for e in key] == [
+        "player student",
+        "player professor",
+        "chance",
+    ]
+    text = (tmp_path / "tree.tex").read_text()
+    assert re.findall(r"accord/key\] at \S+ {(.*)};", text) == [
+        "player student",
+        "player professor",
+        "chance",
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no TeX here")
-@pytest.mark.parametrize("labels", ["plain", "nasty"])
-def test_tex_draws_the_tree(labels: str, tmp_path: Path) -> None:
-    tree = tree_view(kuhn() if labels == "plain" else nasty_game())
+@pytest.mark.parametrize("game", [kuhn, nasty_game, tiny_and_huge])
+def test_tex_draws_the_tree(game: Callable[[], accord.Game], tmp_path: Path) -> None:
+    tree = tree_view(game())
     assert tree is not None
     (tmp_path / "tree.tex").write_text(tree_tikz(tree))
     (tmp_path / "page.tex").write_text(
