@@ -20,6 +20,7 @@ from accord.interop.openspiel import MAX_NODES, default_max_nodes
 from accord.reports.tikz import tree_tikz
 from accord.reports.tree import tree_view
 from tests.support.command import refused, run
+from tests.support.environments import NoisyChicken
 from tests.support.labels import nasty_game
 
 
@@ -65,6 +66,36 @@ def test_spreadsheets_have_the_same_rows_and_no_formulas(tmp_path: Path) -> None
     assert {"=1+1", "=2+2", "=3"} <= set(cells)
     book = openpyxl.load_workbook(tmp_path / "policy.xlsx")
     assert {cell.data_type for row in book.worksheets[0].iter_rows() for cell in row} == {"n", "s"}
+
+
+def test_csv_files_have_labels_unchanged(tmp_path: Path) -> None:
+    """Also those that a spreadsheet takes for formulas; programs must read what the game has."""
+    labels = ["=1+1", "+1", "-1", "@x", "'quoted", "\ttab"]
+    b = accord.GameBuilder(players=["=me"])
+    b.move(player="=me", infoset="=A1", actions=labels)
+    for label in labels:
+        b.payoff([label], 1)
+    game = b.build()
+    accord.write_efg(game, tmp_path / "game.efg")
+    accord.save_policy(accord.solve(game, 1, iterations=5).policy, tmp_path / "policy.json")
+    for what in ("policy", "device"):
+        file = tmp_path / f"{what}.csv"
+        run("export", tmp_path / "policy.json", file, "--game", tmp_path / "game.efg")
+        found = {cell for row in read_csv(file) for cell in row}
+        assert set(labels) <= found, what
+
+
+def test_runs_in_environments_have_policies_and_histories(tmp_path: Path) -> None:
+    learned = accord.learn_env(NoisyChicken(), 1, episodes=300, folder=tmp_path / "run")
+    run("export", tmp_path / "run", tmp_path / "policy.csv")
+    run("export", tmp_path / "run", tmp_path / "history.csv")
+    header, *rows = read_csv(tmp_path / "policy.csv")
+    assert header[2:] == ["player", "infoset", "action", "probability"]
+    assert len(rows) == 4 * learned.policy.n_components
+    assert len(read_csv(tmp_path / "history.csv")) == 1 + len(learned.history)
+    for what in ("device.csv", "certificate.csv", "tree.svg"):
+        said = refused("export", tmp_path / "run", tmp_path / what)
+        assert "a run in an environment, whose game is not known" in said
 
 
 def test_a_certificate_as_latex(folders: dict[str, Path], tmp_path: Path) -> None:

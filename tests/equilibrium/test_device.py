@@ -355,7 +355,7 @@ def test_csv_quotes_labels() -> None:
 
 def test_latex() -> None:
     assert device_of("signalling", off_path=True, plans=1).to_latex().splitlines() == [
-        r"% needs \usepackage{booktabs}",
+        r"% needs \usepackage{booktabs}; labels in other scripts need LuaLaTeX or XeLaTeX",
         r"\begin{tabular}{@{}rllll@{}}",
         r"\toprule",
         r" & \multicolumn{2}{l}{student} & \multicolumn{2}{l}{professor} \\",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord._format import number
 from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.tables import escaped, in_mathematics
+from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
 from accord.game.labels import player_name
 
 
@@ -14,7 +14,7 @@ def certificate_latex(certificate: Certificate) -> str:
     labels = [player_name(witness.player) for gap in gaps[:1] for witness in gap.witnesses]
     labels = labels or [f"player {i + 1}" for i in range(len(certificate.values))]
     lines = [
-        r"% needs \usepackage{booktabs}",
+        NEEDS,
         rf"\begin{{tabular}}{{@{{}}lr{'r' * len(labels)}r@{{}}}}",
         r"\toprule",
         _row("notion", "$K$", *map(escaped, labels), "share of range"),
