@@ -4,7 +4,7 @@ An episode is one play of the game, whoever learns from it. An iteration of ``pr
 all players share and one for each of them, an iteration of the paper's Balanced K-EFR
 ``C(H+1, K+1) + K - 1`` per player, one of MCCFR one per player; times are per episode.
 
-After so many episodes the exact 1-EFCE gap of what was learned is computed: of the mixture that
+After so many episodes the exact EFCE gap of what was learned is computed: of the mixture that
 ``learn`` saves with its defaults, and of MCCFR's average policy, its only output. ``learn`` chooses
 what to save by the number of episodes, so each number is a run of its own. MCCFR does not know that
 number, so one run per seed gives all of its gaps.
@@ -152,7 +152,7 @@ def learned_gap(form: SequenceForm, k: float, episodes: int, seed: int, method: 
 
 
 def averaged_gap(form: SequenceForm, peer: SampledPeer) -> float:
-    """The exact 1-EFCE gap of the average policy, in units of the payoff range."""
+    """The exact EFCE gap of the average policy, in units of the payoff range."""
     policy = CorrelatedPolicy.product(form.game, peer.average())
     return float((efce_gaps(policy, 1) * form.leaves.loss_scale).max())
 

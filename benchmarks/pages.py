@@ -72,7 +72,7 @@ def page(parts: Mapping[str, Part]) -> str:
 
 def figures(parts: Mapping[str, Part]) -> dict[str, Figure]:
     """The plots, by the names of their files."""
-    gap = "exact 1-EFCE gap, share of the payoff range"
+    gap = "exact EFCE gap, share of the payoff range"
     against_time = {
         game["title"]: {
             tables.on_page(entry["name"]): _curve(entry["record"], 1, 2)

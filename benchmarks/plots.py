@@ -127,7 +127,7 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
         )  # fmt: skip
         figure.text(
             0.02, 1 - 0.22 / figure.get_figheight(),
-            "exact 1-EFCE gap, share of the payoff range: median and quartiles",
+            "exact EFCE gap, share of the payoff range: median and quartiles",
             fontsize=10, color=MUTED, va="center",
         )  # fmt: skip
         for place, game in enumerate(games):

@@ -1,4 +1,4 @@
-"""How long until the exact 1-EFCE gap of what a method has come to is small.
+"""How long until the exact EFCE gap of what a method has come to is small.
 
 What is judged is the mixture of all iterates, weighed as the method's theory weighs them: for K-EFR
 the weighted average that ``solve`` returns, for CFR and EFR all iterates alike, for CFR+ iterate t
@@ -54,7 +54,7 @@ class Judged(Protocol):
         """Run so many more iterations; their CPU time without that of the meter."""
 
     def relative_gap(self) -> float:
-        """The largest 1-EFCE gap of all iterates so far, in units of the payoff range."""
+        """The largest EFCE gap of all iterates so far, in units of the payoff range."""
 
 
 class JudgedKEFR:

@@ -44,6 +44,8 @@ def test_other_words() -> None:
     assert _format.shortened("abc", 6) == "abc"
     assert _format.visible("a\x00\ud800\n") == "a␀�\n"
     assert _format.signed(1.0) == "+1"
+    assert _format.player_name("Player 1") == "Player 1"
+    assert _format.player_name("ann\n of Ely\n") == "player ann · of Ely"
 
 
 def test_labels_cannot_command_the_terminal() -> None:

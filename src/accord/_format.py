@@ -46,7 +46,8 @@ def safe(text: str, longest: int | None = None, keep: str = "\n\t") -> str:
 
 def player_name(label: str) -> str:
     """The name of a player in a sentence: ``player 1``, but not ``player Player 1``."""
-    return label if label.lower().startswith("player") else f"player {label}"
+    name = one_line(label)
+    return name if name.lower().startswith("player") else f"player {name}"
 
 
 def number(value: float) -> str:

@@ -227,7 +227,7 @@ def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
 
 def test_solve() -> None:
     result = run("solve", "kuhn", "-k", 1, "--iterations", 300)
-    assert "kuhn: 1-EFCE by prm+, 300 iterations in" in result.stdout
+    assert "kuhn: EFCE by prm+, 300 iterations in" in result.stdout
     assert re.search(r"^1 +\d\S+ +\d\S+ +-0\.05", result.stdout, re.M)
     assert "best deviation from it: player" in result.stdout
     assert "\x1b" not in result.stdout + result.stderr
@@ -268,7 +268,7 @@ def test_target() -> None:
     assert "not reached" not in reached.stderr
     missed = run("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
     assert "target gap 1e-12 not reached: the gap is" in missed.stderr
-    assert "kuhn: 1-EFCE" in missed.stdout
+    assert "kuhn: EFCE" in missed.stdout
     content = run_json("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
     assert content["iterations"] == 20
 
@@ -715,7 +715,7 @@ def test_progress_on_a_terminal() -> None:
     assert "per second, gap" in text
     assert "left" in text
     assert b"\x1b" not in output
-    assert b"1-EFCE" in output
+    assert b"EFCE" in output
 
 
 @pytest.mark.slow
@@ -747,7 +747,7 @@ def test_interruption() -> None:
     started.send_signal(signal.SIGINT)
     output, errors = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert "1-EFCE by prm+" in output
+    assert "EFCE by prm+" in output
     said = [line for line in errors.splitlines() if not line.startswith("compiling")]
     assert said[-1] == "interrupted"
     assert "Traceback" not in errors

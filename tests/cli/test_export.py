@@ -8,16 +8,19 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
 import pytest
 
+import accord
 from accord.game.library import kuhn
 from accord.interop.openspiel import MAX_NODES, default_max_nodes
 from accord.reports.tikz import tree_tikz
 from accord.reports.tree import tree_view
 from tests.support.command import refused, run
+from tests.support.environments import NoisyChicken
 from tests.support.labels import nasty_game
 
 
@@ -65,6 +68,36 @@ def test_spreadsheets_have_the_same_rows_and_no_formulas(tmp_path: Path) -> None
     assert {cell.data_type for row in book.worksheets[0].iter_rows() for cell in row} == {"n", "s"}
 
 
+def test_csv_files_have_labels_unchanged(tmp_path: Path) -> None:
+    """Also those that a spreadsheet takes for formulas; programs must read what the game has."""
+    labels = ["=1+1", "+1", "-1", "@x", "'quoted", "\ttab"]
+    b = accord.GameBuilder(players=["=me"])
+    b.move(player="=me", infoset="=A1", actions=labels)
+    for label in labels:
+        b.payoff([label], 1)
+    game = b.build()
+    accord.write_efg(game, tmp_path / "game.efg")
+    accord.save_policy(accord.solve(game, 1, iterations=5).policy, tmp_path / "policy.json")
+    for what in ("policy", "device"):
+        file = tmp_path / f"{what}.csv"
+        run("export", tmp_path / "policy.json", file, "--game", tmp_path / "game.efg")
+        found = {cell for row in read_csv(file) for cell in row}
+        assert set(labels) <= found, what
+
+
+def test_runs_in_environments_have_policies_and_histories(tmp_path: Path) -> None:
+    learned = accord.learn_env(NoisyChicken(), 1, episodes=300, folder=tmp_path / "run")
+    run("export", tmp_path / "run", tmp_path / "policy.csv")
+    run("export", tmp_path / "run", tmp_path / "history.csv")
+    header, *rows = read_csv(tmp_path / "policy.csv")
+    assert header[2:] == ["player", "infoset", "action", "probability"]
+    assert len(rows) == 4 * learned.policy.n_components
+    assert len(read_csv(tmp_path / "history.csv")) == 1 + len(learned.history)
+    for what in ("device.csv", "certificate.csv", "tree.svg"):
+        said = refused("export", tmp_path / "run", tmp_path / what)
+        assert "a run in an environment, whose game is not known" in said
+
+
 def test_a_certificate_as_latex(folders: dict[str, Path], tmp_path: Path) -> None:
     run("export", folders["sep"], tmp_path / "table.tex", "--what", "certificate")
     text = (tmp_path / "table.tex").read_text()
@@ -95,11 +128,47 @@ def test_trees_as_svg_and_tikz(folders: dict[str, Path], tmp_path: Path) -> None
     assert text.isascii()
 
 
+def tiny_and_huge() -> accord.Game:
+    """A game whose payoffs are written with powers of ten."""
+    b = accord.GameBuilder(players=["me"])
+    b.move(player="me", infoset="start", actions="l r")
+    b.payoff("l", -1.5e-7)
+    b.payoff("r", 2e12)
+    return b.build()
+
+
+def test_tikz_writes_powers_of_ten_as_tex_does() -> None:
+    tree = tree_view(tiny_and_huge())
+    assert tree is not None
+    text = tree_tikz(tree)
+    assert r"{$-$1.5$\times10^{-7}$}" in text
+    assert r"{+2$\times10^{12}$}" in text
+    assert text.isascii()
+
+
+def test_the_file_of_a_tree_says_whose_nodes_are_in_which_colour(tmp_path: Path) -> None:
+    run("export", "signalling", tmp_path / "tree.svg")
+    run("export", "signalling", tmp_path / "tree.tex")
+    root = ET.fromstring((tmp_path / "tree.svg").read_text())
+    key = [e for e in root.iter() if "key" in e.get("class", "").split()]
+    assert ["".join(e.itertext()).strip() for e in key] == [
+        "player student",
+        "player professor",
+        "chance",
+    ]
+    text = (tmp_path / "tree.tex").read_text()
+    assert re.findall(r"accord/key\] at \S+ {(.*)};", text) == [
+        "player student",
+        "player professor",
+        "chance",
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no TeX here")
-@pytest.mark.parametrize("labels", ["plain", "nasty"])
-def test_tex_draws_the_tree(labels: str, tmp_path: Path) -> None:
-    tree = tree_view(kuhn() if labels == "plain" else nasty_game())
+@pytest.mark.parametrize("game", [kuhn, nasty_game, tiny_and_huge])
+def test_tex_draws_the_tree(game: Callable[[], accord.Game], tmp_path: Path) -> None:
+    tree = tree_view(game())
     assert tree is not None
     (tmp_path / "tree.tex").write_text(tree_tikz(tree))
     (tmp_path / "page.tex").write_text(

@@ -91,7 +91,7 @@ def test_methods_are_those_of_learn() -> None:
 def test_people_read_the_same() -> None:
     text = run("learn", "kuhn", "--episodes", 4500, "--seed", 2, "--components", 30).stdout
     wanted = learn(kuhn(), 1, episodes=4500, seed=2, components=30)
-    assert text.startswith("kuhn: 1-EFCE learned by prm from 4,500 episodes, 1,500 iterations")
+    assert text.startswith("kuhn: EFCE learned by prm from 4,500 episodes, 1,500 iterations")
     assert f"gap {wanted.gap:.4g}, {wanted.gap / 4:.4g} of the payoff range" in text
     assert "mixture of 30 policies" in text
     assert "best deviation from it: " in text

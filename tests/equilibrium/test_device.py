@@ -355,7 +355,7 @@ def test_csv_quotes_labels() -> None:
 
 def test_latex() -> None:
     assert device_of("signalling", off_path=True, plans=1).to_latex().splitlines() == [
-        r"% needs \usepackage{booktabs}",
+        r"% needs \usepackage{booktabs}; labels in other scripts need LuaLaTeX or XeLaTeX",
         r"\begin{tabular}{@{}rllll@{}}",
         r"\toprule",
         r" & \multicolumn{2}{l}{student} & \multicolumn{2}{l}{professor} \\",
@@ -368,6 +368,27 @@ def test_latex() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+def test_rare_plans_are_not_listed_in_papers() -> None:
+    """A mixture that was solved for still has its first iterates, with tiny weights."""
+    game = accord.load_game("chicken")
+    names = {"dare": [1.0, 0.0], "yield": [0.0, 1.0]}
+    weights = {("dare", "yield"): 0.5, ("yield", "dare"): 0.5 - 3e-5}
+    weights |= {("dare", "dare"): 2e-5, ("yield", "yield"): 1e-5}
+    policy = CorrelatedPolicy.from_components(
+        game,
+        [(w, [np.array([1.0, *names[a]]) for a in pair]) for pair, w in weights.items()],
+    )
+    device = policy.device()
+    likely = device.likely()
+    assert len(device.plans) == 4
+    assert [plan.probability for plan in likely.plans] == pytest.approx([0.5, 0.5 - 3e-5])
+    assert (likely.rest, likely.rest_most) == pytest.approx((3e-5, 2e-5))
+    assert "other plans, each at most 2e-05" in device.to_latex()
+    assert len(device.to_csv().splitlines()) == 5
+    one = policy.device(3).likely()  # a single rare plan is listed, for it takes one line
+    assert len(one.plans) == 3
 
 
 def test_latex_escapes_labels() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import accord
+from tests.support.environments import NoisyChicken
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,23 @@ def test_without_pandas_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(accord.MissingDependencyError, match=r"accord\[pandas\]"):
         solution.to_frame()
+
+
+def test_what_was_learned_in_an_environment_has_frames() -> None:
+    learned = accord.learn_env(NoisyChicken(), 1, episodes=300)
+    policy, history = learned.policy.to_frame(), learned.to_frame()
+    assert list(policy) == ["component", "weight", "player", "infoset", "action", "probability"]
+    assert set(policy["player"]) == set(learned.policy.player_labels)
+    sums = policy.groupby(["component", "player", "infoset"])["probability"].sum()
+    assert np.allclose(sums, 1.0)
+    assert len(history) == len(learned.history)
+    assert history["value of ann"].tolist() == [point.values[0] for point in learned.history]
+    assert history["infosets"].iloc[-1] == 2
+    assert "gap" not in history  # it is not known
+    both = accord.comparison_frame({"one": learned, "two": learned})
+    assert both["run"].value_counts().to_dict() == {"one": len(history), "two": len(history)}
+
+
+def test_a_comparison_takes_results_only() -> None:
+    with pytest.raises(accord.ArgumentError, match="got 3 for 'rm'"):
+        accord.comparison_frame({"rm": 3})  # type: ignore[dict-item]

@@ -241,6 +241,43 @@ def test_no_table_is_cut_on_paper(opened: Callable[[Path], Any], many: Path) -> 
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+def test_notebooks_fit_a_phone(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    """Only drawings are wider than the screen, and they say so."""
+    game = accord.load_game("random:players=4,depth=5,seed=4")
+    found, best = accord.solve(game, 1, iterations=100), accord.optimize(game, 1)
+    shown = [game, accord.load_game("leduc_poker"), found, found.policy, best, best.policy]
+    shown += [best.policy.device(), accord.certify(game, found)]
+    pieces = [thing._repr_html_() for thing in shown]  # type: ignore[attr-defined]
+    path = tmp_path / "notebook.html"
+    head = (
+        '<!DOCTYPE html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    )
+    path.write_text(head + '<link rel="icon" href="data:,">' + "".join(pieces))
+    browser = opened(path)
+    for width in (390, 1200):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        try:
+            script = "return [document.documentElement.scrollWidth, innerWidth]"
+            page, screen = browser.execute_script(script)
+            assert page <= screen == width
+            tables = browser.execute_script(
+                "return [...document.querySelectorAll('.scroll:has(table)')]"
+                ".map(box => box.scrollWidth - box.clientWidth)"
+            )
+            assert len(tables) >= 5
+            assert max(tables) == 0
+            told = browser.execute_script(
+                "return [...document.querySelectorAll('figure.scroll')].map(box => ["
+                "box.scrollWidth > box.clientWidth,"
+                "getComputedStyle(box.previousElementSibling).display === 'block'])"
+            )
+            assert all(wider == said for wider, said in told)
+            assert any(wider for wider, _ in told) == (width < 600)
+        finally:
+            browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_dark_pages_have_light_ink(opened: Callable[[Path], Any], kuhn: Path) -> None:
     browser = opened(kuhn / "report.html")
 

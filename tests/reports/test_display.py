@@ -49,7 +49,8 @@ def test_a_small_game_is_drawn_and_a_large_one_described(game: accord.Game) -> N
     html = shown(game)
     assert html.count('class="node') == 6
     assert html.count("edge never") == 0  # without a policy no move is one that is never told
-    assert {"student", "professor", "chance"} <= set(words(html).split())
+    assert {"student", "professor", "chance", "dashed"} <= set(words(html).split())
+    assert "dashed" not in words(shown(accord.load_game("in_out")))  # nothing is
     large = shown(accord.load_game("kuhn:players=3"))
     assert "<svg" not in large
     assert "infosets" in words(large)
@@ -101,6 +102,20 @@ def test_labels_stay_inside_their_bars() -> None:
     for text in inside:
         extent = text.get_window_extent()
         assert any(bar.x0 <= extent.x0 and extent.x1 <= bar.x1 for bar in bars), text
+
+
+def test_one_bar_is_a_chart() -> None:
+    """In equilibrium many games end with the first move."""
+    b = accord.GameBuilder(players=["entrant", "incumbent"])
+    b.move(player="entrant", infoset="market", actions="enter stay")
+    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
+    b.payoff("stay", 0, 3)
+    b.payoff("enter fight", -1, -1)
+    b.payoff("enter yield", -1, 1)
+    figure = accord.optimize(b.build(), 1).policy.plot()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
+        "player entrant at market"
+    ]
 
 
 def test_a_certificate_shows_the_ladder_and_the_best_deviation(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import accord
 from accord._format import pretty
 from accord.equilibrium.inspection import inspect
 from accord.reports import tree
@@ -48,3 +49,20 @@ def test_large_trees_are_not_drawn(
     assert tree.tree_view(game, lambda player, x: None) is not None
     monkeypatch.setattr(tree, "LARGEST_TREE", game.n_nodes - 1)
     assert tree.tree_view(game, lambda player, x: None) is None
+
+
+def test_nothing_is_cut_at_the_sides() -> None:
+    b = accord.GameBuilder(players=["a", "b", "c"])
+    b.move(player="a", infoset="a long name of the root", actions="l r")
+    b.move("l", player="b", infoset="a longer name than its action", actions="l r")
+    b.payoff("l l", -123456, 1.234e-10, -9.876e12)
+    b.payoff("l r", 0, 0, 0)
+    b.payoff("r", 1, 2, 3)
+    view = tree.tree_view(b.build())
+    assert view is not None
+    for node in view.nodes:
+        start = node.x + 3 - tree.SMALL * len(node.text)
+        assert start >= max([0.0, *(other.x for other in view.nodes if other.x < node.x)])
+    assert all(leaf.x + tree.DIGIT * len(leaf.text) <= view.width for leaf in view.payoffs)
+    assert all(entry.end <= view.file_width for entry in view.key)
+    assert view.height <= view.key[0].y <= view.key[-1].y < view.file_height

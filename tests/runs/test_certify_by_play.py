@@ -240,7 +240,7 @@ def test_a_clear_deviation_is_found_and_told() -> None:
     certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=6000)
     assert 0.5 < certificate.lower <= 1.0 <= certificate.upper
     words = str(certificate)
-    assert "with 95% confidence the 1-EFCE gap is at least" in words
+    assert "with 95% confidence the EFCE gap is at least" in words
     assert "told '0' plays '1' instead" in words
     content = certificate.to_json()
     assert content["lower"] == certificate.lower

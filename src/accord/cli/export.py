@@ -15,6 +15,7 @@ from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.runs.played_run import PlayedRun
 
 FORMATS = {
     "device": (".csv", ".tex", ".xlsx", ".json"),
@@ -66,6 +67,9 @@ def export(
     history       .csv .xlsx              the gap at every checkpoint of a run
     tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
 
+    Open .xlsx files in spreadsheets. They would take labels in a .csv file that start with = or @
+    for formulas. A run in an environment has a policy and a history.
+
     \b
     Examples:
         accord export runs/kuhn device.csv
@@ -111,7 +115,9 @@ def _device(source: str, game: str | None, ending: str) -> bytes:
 
 
 def _policy(source: str, game: str | None, ending: str) -> bytes:
-    return _table(read_policy(source, game).to_frame(), ending)
+    played = _played(source)
+    policy = read_policy(source, game) if played is None else played.policy
+    return _table(policy.to_frame(), ending)
 
 
 def _certificate(source: str, game: str | None, ending: str) -> bytes:
@@ -135,8 +141,13 @@ def _history(source: str, game: str | None, ending: str) -> bytes:
 
     if not Path(source).is_dir():
         raise ArgumentError(f"a history belongs to the folder of a run; got {source!r}")
-    run = read_run(Path(source), game)
-    return _table(checkpoints_frame(run.history, run.game.player_labels), ending)
+    played = _played(source)
+    if played is not None:
+        frame = checkpoints_frame(played.history, played.policy.player_labels)
+    else:
+        run = read_run(Path(source), game)
+        frame = checkpoints_frame(run.history, run.game.player_labels)
+    return _table(frame, ending)
 
 
 def _tree(source: str, game: str | None, ending: str) -> bytes:
@@ -167,6 +178,17 @@ EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
     "history": _history,
     "tree": _tree,
 }
+
+
+def _played(source: str) -> PlayedRun | None:
+    """The run in an environment in the folder ``source``; None if it is something else."""
+    from accord.runs.folder import RunFolder
+    from accord.runs.played_run import is_played, read_played_run
+
+    if not Path(source).is_dir():
+        return None
+    files = RunFolder.open(Path(source))
+    return read_played_run(files) if is_played(files) else None
 
 
 def _recommended(policy: CorrelatedPolicy) -> Any:

@@ -29,7 +29,6 @@ from accord.cli.arguments import (
 from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
-from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, described
 
@@ -180,7 +179,7 @@ def learn(
         else:
             print_outcome(
                 learned,
-                f"{learned.game.name}: {written_k(learned.k)}-EFCE learned by {learned.method} "
+                f"{learned.game.name}: {learned.request.notion} learned by {learned.method} "
                 f"from {counted(learned.episodes, 'episode')}, "
                 f"{counted(learned.iterations, 'iteration')}",
                 f", of the saved mixture of {counted(learned.policy.n_components, 'policy')}",

@@ -222,7 +222,7 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
     value, bound = (_shown(found, one) for one in (found.value, found.bound))
     print_outcome(
         found,
-        f"{found.game.name}: {_written(found.notion)}, {found.objective} {value}, "
+        f"{found.game.name}: {found.notion}, {found.objective} {value}, "
         f"{'proved optimal' if found.optimal else f'bound {bound}'}; "
         f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
         f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
@@ -236,10 +236,6 @@ def _shown(found: Optimum, value: float) -> str:
     from accord.equilibrium.rounding import settled
 
     return f"{settled(value, found.game.n_players * found.value_error)[0]:.9g}"
-
-
-def _written(notion: Notion) -> str:
-    return notion.name if notion.k is None else f"{notion.written}-EFCE"
 
 
 def _count(number: int, what: str) -> str:

@@ -15,7 +15,6 @@ import typer
 
 from accord._format import counted, number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
-from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
     from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
@@ -61,7 +60,7 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
     policy = learned.policy
     infosets = sum(plex.n_infosets for plex in policy.plexes)
     print_text(
-        f"{learned.name}: {written_k(learned.k)}-EFCE learned by {learned.method} from "
+        f"{learned.name}: {learned.request.notion} learned by {learned.method} from "
         f"{counted(learned.episodes, 'episode')}, {counted(learned.iterations, 'iteration')} in "
         f"{learned.seconds:.3g} s; {counted(infosets, 'infoset')} seen, "
         f"{counted(policy.n_components, 'policy')} saved\n"

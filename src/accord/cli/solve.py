@@ -23,7 +23,6 @@ from accord.cli.arguments import (
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable, within
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
-from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
 from accord.regret.methods import DEFAULT, METHODS, described
 
@@ -135,7 +134,7 @@ def solve(
         else:
             print_outcome(
                 solution,
-                f"{solution.game.name}: {written_k(solution.k)}-EFCE by {solution.method}, "
+                f"{solution.game.name}: {solution.request.notion} by {solution.method}, "
                 f"{counted(solution.iterations, 'iteration')}",
                 f"\nsaved mixture of {counted(solution.policy.n_components, 'policy')}: gap "
                 f"{number(solution.saved_gap)}",

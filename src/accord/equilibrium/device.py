@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from accord._above import DISPLAY, FRAMES, call_above
@@ -34,6 +34,9 @@ TEXT_WIDTH = 100
 """Letters in a line of a printed table."""
 
 UNNAMED = "(no label)"
+
+RARE = 1e-4
+"""Probability below which several plans are not listed in papers and on pages."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,33 @@ class Device:
         """Whether all plans are listed."""
         return self.rest == 0.0
 
+    def likely(self) -> Device:
+        """The device with its rare plans, if they are several, counted among those not listed."""
+        rare = [plan.probability for plan in self.plans if plan.probability < RARE]
+        if not 1 < len(rare) < len(self.plans):
+            return self
+        plans = self.plans[: -len(rare)]
+        return replace(
+            self,
+            plans=plans,
+            infosets=tuple(
+                tuple(x for x in infosets if any(x in plan.told[i] for plan in plans))
+                for i, infosets in enumerate(self.infosets)
+            ),
+            rest=self.rest + sum(rare),
+            rest_most=max(self.rest_most, rare[0]),
+        )
+
     def to_text(self, width: int = TEXT_WIDTH) -> str:
         """A table in plain text whose lines have at most ``width`` letters, if words allow that."""
         table = self._by_infoset()
         return as_text(table if table.width <= width else self._by_recommendation(), width)
 
     def to_latex(self) -> str:
-        r"""A LaTeX ``tabular`` for ``\input``. It needs the package booktabs."""
-        table = self._by_infoset()
-        return as_latex(table if table.width <= PAGE else self._by_recommendation())
+        r"""A LaTeX ``tabular`` for ``\input``, without rare plans. It needs booktabs."""
+        device = self.likely()
+        table = device._by_infoset()
+        return as_latex(table if table.width <= PAGE else device._by_recommendation())
 
     def to_csv(self) -> str:
         """CSV with one line per plan and one column per infoset, and probabilities in full.

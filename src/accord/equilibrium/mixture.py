@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from accord._above import FRAMES, call_above
 from accord._arrays import Floats
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.correlated import CorrelatedPolicy
@@ -62,6 +63,10 @@ class Mixture:
         """A player who obeys, as that of :meth:`accord.CorrelatedPolicy.agent`."""
         parts = self.split(self.behavior)
         return Agent(self.player_labels, player, self.plexes, self.weights, parts, seed)
+
+    def to_frame(self) -> Any:
+        """A pandas data frame as of :meth:`accord.CorrelatedPolicy.to_frame`."""
+        return call_above(FRAMES, "policy_frame", self)
 
     def __repr__(self) -> str:
         return f"Mixture({self.name!r}, components={self.n_components})"

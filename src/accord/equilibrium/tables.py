@@ -26,6 +26,9 @@ BREAKABLE = 20
 BREAKS = re.compile(r"(?<=[\W_])(?=[^\W_])|(?<=[a-z])(?=[A-Z])")
 """Where a long word may be broken: after punctuation, and before a capital letter."""
 
+NEEDS = r"% needs \usepackage{booktabs}; labels in other scripts need LuaLaTeX or XeLaTeX"
+"""The first line of a table in LaTeX."""
+
 MEANINGS = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -102,7 +105,7 @@ def as_latex(table: Table) -> str:
     wraps = table.width > PAGE and count > 2
     columns = "r" + ("l" * (count - 3) + r"p{0.36\linewidth}" * 2 if wraps else "l" * (count - 1))
     lines = [
-        r"% needs \usepackage{booktabs}",
+        NEEDS,
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
     ]

@@ -17,32 +17,32 @@ import numpy as np
 from accord.equilibrium.certificate import Certificate
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
+from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.errors import ArgumentError, MissingDependencyError
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.region import Region
-from accord.runs.result import Displayed
-from accord.treeplex.form import sequence_form
+from accord.runs.result import Displayed, LearnedByPlay
 
 OTHER = "other"
 """The index of the row for plans that are not listed."""
 
 
-def policy_frame(policy: CorrelatedPolicy) -> Any:
+def policy_frame(policy: CorrelatedPolicy | Mixture) -> Any:
     """One row per component, player, infoset and action."""
     pandas = _pandas()
-    form = sequence_form(policy.game)
+    mixture = as_mixture(policy)
     rows: dict[str, list[Any]] = {"player": [], "infoset": [], "action": []}
-    for i, plex in enumerate(form.plexes):
+    for player, plex in zip(mixture.player_labels, mixture.plexes, strict=True):
         for label, actions in zip(plex.infoset_labels, plex.action_labels, strict=True):
-            rows["player"] += [policy.game.player_labels[i]] * len(actions)
+            rows["player"] += [player] * len(actions)
             rows["infoset"] += [label] * len(actions)
             rows["action"] += actions
-    size, count = len(rows["player"]), policy.n_components
-    parts = [part[:, 1:] for part in form.split(policy.behavior)]  # without the empty sequences
+    size, count = len(rows["player"]), mixture.n_components
+    parts = [part[:, 1:] for part in mixture.split(mixture.behavior)]  # without empty sequences
     return pandas.DataFrame(
         {
             "component": np.repeat(np.arange(count), size),
-            "weight": np.repeat(policy.weights, size),
+            "weight": np.repeat(mixture.weights, size),
             **{name: column * count for name, column in rows.items()},
             "probability": np.concatenate(parts, axis=1).ravel(),
         }
@@ -83,9 +83,10 @@ def certificate_frame(certificate: Certificate) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def history_frame(result: Displayed) -> Any:
+def history_frame(result: Displayed | LearnedByPlay) -> Any:
     """One row per checkpoint, with a column per player for gaps and for values."""
-    return checkpoints_frame(result.history, result.game.player_labels)
+    known = result.policy if isinstance(result, LearnedByPlay) else result.game
+    return checkpoints_frame(result.history, known.player_labels)
 
 
 def checkpoints_frame(history: Sequence[Checkpoint], labels: Sequence[str]) -> Any:
@@ -126,7 +127,7 @@ def to_excel(frame: Any) -> bytes:
     return file.getvalue()
 
 
-def comparison_frame(results: Mapping[str, Displayed]) -> Any:
+def comparison_frame(results: Mapping[str, Displayed | LearnedByPlay]) -> Any:
     """The histories of several results as one pandas data frame, for comparisons.
 
         accord.comparison_frame({"rm+": solve(game, method="rm+"), "dcfr": ...})
@@ -143,6 +144,12 @@ def comparison_frame(results: Mapping[str, Displayed]) -> Any:
         )
     if not results:
         raise ArgumentError("a comparison needs at least one result; got none")
+    for name, result in results.items():
+        if not isinstance(result, (Displayed, LearnedByPlay)):
+            raise ArgumentError(
+                "a comparison needs results of solve, learn or optimize; got "
+                f"{reprlib.repr(result)} for {name!r}"
+            )
     frames = {name: history_frame(result) for name, result in results.items()}
     return pandas.concat(frames, names=["run"]).reset_index("run").reset_index(drop=True)
 
@@ -153,11 +160,16 @@ def _line(point: Checkpoint, labels: Sequence[str]) -> dict[str, Any]:
         line["episodes"] = point.episodes
     if point.best is not None:
         line |= dataclasses.asdict(point.best)
-    line["gap"] = point.gap
+    if point.player_gaps:  # they are not known in an environment
+        line["gap"] = point.gap
     for label, gap in zip(labels, point.player_gaps, strict=False):  # none where they are unknown
         line[f"gap of {label}"] = gap
     for label, value in zip(labels, point.values, strict=False):
         line[f"value of {label}"] = value
+    if point.seen is not None:
+        for label, margin in zip(labels, point.seen.margins, strict=False):
+            line[f"margin of {label}"] = margin
+        line |= {"infosets": point.seen.infosets, "memory": point.seen.memory}
     return line
 
 

@@ -29,7 +29,7 @@ from accord.reports.region import picture
 from accord.reports.source import Result, source_of_result
 from accord.reports.summary import bound_of, players_of, small_device
 from accord.reports.tree import tree_view
-from accord.reports.view import Course, PlayerView, goal
+from accord.reports.view import Course, Picture, PlayerView, goal
 from accord.runs.region import Region
 from accord.runs.result import LearnedByPlay, Optimum, Solution
 from accord.treeplex.form import sequence_form
@@ -52,6 +52,7 @@ def policy_html(policy: CorrelatedPolicy) -> str:
     """Payoffs and device; the recommendations at each infoset if there are too many plans."""
     players = players_of(sequence_form(policy.game), policy.values().tolist())
     device = small_device(policy)
+    chart = marginals(policy) if device is None else None
     return render(
         "display_policy.html",
         title=policy.game.name,
@@ -59,7 +60,7 @@ def policy_html(policy: CorrelatedPolicy) -> str:
         players=players,
         named=players,
         device=device,
-        marginals=None if device is not None else _inline(marginals(policy), "Recommendations"),
+        marginals=None if chart is None else _inline(chart, "Recommendations"),
     )
 
 
@@ -120,7 +121,11 @@ def result_html(result: Result) -> str:
         device=small_device(result.policy),
         curve=None
         if result.gap <= 0 or isinstance(result, Optimum)
-        else _inline(_convergence(result), f"The gap of {result.game.name} during the run"),
+        else _picture(
+            _convergence(result),
+            _convergence(result, narrow=True),
+            f"The gap of {result.game.name} during the run",
+        ),
     )
 
 
@@ -142,7 +147,7 @@ def region_html(found: Region) -> str:
     label = f"The payoffs that {one} and {other} can have in equilibrium"
     return render(
         "display_picture.html",
-        picture=_inline(region_plot(found), label),
+        drawn=_picture(picture(found), picture(found, narrow=True), label),
         caption=f"{label}: {found.game.name}.",
     )
 
@@ -164,14 +169,14 @@ def history_plot(result: Result) -> Figure:
     return _drawn(_convergence(result), "the gap was 0, or not known, at every checkpoint")
 
 
-def _convergence(result: Result) -> Figure | None:
+def _convergence(result: Result, *, narrow: bool = False) -> Figure | None:
     form = sequence_form(result.game)
     course = Course(
         facts=source_of_result(result, certified=False).facts,
         players=players_of(form, result.values),
         bound=bound_of(result.request, form),
     )
-    return plots.convergence(course) if result.history else None
+    return plots.convergence(course, narrow=narrow) if result.history else None
 
 
 def _drawn(figure: Figure | None, reason: str) -> Figure:
@@ -180,10 +185,15 @@ def _drawn(figure: Figure | None, reason: str) -> Figure:
     return figure
 
 
-def _inline(figure: Figure | None, label: str) -> Markup | None:
-    """A figure in the colours of a notebook; its ids are those of no other figure."""
-    if figure is None:
+def _picture(wide: Figure | None, narrow: Figure | None, label: str) -> Picture | None:
+    """A plot for wide screens and for phones."""
+    if wide is None or narrow is None:
         return None
+    return Picture(_inline(wide, label), _inline(narrow, label))
+
+
+def _inline(figure: Figure, label: str) -> Markup:
+    """A figure in the colours of a notebook; its ids are those of no other figure."""
     svg = to_svg(figure)
     return to_inline(svg, f"a{hashlib.sha256(svg.encode()).hexdigest()[:10]}", label)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord._format import number
 from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.tables import escaped, in_mathematics
+from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
 from accord.game.labels import player_name
 
 
@@ -13,7 +13,7 @@ def certificate_latex(certificate: Certificate) -> str:
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
     labels = list(map(player_name, certificate.players))
     lines = [
-        r"% needs \usepackage{booktabs}",
+        NEEDS,
         rf"\begin{{tabular}}{{@{{}}lr{'r' * len(labels)}r@{{}}}}",
         r"\toprule",
         _row("notion", "$K$", *map(escaped, labels), "share of range"),

@@ -15,7 +15,7 @@ from accord._format import one_line, percent, shortened
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.inspection import Inspection, inspect
 from accord.game.labels import player_name
-from accord.reports.chart import chart, drawing, plain
+from accord.reports.chart import Plot, drawing, plain
 from accord.reports.colours import INK, MUTED, PAPER, colour_of
 
 MOST_BARS = 24
@@ -41,11 +41,12 @@ def marginals(policy: CorrelatedPolicy) -> Figure | None:
         return None
     with drawing():
         height = 0.5 + BAR * len(places)
-        figure, axes = chart((WIDTH, height), 1.1)
         names = _names(seen, places)
         left = (0.3 + 0.085 * max(map(len, names))) / WIDTH
         width = 1 - 1.1 / WIDTH - left
-        axes.set_position((left, 0.1 / height, width, BAR * len(places) / height))
+        figure = Plot(figsize=(WIDTH, height))
+        axes = figure.add_axes((left, 0.1 / height, width, BAR * len(places) / height))
+        axes.tick_params(length=0, pad=5)
         for row, (player, x) in enumerate(places):
             _bar(axes, seen, row, player, x, LETTER / (width * WIDTH))
         axes.set_yticks(range(len(places)), names)

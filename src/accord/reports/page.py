@@ -27,6 +27,7 @@ from accord._format import (
     visible,
 )
 from accord.deviations.notions import NAMES, k_symbol
+from accord.equilibrium.device import UNNAMED
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.played import PlayedComparison, PlayedView
 from accord.reports.tree import TreeView
@@ -34,9 +35,6 @@ from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
 LABEL = 48
 """Letters of an infoset's label that are shown; readers find the whole label in its title."""
-
-RARE_PLAN = 1e-4
-"""Probability below which plans of a device are only counted, if there are several of them."""
 
 
 def run_page(
@@ -104,7 +102,7 @@ def environment() -> Environment:
         "n_colours": len(SERIES),
         "nothing": NOTHING,
         "label_length": LABEL,
-        "rare_plan": RARE_PLAN,
+        "unnamed": UNNAMED,
         "notions": {notion.k: name for name, notion in NAMES.items() if notion.k is not None},
     }
     return jinja

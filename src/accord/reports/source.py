@@ -24,6 +24,7 @@ from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun
 from accord.runs.footprint import Parts, certify_memory
+from accord.runs.played_run import is_played
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.run_file import versions
@@ -128,6 +129,12 @@ def read_run(
 ) -> SavedRun:
     """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
+    if is_played(files):
+        raise ArgumentError(
+            f"{folder} is a run in an environment, whose game is not known, so it has no device, "
+            "no exact gaps and no tree; accord report shows it, and accord export writes its "
+            "policy and its history"
+        )
     name = game or files.request.game
     loaded = load_game_of(folder, name, known)
     with doing("reading the run"):

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import re
 
+from accord._format import SUPERSCRIPTS, TIMES
 from accord.equilibrium.tables import escaped
 from accord.reports.colours import LIGHT, MUTED, SERIES
 from accord.reports.tree import TreeView
 
 SCALE = 0.0264
 """Centimetres per unit of the drawing: 96 units are an inch."""
+
+EXPONENT = {raised: plain for plain, raised in SUPERSCRIPTS.items()}
+POWER = re.compile(f"{TIMES}10([{''.join(map(chr, EXPONENT))}]+)")
+"""A power of ten as :func:`accord._format.pretty` writes it, and its exponent in plain digits."""
 
 STYLES = (
     r"accord/edge/.style={draw=accordmuted}",
@@ -26,6 +31,7 @@ STYLES = (
     r"accord/move/.style={anchor=south east, inner sep=1pt, font=\scriptsize}",
     r"accord/infoset/.style={anchor=north east, inner sep=1pt, font=\tiny, text=accordmuted}",
     r"accord/payoff/.style={anchor=west, inner sep=2pt, font=\scriptsize}",
+    r"accord/key/.style={anchor=west, inner sep=2pt, font=\scriptsize}",
 )
 
 
@@ -49,15 +55,14 @@ def tree_tikz(tree: TreeView) -> str:
         lines.append(f"\\draw[accord/{style}, line width={width}] {_path(edge.path)};")
         lines.append(_label("move", edge.x, edge.y + 3, _typeset(edge.text)))
     for node in tree.nodes:
-        place = _at(node.x, node.y)
-        if node.player is None:
-            lines.append(f"\\node[accord/chance] at {place} {{}};")
-        else:
-            fill = f"fill=accord{_player(node.player)}"
-            lines.append(f"\\node[accord/node, {fill}] at {place} {{}};")
+        lines.append(_dot(node.player, node.x, node.y))
+        if node.player is not None:
             lines.append(_label("infoset", node.x + 2, node.y + 5, _typeset(node.text)))
     for leaf in tree.payoffs:
         lines.append(_label("payoff", leaf.x - 4, leaf.y - 4, _typeset(leaf.text)))
+    for entry in tree.key:
+        lines.append(_dot(entry.player, entry.x + 5, entry.y))
+        lines.append(_label("key", entry.x + 10, entry.y, _typeset(entry.text)))
     return "\n".join([*lines, r"\end{tikzpicture}", ""])
 
 
@@ -90,14 +95,25 @@ def _at(x: float, y: float) -> str:
     return f"({SCALE * x:.3f},{-SCALE * y:.3f})"
 
 
+def _dot(player: int | None, x: float, y: float) -> str:
+    style = "chance" if player is None else f"node, fill=accord{_player(player)}"
+    return f"\\node[accord/{style}] at {_at(x, y)} {{}};"
+
+
 def _label(style: str, x: float, y: float, text: str) -> str:
     return f"\\node[accord/{style}] at {_at(x, y)} {{{text}}};"
 
 
 def _typeset(text: str) -> str:
-    """A label, with minus signs and ellipses as LaTeX writes them."""
-    plain = escaped(text)
+    """A label, with powers of ten, minus signs and ellipses as LaTeX writes them."""
+    plain = POWER.sub(
+        lambda found: rf"$\times10^{{{found[1].translate(EXPONENT)}}}$", escaped(text)
+    )
     return plain.replace("\N{MINUS SIGN}", "$-$").replace("…", r"\ldots{}").replace("  ", r"\ ")
+
+
+def _power(found: re.Match[str]) -> str:
+    return rf"$\times10^{{{found[1].translate(EXPONENT)}}}$"
 
 
 def _player(player: int) -> str:

@@ -3,13 +3,15 @@
 From left to right: the root, moves as edges, payoffs at the leaves. The nodes of an infoset are
 joined by a dashed line. Each edge of a player carries the probability with which an obedient
 player at that infoset is told to take it, and wide edges are likely ones; each edge of chance
-carries its probability. This module decides what stands where; ``templates/tree.svg`` and
+carries its probability. A file of its own has a key below the tree, which says whose nodes are in
+which colour; pages have theirs. This module decides what stands where; ``templates/tree.svg`` and
 ``templates/tree.css`` decide how it looks.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,8 +28,10 @@ LARGEST_TREE = 200
 
 ROW = 27
 LANE = 6.0
-LETTER = 6.3  # width of a letter at the size of the labels
+LETTER, DIGIT = 6.3, 7.5  # width of a letter and a digit at the size of the labels
 LABEL = 18  # letters of a label that are shown
+NAME, SMALL = 12, 5.8  # letters of the name of an infoset that are shown, and their width
+KEY = 20  # height of a line of the key
 
 Infoset = tuple[int, int]
 """Player and infoset."""
@@ -78,16 +82,38 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """An entry of the key: the name of a player, after a dot in their colour."""
+
+    x: float
+    y: float
+    player: int | None  # None for chance
+    text: str
+    end: float  # where it ends
+
+
+@dataclass(frozen=True)
 class TreeView:
     """Everything in the drawing."""
 
     game: str
     width: float
     height: float
+    key: tuple[Entry, ...]  # below the drawing, in files of its own
     joints: tuple[Joint, ...]
     edges: tuple[Edge, ...]
     nodes: tuple[Node, ...]
     payoffs: tuple[Payoffs, ...]
+
+    @property
+    def file_width(self) -> float:
+        """The width with the key."""
+        return max(self.width, *(entry.end for entry in self.key))
+
+    @property
+    def file_height(self) -> float:
+        """The height with the key."""
+        return self.key[-1].y + KEY / 2
 
 
 def tree_view(
@@ -114,10 +140,16 @@ def tree_view(
     groups = _infosets(game)
     place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
+    payoffs = tuple(
+        Payoffs(place.xs[node] + 6, place.ys[node] + 4, "  ".join(map(signed, rewards)))
+        for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
+    )
+    width = max(leaf.x + DIGIT * len(leaf.text) for leaf in payoffs) + 6
     return TreeView(
         game=game.name,
-        width=place.width,
+        width=width,
         height=place.height,
+        key=_key(game, width, place.height),
         joints=tuple(Joint(key[0], _joint(place, key, nodes)) for key, nodes in groups.items()),
         edges=tuple(_edge(game, node, place, label, deviation) for node, label in labels.items()),
         nodes=tuple(
@@ -125,10 +157,7 @@ def tree_view(
             for node in range(game.n_nodes)
             if game.player[node] != TERMINAL
         ),
-        payoffs=tuple(
-            Payoffs(place.xs[node] + 6, place.ys[node] + 4, "  ".join(map(signed, rewards)))
-            for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
-        ),
+        payoffs=payoffs,
     )
 
 
@@ -147,7 +176,6 @@ class _Places(NamedTuple):
     ys: list[float]
     trunk: list[float]  # [n_nodes] how far edges go straight before they part
     lane: dict[Infoset, float]  # of each joined infoset: where its dashed line runs down
-    width: float
     height: float
 
 
@@ -165,8 +193,9 @@ def _layout(
     rank, room = _lanes(groups, depth, ys)
     widest = [0.0] * (max(depth) + 1)
     for node, label in labels.items():
-        widest[depth[node]] = max(widest[depth[node]], len(label.text) * LETTER + 34)
-    column = [22.0]
+        room_of = LETTER * _letters(label.text) + 34, SMALL * _letters(_name(game, node)) + 16
+        widest[depth[node]] = max(widest[depth[node]], *room_of)
+    column = [max(22.0, SMALL * _letters(_name(game, 0)))]
     for d in range(1, len(widest)):
         column.append(column[-1] + LANE * room[d - 1] + widest[d])
     leaf = [not below for below in children]
@@ -180,7 +209,6 @@ def _layout(
         ys,
         [LANE * room[d] for d in depth],
         lane,
-        max(xs) + 8.5 * LETTER * game.n_players + 12,
         20 + ROW * sum(leaf),
     )
 
@@ -274,7 +302,36 @@ def _node(game: Game, node: int, x: float, y: float) -> Node:
         return Node(x, y, None, infoset, "", "", "chance")
     label = game.infoset_labels[player][infoset]
     name = player_name(game.player_labels[player])
-    return Node(x, y, player, infoset, label, shortened(label, 12), name)
+    return Node(x, y, player, infoset, label, _name(game, node), name)
+
+
+def _name(game: Game, node: int) -> str:
+    """What is written below a node."""
+    player = int(game.player[node])
+    return shortened(game.infoset_labels[player][game.infoset[node]], NAME) if player >= 0 else ""
+
+
+def _key(game: Game, width: float, height: float) -> tuple[Entry, ...]:
+    """The players, and chance if it moves, in lines as wide as the drawing."""
+    who: list[tuple[int | None, str]] = [
+        (i, shortened(player_name(label), 2 * LABEL)) for i, label in enumerate(game.player_labels)
+    ]
+    if (game.player == CHANCE).any():
+        who.append((None, "chance"))
+    x, y = 12.0, height + KEY / 2
+    entries = []
+    for player, text in who:
+        size = 14 + LETTER * _letters(text)
+        if x + size > width and x > 12.0:
+            x, y = 12.0, y + KEY
+        entries.append(Entry(x, y, player, text, x + size))
+        x += size + 18
+    return tuple(entries)
+
+
+def _letters(text: str) -> int:
+    """The width of a text in letters; those of East Asian scripts count twice."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def _infosets(game: Game) -> dict[Infoset, list[int]]:

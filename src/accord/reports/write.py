@@ -75,9 +75,9 @@ def report(result: Result) -> Report:
     """
     if not isinstance(result, (Solution, Learned, Optimum)):
         raise ArgumentError(
-            "a report is about a result of solve, learn or optimize in a known game; got "
-            f"{result!r}; for runs in environments and for comparisons give the runs folders, and "
-            "use the command accord report"
+            "a report must be about one result of solve, learn or optimize in a known game; got "
+            f"{result!r}; for a run in an environment, or for several runs, give the runs folders "
+            "and use the command accord report"
         )
     return run_report(source_of_result(result))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord._format import number
-from accord.deviations.notions import written_k
+from accord.deviations.notions import Notion, written_k
 from accord.equilibrium.certificate import Witness
 from accord.game.labels import player_name
 
@@ -86,7 +86,7 @@ class PlayCertificate:
     def __str__(self) -> str:
         best = max(self.players, key=lambda player: player.lower)
         lines = [
-            f"{self.name}: with {100 * self.confidence:g}% confidence the {written_k(self.k)}-EFCE "
+            f"{self.name}: with {100 * self.confidence:g}% confidence the {Notion(self.k)} "
             f"gap is at least {number(self.lower)} and at most {number(self.upper)}, by "
             f"{self.episodes:,} plays"
         ]

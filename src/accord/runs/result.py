@@ -201,6 +201,13 @@ class LearnedByPlay:
             f"episodes={self.episodes}, values=({values}))"
         )
 
+    def to_frame(self) -> Any:
+        """The history as a pandas data frame, with running values and no gaps.
+
+        It needs the extra ``accord[pandas]``.
+        """
+        return call_above(FRAMES, "history_frame", self)
+
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "played_html", self))
 
