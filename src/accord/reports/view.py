@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
+from accord.equilibrium.rounding import is_accurate
 from accord.game.labels import player_name
 from accord.learning.guarantee import GapBound
 from accord.reports.tree import TreeView
@@ -287,6 +288,11 @@ class RunView(Course):
         """Whether the gaps of the run's own notion are only rounding."""
         relative = self.own_gaps.relative
         return relative is not None and relative <= 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the error of the gaps goes without saying."""
+        return is_accurate(0.0, self.error)
 
     @property
     def guaranteed(self) -> float | None:
