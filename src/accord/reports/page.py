@@ -30,13 +30,10 @@ from accord.deviations.notions import NAMES, k_symbol
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.played import PlayedComparison, PlayedView
 from accord.reports.tree import TreeView
-from accord.reports.view import Axis, ComparisonView, Picture, RunView
+from accord.reports.view import RARE_PLAN, Axis, ComparisonView, Picture, RunView
 
 LABEL = 48
 """Letters of an infoset's label that are shown; readers find the whole label in its title."""
-
-RARE_PLAN = 1e-4
-"""Probability below which plans of a device are only counted, if there are several of them."""
 
 
 def run_page(

@@ -24,6 +24,12 @@ from accord.learning.guarantee import GapBound
 from accord.reports.tree import TreeView
 from accord.runs.region import Region
 
+NEGLIGIBLE = 1e-8
+"""Share of the payoff range up to which gaps are written, but neither drawn nor marked."""
+
+RARE_PLAN = 1e-4
+"""Probability below which plans of a device are not listed."""
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -288,6 +294,11 @@ class RunView(Course):
         """Whether the gaps of the run's own notion are only rounding."""
         relative = self.own_gaps.relative
         return relative is not None and relative <= 0
+
+    @property
+    def are_gaps_drawn(self) -> bool:
+        """Whether a plot of the gaps at all K would show more than tiny numbers."""
+        return any(row.relative is not None and row.relative > NEGLIGIBLE for row in self.gaps)
 
     @property
     def is_exact(self) -> bool:
