@@ -27,6 +27,7 @@ LARGEST_TREE = 200
 ROW = 27
 LANE = 6.0
 LETTER = 6.3  # width of a letter at the size of the labels
+DIGIT = 7.0  # and of a digit
 LABEL = 18  # letters of a label that are shown
 
 Infoset = tuple[int, int]
@@ -114,9 +115,13 @@ def tree_view(
     groups = _infosets(game)
     place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
+    payoffs = tuple(
+        Payoffs(place.xs[node] + 6, place.ys[node] + 4, "  ".join(map(signed, rewards)))
+        for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
+    )
     return TreeView(
         game=game.name,
-        width=place.width,
+        width=max(leaf.x + DIGIT * len(leaf.text) for leaf in payoffs) + 6,
         height=place.height,
         joints=tuple(Joint(key[0], _joint(place, key, nodes)) for key, nodes in groups.items()),
         edges=tuple(_edge(game, node, place, label, deviation) for node, label in labels.items()),
@@ -125,10 +130,7 @@ def tree_view(
             for node in range(game.n_nodes)
             if game.player[node] != TERMINAL
         ),
-        payoffs=tuple(
-            Payoffs(place.xs[node] + 6, place.ys[node] + 4, "  ".join(map(signed, rewards)))
-            for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
-        ),
+        payoffs=payoffs,
     )
 
 
@@ -147,7 +149,6 @@ class _Places(NamedTuple):
     ys: list[float]
     trunk: list[float]  # [n_nodes] how far edges go straight before they part
     lane: dict[Infoset, float]  # of each joined infoset: where its dashed line runs down
-    width: float
     height: float
 
 
@@ -180,7 +181,6 @@ def _layout(
         ys,
         [LANE * room[d] for d in depth],
         lane,
-        max(xs) + 8.5 * LETTER * game.n_players + 12,
         20 + ROW * sum(leaf),
     )
 
