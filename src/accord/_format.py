@@ -63,11 +63,15 @@ def pretty(value: float, digits: int = 4) -> str:
         places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
         text = f"{value:,.{places}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
-    else:
-        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
-        mantissa = mantissa.rstrip("0").rstrip(".")
-        text = f"{mantissa}{TIMES}10{str(int(power)).translate(SUPERSCRIPTS)}"
-    return text.replace("-", MINUS)
+        return text.replace("-", MINUS)
+    return power_of_ten(value, digits)
+
+
+def power_of_ten(value: float, digits: int) -> str:
+    """At most ``digits`` significant digits and a power of ten, typeset."""
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}{TIMES}10{str(int(power)).translate(SUPERSCRIPTS)}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:

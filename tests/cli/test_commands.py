@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,10 @@ def test_a_run_without_a_folder_says_that_nothing_was_kept(tmp_path: Path) -> No
 def test_help_shows_an_example(command: str) -> None:
     text = run(command, "--help").stdout
     assert re.search(rf"Examples?:\n +accord {command}", text)
+    usage = text.split("\n")[0].removeprefix(f"Usage: accord {command} [OPTIONS]")
+    assert re.fullmatch(r"( [A-Z]+(\.\.\.)?| \[[A-Z]+\])*", usage)  # names as people write them
+    for name in re.findall(r"[A-Z.]+", usage):
+        assert re.search(rf"Arguments:\n(.*\n)*  {re.escape(name)}  +[A-Z]", text)
 
 
 @pytest.mark.slow
@@ -351,7 +356,7 @@ def test_certify_prints_the_ladder_of_a_small_game() -> None:
     ]
     assert "in every game NFCCE <= EFCCE <= EFCE <= 2-EFCE <= BCE <= NFCE\n" in text
     assert "in every game AFCCE <= AFCE <= 2-EFCE\n" in text
-    assert "AFCCE, AFCE: player 1 cannot gain by deviating\n" in text
+    assert "AFCCE, AFCE: no player can gain by deviating\n" in text
     assert "EFCCE: player 1 at 'first' plays 'R' before being told anything: gains 1" in text
     assert "NFCE gap" not in text  # it has a row
 
@@ -398,7 +403,7 @@ def test_certify_prints_rounding_as_zero() -> None:
     assert 0.0 < gap["error"] < 1e-12
     text = run("certify", "chicken", "device", "-k", 0).stdout
     assert re.search(r"^NFCCE( +0){6}$", text, re.M)
-    assert "gains 0\n" in text
+    assert "NFCCE: no player can gain by deviating\n" in text
     assert f"exact to within {gap['error']:.2g}\n" in text
 
 
@@ -407,7 +412,7 @@ def test_certify_prints_gaps_above_rounding(tmp_path: Path) -> None:
     game = tmp_path / "game.efg"
     policy = tmp_path / "policy.json"
     deviates = "told 'a' plays 'b' instead"
-    for payoff, said in ((1 + 1e-11, deviates), (1 + 1e-15, deviates), (1, "cannot gain")):
+    for payoff, said in ((1 + 1e-11, deviates), (1 + 1e-15, deviates), (1, "no player can gain")):
         b = accord.GameBuilder("small", players=["Player 1"])
         b.move(player="Player 1", infoset="root", actions="a b c")
         for action, paid in zip("abc", (1, payoff, -1e9), strict=True):
@@ -417,7 +422,7 @@ def test_certify_prints_gaps_above_rounding(tmp_path: Path) -> None:
         save_policy(accord.CorrelatedPolicy.product(loaded, [[1, 1, 0, 0]]), policy)
         text = run("certify", game, policy, "-k", 1).stdout
         assert re.search(r"^notion +K +gap +relative +sum +Player 1$", text, re.M)
-        assert re.search(rf"^EFCE: Player 1 .*{said}", text, re.M)
+        assert re.search(rf"^EFCE: .*{said}", text, re.M)
 
 
 @pytest.mark.parametrize("k", ["99999999999999999999", "9" * 5000, "infinity", "∞"])
@@ -561,12 +566,19 @@ def test_device_of_a_policy_with_too_many_plans(
     ("arguments", "message"),
     [
         ("solve", "give a GAME to solve, or --resume DIR"),
-        ("solve kuhn --resume here", "a run folder must have this file"),
+        ("solve kuhn --resume here", "here: must be the folder of a run, but there is no such"),
         ("solve --resume here -k 2", "-k cannot change when a run is resumed"),
-        ("solve --resume here", "a run folder must have this file"),
+        ("solve --resume here", "here: must be the folder of a run, but there is no such"),
         ("solvee kuhn", "No such command 'solvee'. Did you mean 'solve'?"),
         ("--nonsense", "No such option"),
         ("solve kuhn --nonsense", "No such option"),
+        ("solve kuhn --max-nodes 9", "must come before the command: accord --max-nodes N solve"),
+        ("solve kuhn -k 1 -k 2", "'-k': must be given once, but was given 2 times"),
+        ("learn kuhn --episodes 9 -k 1 -k 1 -k 2", "'-k': must be given once, but was given 3"),
+        ("optimize chicken -k 1 --notion afce", "'--notion': must be given once"),
+        ("play chicken device --obey -k 1 -k 2", "'-k': must be given once"),
+        ("solve kuhn --iterations 1 --iterations 2", "'--iterations': must be given once"),
+        ("learn kuhn --play --episodes 9", "did you mean kuhn_poker or"),
         ("solve kuhn extra", "unexpected extra argument"),
         ("solve khun", "did you mean kuhn"),
         ("solve nowhere.efg", "nowhere.efg"),
@@ -604,7 +616,7 @@ def test_device_of_a_policy_with_too_many_plans(
         ("device a.json", "give --game GAME"),
         ("device a.json --game kuhn", "a.json: cannot be read"),
         ("device device --game kuhn", "the library has no device for kuhn"),
-        ("device .", "a run folder must have this file"),
+        ("device .", ".: must be the folder of a run, but it has no run.json"),
         ("device device --game chicken --plans 0", "plans must be a whole number, 1 or more"),
         ("device device --game chicken --plans x", "must be a whole number; got 'x'"),
         ("device device --game chicken --out d.txt", "FILE must end in .csv, .tex or .json"),
@@ -629,6 +641,8 @@ def test_bad_files(tmp_path: Path, solved: Path) -> None:
     game = tmp_path / "broken.efg"
     game.write_text("EFG 2 R")
     assert "broken.efg:1:8" in refused("info", game)
+    message = refused("certify", "kuhn", shutil.copy(solved / "certificate.json", tmp_path))
+    assert message.endswith('and "version": 1; this file has neither')
     message = refused("certify", "kuhn:players=3", solved / "policy.npz")
     assert "is for 2 players" in message
     message = refused("certify", "kuhn_poker", solved / "policy.npz")

@@ -17,7 +17,7 @@ from accord.equilibrium import plans as plans_module
 from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
-from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans, has_few_plans
+from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
 from accord.game.library import library_device
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -94,11 +94,15 @@ def test_plans_are_those_of_brute_force(off_path: bool, game: Game, seed: int) -
 
 @examples(60)
 @given(game=all_games(), seed=seeds, most=st.integers(1, 40))
-def test_few_plans_are_those_that_can_be_listed(game: Game, seed: int, most: int) -> None:
+def test_rare_plans_can_be_left_out(game: Game, seed: int, most: int) -> None:
     policy = random_policy(game, seed, pure=0.7)
-    form = sequence_form(game)
-    complete = policy.device(most).is_complete
-    assert has_few_plans(form, policy.weights, policy.behavior, most) == complete
+    arrays = sequence_form(game), policy.weights, policy.behavior
+    every = drawn_plans(*arrays, most)
+    least = every.plans[len(every.plans) // 2].probability
+    found = drawn_plans(*arrays, most, least=least)
+    assert found.plans == tuple(plan for plan in every.plans if plan.probability >= least)
+    listed = math.fsum(plan.probability for plan in found.plans)
+    assert listed + found.rest == pytest.approx(1.0, abs=1e-12)
 
 
 @examples(60)

@@ -226,7 +226,7 @@ def test_the_last_outcome_of_chance_takes_the_rounding() -> None:
         builder.payoff((f"side {n}", "b"), 0)
     game = builder.build()
     arrays = simulator(game, np.array([9.0]), np.array([1 / 9]))
-    assert sum([0.1] * 10) < 1.0
+    assert np.cumsum([0.1] * 10)[-1] < 1.0
     assert arrays.outcomes["cumulative"].max() == arrays.outcomes["cumulative"][9] == 1.0
 
 

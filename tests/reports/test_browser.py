@@ -177,6 +177,24 @@ def test_links_in_the_deviations_lead_to_the_inspector(
         assert find(browser, f"input[name=player][value='{player}']").is_selected()
 
 
+def test_long_labels_are_told_apart(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    labels = [f"[Observer: 0][Private: {card}][Round 1][Pot: 2][Money: 99 99]{9 * '[ ]'}"
+              for card in range(2)]  # fmt: skip
+    builder = accord.GameBuilder("cards", players=["a"])
+    builder.chance({"low": 0.5, "high": 0.5})
+    for card, label in zip(("low", "high"), labels, strict=True):
+        builder.move(card, player="a", infoset=label, actions="stay go")
+        builder.payoff((card, "stay"), 0)
+        builder.payoff((card, "go"), 1)
+    accord.solve(builder.build(), iterations=3, folder=tmp_path / "run")
+    accord.write_efg(builder.build(), tmp_path / "cards.efg")
+    run("report", tmp_path / "run", "--game", tmp_path / "cards.efg")
+    browser = opened(tmp_path / "run" / "report.html")
+    shown = find_all(browser, "#device a .label")
+    assert {label.text for label in shown} == {"… [Private: 0]", "… [Private: 1]"}
+    assert {label.get_attribute("title") for label in shown} == set(labels)
+
+
 @pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_is_wider_than_the_screen(
     opened: Callable[[Path], Any], kuhn: Path, width: int
@@ -194,7 +212,7 @@ def test_nothing_is_wider_than_the_screen(
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.mark.parametrize("width", [360, 390, 800, 1024, 1280])
+@pytest.mark.parametrize("width", [360, 390, 800, 1000, 1280])
 def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) -> None:
     browser = opened(many)
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}

@@ -90,6 +90,16 @@ def test_a_bound_far_away_is_said_not_drawn(solved: RunView) -> None:
     assert figure.axes[0].get_ylim()[1] < 1e-3
 
 
+def test_ticks_have_room_beside_the_axis(solved: RunView) -> None:
+    rows = tuple(replace(row, player_gaps=(3e5, 2e5), relative=0.1) for row in solved.gaps)
+    figure = plots.gaps_by_k(replace(solved, gaps=rows), narrow=True)
+    assert figure is not None
+    FigureCanvasAgg(figure).draw()
+    left = [label.get_window_extent().x0 for label in figure.axes[0].get_yticklabels()]
+    assert len(left) > 2
+    assert min(left) >= 0
+
+
 def test_no_curve_without_positive_gaps(solved: RunView) -> None:
     gaps = tuple(replace(row, player_gaps=(0.0, -0.1)) for row in solved.gaps)
     found = replace(scaled(solved, 0.0), gaps=gaps)
@@ -174,3 +184,5 @@ def test_pages_of_large_environments_show_some_infosets_first() -> None:
     assert before.count("<strong>left</strong>") == 20
     assert after.count("<strong>left</strong>") == 5
     assert "<h3>player 0</h3>" in page
+    order = ("expected payoff", "no bounds on the gap", "Recommendations")
+    assert sorted(map(page.index, order)) == [*map(page.index, order)]  # payoffs first

@@ -43,10 +43,13 @@ def spoil(folder: Path, name: str, text: str) -> None:
 
 
 def test_no_run(tmp_path: Path) -> None:
-    assert "a run folder must have this file" in refused("report", tmp_path / "nowhere")
-    assert "a run folder must have this file" in refused("report", tmp_path)
+    assert "but there is no such folder" in refused("report", tmp_path / "nowhere")
+    assert refused("report", tmp_path).endswith("but it has no run.json")
     assert list(tmp_path.iterdir()) == []
     assert "Missing argument" in refused("report")
+    (tmp_path / "one").mkdir()
+    spoil(tmp_path / "one", "run.json", "{}")
+    assert f"choose one of {tmp_path / 'one'}" in refused("report", tmp_path)
 
 
 def changed(folder: Path, **changes: Any) -> None:

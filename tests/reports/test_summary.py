@@ -6,15 +6,17 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import accord
 from accord._format import percent, pretty
 from accord.learning.guarantee import learn_bound, solve_bound
-from accord.reports import summary
+from accord.reports import plots, summary
 from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import summarise
+from accord.reports.summary import small_device, summarise
+from accord.reports.view import NEGLIGIBLE
 from accord.reports.write import write_report
 from accord.treeplex.form import sequence_form
 from tests.support.pages import Page, texts
@@ -90,6 +92,26 @@ def test_a_small_device_is_listed(tmp_path: Path) -> None:
         assert percent(plan.probability) in section
     link = '<a href="#inspector" data-go="1" data-label="col"><span class="label">col</span></a>'
     assert f"<li>{link} <strong>yield</strong></li>" in section
+
+
+def test_rare_plans_do_not_hide_a_device() -> None:
+    """A policy that nearly always recommends the same has many plans, and one that matters."""
+    game = accord.load_game("kuhn")
+    nearly = np.concatenate([[1.0], np.tile([1 - 1e-6, 1e-6], 6)])
+    device = small_device(accord.CorrelatedPolicy.product(game, [nearly, nearly]))
+    assert device is not None
+    (plan,) = device.plans
+    assert plan.probability > 1 - 2e-5
+    assert device.rest == pytest.approx(1 - plan.probability)
+
+
+def test_tiny_gaps_are_written_but_not_drawn(tmp_path: Path) -> None:
+    accord.solve(accord.load_game("in_out"), k=1, iterations=1000, folder=tmp_path / "run")
+    found = summarise(read_source(tmp_path / "run"))
+    assert 0 < found.own_gaps.relative < NEGLIGIBLE
+    assert plots.gaps_by_k(found) is None
+    assert found.tree is not None
+    assert not any(edge.marked for edge in found.tree.edges)
 
 
 def test_a_large_device_is_not(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

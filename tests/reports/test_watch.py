@@ -117,7 +117,7 @@ def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None
 def test_bad_folders_and_ports_are_refused(
     folders: dict[str, Path], played: Path, tmp_path: Path
 ) -> None:
-    assert "a run folder must have this file" in refused("watch", tmp_path)
+    assert "must be the folder of a run, but it has no run.json" in refused("watch", tmp_path)
     message = refused("watch", played, "--game", "kuhn")
     assert "in an environment" in message
     assert "0 to 65535" in refused("watch", folders["1"], "--port", 70000)

@@ -382,8 +382,12 @@ def test_a_disk_that_is_full_at_any_file(
 
 
 def test_a_read_only_folder(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(self: Path, *args: Any, **options: Any) -> None:
-        raise PermissionError(13, "Permission denied")
+    opened = Path.open
+
+    def denied(self: Path, *args: Any, **options: Any) -> Any:
+        if self.is_relative_to(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *args, **options)
 
     monkeypatch.setattr(policy_files.Path, "open", denied)
     with pytest.raises(ArgumentError, match=r"run\.json cannot be written: Permission denied"):

@@ -184,7 +184,7 @@ HEAD = '{"format": "accord-run", "version": 1, "command": "solve"}'
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "other"}', HEAD])
 def test_what_is_no_run_is_refused(tmp_path, text):
-    with pytest.raises(ParseError, match="must have this file"):
+    with pytest.raises(ParseError, match=r"it has no run\.json"):
         folders.RunFolder.open(tmp_path, "solve")
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ParseError):

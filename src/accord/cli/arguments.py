@@ -107,24 +107,18 @@ def complete_game(incomplete: str) -> list[str]:
     return [name for name in game_names() if name.startswith(incomplete)]
 
 
-GameName = Annotated[
-    str,
-    typer.Argument(
-        metavar="GAME",
-        help="Library name, OpenSpiel name, or .efg or .nfg file.",
-        autocompletion=complete_game,
-        show_default=False,
-    ),
-]
-OptionalGameName = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="GAME",
-        help="Library name, OpenSpiel name, or .efg or .nfg file.",
-        autocompletion=complete_game,
-        show_default=False,
-    ),
-]
+def _game(help_: str = "Library name, OpenSpiel name, or .efg or .nfg file.") -> Any:
+    return typer.Argument(
+        metavar="GAME", help=help_, autocompletion=complete_game, show_default=False
+    )
+
+
+_PLAYABLE = "Library name, OpenSpiel name, .efg or .nfg file, or environment (FILE.py:NAME)."
+
+GameName = Annotated[str, _game()]
+OptionalGameName = Annotated[str | None, _game()]
+PlayableName = Annotated[str, _game(_PLAYABLE)]
+OptionalPlayableName = Annotated[str | None, _game(_PLAYABLE)]
 PolicyName = Annotated[
     str,
     typer.Argument(

@@ -9,9 +9,9 @@ import typer
 from accord._format import counted, number
 from accord.cli.arguments import (
     AsJson,
-    GameName,
     Payoffs,
     Play,
+    PlayableName,
     PolicyName,
     Ray,
     Workers,
@@ -23,6 +23,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_for_games,
 )
+from accord.cli.outcome import within
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import NFCE, Notion, chains, written_k
 from accord.errors import ArgumentError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def certify(
-    game: GameName,
+    game: PlayableName,
     policy: PolicyName,
     k: Annotated[
         list[Notion] | None,
@@ -79,16 +80,16 @@ def certify(
 
     \b
     Examples:
-        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 10000
         accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
+        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 10000
     """
     source = environment_source(game, play=play, payoffs=payoffs)
     if source is not None:
         asked = {
-            "episodes": episodes or 20_000,
-            "confidence": confidence or 0.95,
+            "episodes": 20_000 if episodes is None else episodes,
+            "confidence": 0.95 if confidence is None else confidence,
             "workers": workers,
             "ray": ray,
         }
@@ -164,14 +165,15 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     )
     for chain in chains(gap.notion for gap in gaps):
         print_text(f"in every game {' <= '.join(map(str, chain))}")
-    print_text(f"exact to within {max((gap.error for gap in gaps), default=0.0):.2g}")
+    print_text(f"exact{within(0.0, max((gap.error for gap in gaps), default=0.0))}")
     values = zip(players, certificate.values, strict=True)
     print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
     said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
     for gap in gaps:
         if gap.witnesses:
             best = max(gap.witnesses, key=lambda witness: witness.gain)
-            said.setdefault(str(best), []).append(gap.notion.name)
+            words = str(best) if best.gain > 0 else "no player can gain by deviating"
+            said.setdefault(words, []).append(gap.notion.name)
     for words, names in said.items():
         print_text(f"{', '.join(names)}: {words}")
     trigger_gap = certificate.trigger.gap

@@ -11,7 +11,7 @@ from accord.cli.arguments import (
     AsJson,
     Components,
     K,
-    OptionalGameName,
+    OptionalPlayableName,
     Out,
     Payoffs,
     Play,
@@ -35,13 +35,13 @@ from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, described
 
 def learn(
     context: typer.Context,
-    game: OptionalGameName = None,
+    game: OptionalPlayableName = None,
     episodes: Annotated[
         int | None,
         typer.Option(
             parser=parse_whole,
             metavar="N",
-            help="Play at most N episodes, in whole iterations.",
+            help="Play at most N episodes, in whole iterations; needed except with --resume.",
             show_default=False,
         ),
     ] = None,
@@ -110,11 +110,11 @@ def learn(
 
     \b
     Examples:
-        accord learn env.py:make_env -k 1 --episodes 10000 --out runs/env
-        accord learn kuhn_poker --play --episodes 10000
         accord learn kuhn_poker -k 1 --episodes 100000
         accord learn kuhn_poker --episodes 100000 --method swrhedge --seed 7 --out runs/learned
         accord learn --resume runs/learned --episodes 200000
+        accord learn env.py:make_env -k 1 --episodes 10000 --out runs/env
+        accord learn chess --play --episodes 100
     """
     if game is None and resume is None:
         raise ArgumentError("give a GAME to learn, or --resume DIR to resume a run")

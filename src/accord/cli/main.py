@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from accord.cli.arguments import parse_whole
 from accord.cli.terminal import INTERRUPTED, say
-from accord.errors import AccordError
+from accord.errors import AccordError, ArgumentError
 
 COMMANDS = {
     "games": "List the known games.",
@@ -47,6 +47,8 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70
 BROKEN_PIPE = 141
 
+MAX_NODES = "--max-nodes"
+
 GARBAGE = 200_000
 """New objects after which Python looks for garbage. With the usual 700 a short command spends a
 fifth of its time on looking."""
@@ -65,7 +67,7 @@ class Modules(Mapping[str, Any]):
         short_help = COMMANDS[name]
         module = importlib.import_module(f"accord.cli.{'optimize' if name == 'reduce' else name}")
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(short_help=short_help)(getattr(module, name))
+        alone.command(short_help=short_help, cls=Command)(getattr(module, name))
         return typer.main.get_command(alone)
 
     def __iter__(self) -> Iterator[str]:
@@ -73,6 +75,52 @@ class Modules(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
+
+
+class Command(TyperCommand):
+    """One command. Its help calls arguments by their names alone; an option is given only once."""
+
+    params: list[Any]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [one for one in self.params if _is_argument(one)]
+        names = [one.metavar if one.required else f"[{one.metavar}]" for one in arguments]
+        return [str(self.options_metavar), *names]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for one in self.get_params(ctx):
+            name, text = one.get_help_record(ctx) or ("", "")
+            if _is_argument(one):
+                sections["Arguments"].append((str(one.metavar), text))
+            else:
+                sections["Options"].append((name, text))
+        for title, lines in sections.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        except Exception as error:
+            if getattr(error, "option_name", None) != MAX_NODES:
+                raise
+            raise ArgumentError(
+                f"{MAX_NODES} must come before the command: accord {MAX_NODES} N {self.name}"
+            ) from None
+        for one in self.params:
+            if (times := given.count(one)) > 1 and not (one.multiple or one.is_flag):
+                raise typer.BadParameter(
+                    f"must be given once, but was given {times} times; run the command once for "
+                    "each value",
+                    param=one,
+                )
+        return super().parse_args(ctx, args)
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
 
 
 class Commands(TyperGroup):
@@ -163,6 +211,7 @@ def accord(
     max_nodes: Annotated[
         int | None,
         typer.Option(
+            MAX_NODES,
             parser=parse_whole,
             metavar="N",
             help="Load OpenSpiel games of up to N nodes; by default two million.",

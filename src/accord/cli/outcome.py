@@ -49,8 +49,10 @@ def print_outcome(
 
 def _print_files(folder: Path | None) -> None:
     if folder is not None:
-        names = ", ".join(sorted(path.name for path in folder.iterdir()))
-        print_text(f"\nWritten to {folder}: {names}.")
+        from accord.runs.folder import FILES
+
+        names = [name for name in sorted(FILES) if (folder / name).exists()]
+        print_text(f"\nWritten to {folder}: {', '.join(names)}.")
     else:
         say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
 

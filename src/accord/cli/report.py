@@ -43,8 +43,9 @@ def report(
 ) -> None:
     """Write a report of a run: one HTML page that needs no network, and plots as PNG and SVG files.
 
-    The page shows how the exact gap converged, the gaps at several K, the best deviations, and the
-    recommendations at each infoset. For several runs it shows all curves in the same plots.
+    The page shows the payoffs and the device, then the gaps at several K, the best deviations, the
+    recommendations at each infoset, and how the gap converged. For several runs it shows all curves
+    in the same plots.
 
     \b
     Examples:

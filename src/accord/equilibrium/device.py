@@ -64,11 +64,14 @@ class Device:
 
     @classmethod
     def of(
-        cls, form: SequenceForm, weights: Floats, behavior: Floats, plans: int, *, off_path: bool
+        cls, form: SequenceForm, weights: Floats, behavior: Floats, plans: int, **search: Any
     ) -> Device:
-        """The likeliest ``plans`` of the correlated policy with these components."""
+        """The likeliest ``plans`` of the correlated policy with these components.
+
+        ``search`` is what :func:`accord.equilibrium.plans.drawn_plans` takes.
+        """
         checked_whole("plans", plans, 1)
-        drawn = drawn_plans(form, weights, behavior, plans, off_path=off_path)
+        drawn = drawn_plans(form, weights, behavior, plans, **search)
         places = sorted({(one.player, one.infoset) for plan in drawn.plans for one in plan.told})
         return cls(
             game=form.game.name,

@@ -67,27 +67,34 @@ class DrawnPlans(NamedTuple):
 
 
 def drawn_plans(
-    form: SequenceForm, weights: Floats, behavior: Floats, most: int, *, off_path: bool = False
+    form: SequenceForm,
+    weights: Floats,
+    behavior: Floats,
+    most: int,
+    *,
+    off_path: bool = False,
+    least: float = 0.0,
+    work: int | None = None,
 ) -> DrawnPlans:
-    """The ``most`` likeliest plans of a correlated policy, or as many as the search can find."""
-    search = _Search(form, behavior, off_path=off_path)
+    """The likeliest plans of a correlated policy.
+
+    Args:
+        form: The game.
+        weights: Of the components.
+        behavior: Of the components.
+        most: How many plans to find.
+        off_path: Whether a plan also has what players are told after another has deviated.
+        least: Leave out plans of a smaller probability.
+        work: Steps after which the search ends, with the plans that it has found by then.
+    """
+    search = _Search(form, behavior, LARGEST_WORK if work is None else work, off_path=off_path)
     search.put(np.arange(len(weights)), weights, None, search.first)
     plans: list[DrawnPlan] = []
-    while search.heap and len(plans) < most and search.work < LARGEST_WORK:
+    while search.goes_on(least) and len(plans) < most:
         if (plan := search.advance()) is not None:
             plans.append(plan)
     left = [-entry[0] for entry in search.heap]
     return DrawnPlans(tuple(plans), math.fsum(left), max(left, default=0.0))
-
-
-def has_few_plans(form: SequenceForm, weights: Floats, behavior: Floats, most: int) -> bool:
-    """Whether a correlated policy draws at most ``most`` plans; one look, in most large games."""
-    search = _Search(form, behavior, off_path=False)
-    search.put(np.arange(len(weights)), weights, None, search.first)
-    found = 0
-    while search.heap and found + len(search.heap) <= most and search.work < LARGEST_WORK:
-        found += search.advance() is not None
-    return not search.heap
 
 
 # Linked lists of (item, the items after it), which partial plans share: those of what is told have
@@ -98,8 +105,8 @@ _Chain = tuple[Any, Any] | None
 class _Search:
     """Partial plans, the likeliest first: each with the components that draw it."""
 
-    def __init__(self, form: SequenceForm, behavior: Floats, *, off_path: bool) -> None:
-        self.form, self.behavior = form, behavior
+    def __init__(self, form: SequenceForm, behavior: Floats, limit: int, *, off_path: bool) -> None:
+        self.form, self.behavior, self.limit = form, behavior, limit
         self.heap: list[tuple[float, int, NDArray[np.int64], Floats, _Chain, _Chain]] = []
         self.pushed = self.work = 0
         parent = form.game.parent
@@ -110,6 +117,10 @@ class _Search:
             for i, plex in enumerate(form.plexes):
                 roots += [(i, x) for x in plex.children(EMPTY_SEQUENCE)]
         self.first: _Chain = _pushed([0], _pushed(roots, None))
+
+    def goes_on(self, least: float) -> bool:
+        """Whether there may be another plan of at least this probability, and time to find it."""
+        return bool(self.heap) and -self.heap[0][0] >= least and self.work < self.limit
 
     def put(self, drawn: NDArray[np.int64], mass: Floats, told: _Chain, pending: _Chain) -> None:
         """Add a partial plan that the components ``drawn`` draw with probabilities ``mass``."""
@@ -125,7 +136,7 @@ class _Search:
         self.work += len(actions)
         while pending is not None:
             self.work += 1
-            if self.work >= LARGEST_WORK:
+            if self.work >= self.limit:
                 self.put(drawn, mass, told, pending)
                 return None
             item, later = pending

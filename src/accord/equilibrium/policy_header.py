@@ -34,10 +34,11 @@ def check_format(path: Path, content: dict[str, Any], versions: Collection[int])
     """Refuse a file of another format, or of a version that is not among these."""
     if content.get("format") != FORMAT or content.get("version") not in versions:
         known = " or ".join(map(str, versions))
+        found = f"{content.get('format')!r:.80} and {content.get('version')!r:.80}"
         raise ParseError(
             str(path), 0, 0,
-            f'must have "format": "{FORMAT}" and "version": {known}; got '
-            f"{content.get('format')!r:.80} and {content.get('version')!r:.80}",
+            f'a policy must have "format": "{FORMAT}" and "version": {known}; '
+            f"{f'got {found}' if 'format' in content else 'this file has neither'}",
         )  # fmt: skip
 
 

@@ -49,6 +49,9 @@ MARGIN = 1.01
 UNDERFLOW = 2.0**-1074
 """What a rounded operation may lose by underflow, beside its relative error."""
 
+UNSAID = 2.0**-1000
+"""An error of at most this can only come from underflow."""
+
 SHOWN = 1e-5
 """An error of at most this share of a number does not change the digits that are printed."""
 
@@ -108,7 +111,7 @@ def settled_all(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 def is_accurate(value: float, error: float) -> bool:
     """Whether ``error`` goes without saying where ``value`` is printed."""
-    return error <= SHOWN * abs(value)
+    return error <= max(SHOWN * abs(value), UNSAID)
 
 
 class Measured(NamedTuple):

@@ -88,8 +88,14 @@ def load_by_name(text: str, *, played: bool = False) -> SpielGame:
         pyspiel = import_pyspiel(python_games=True)
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if base not in kinds:
-        close = difflib.get_close_matches(base, openspiel_names(), n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "openspiel_names() lists them"
+        names = openspiel_names()
+        close = difflib.get_close_matches(base, names, n=3)
+        close = close or [name for name in names if base and base in name][:3]
+        hint = (
+            f"did you mean {' or '.join(close)}?"
+            if close
+            else "`accord games` lists some, openspiel_names() all"
+        )
         raise ArgumentError(f"OpenSpiel has no game called {base!r}; {hint}")
     kind = kinds[base]
     takes = parameters(kind)

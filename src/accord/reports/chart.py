@@ -21,7 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from accord._format import pretty, visible
+from accord._format import power_of_ten, pretty, visible
 from accord.reports.colours import FAINT, INK, LIGHT, MUTED, PAPER, VARIABLES
 
 WIDE, HALF, NARROW = (10.4, 4.5), (5.4, 3.6), (4.0, 3.7)
@@ -96,7 +96,12 @@ def decades(axes: Any, *, x: bool = True) -> None:
             axis.set_major_locator(LogLocator(numticks=8))
         else:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_major_formatter(lambda value, _: pretty(value, 2))
+            axis.set_major_formatter(lambda value, _: _tick(value))
+
+
+def _tick(value: float) -> str:
+    """A number that fits beside an axis."""
+    return pretty(value, 2) if value < 1e4 else power_of_ten(value, 1)
 
 
 def end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:

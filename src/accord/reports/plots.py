@@ -100,10 +100,10 @@ def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
 
 
 def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
-    """Each player's gap for each number of deviations."""
+    """Each player's gap for each number of deviations; None if all are tiny."""
     rows = [row for row in run.gaps if row.player_gaps]
     values = [value for row in rows for value in row.player_gaps if value > FLOOR]
-    if not values:
+    if not values or not run.are_gaps_drawn:
         return None
     with drawing():
         figure, axes = chart(NARROW if narrow else HALF, margin(map(_name, run.players)))

@@ -15,10 +15,9 @@ from accord.deviations.notions import Notion, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.device import Device
+from accord.equilibrium.device import RARE, Device
 from accord.equilibrium.inspection import Inspection, certify_and_inspect, steps
 from accord.equilibrium.inspection import Step as Move
-from accord.equilibrium.plans import has_few_plans
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
@@ -27,6 +26,7 @@ from accord.reports.inspector import inspector_data
 from accord.reports.source import Source, evaluated, shown_ks
 from accord.reports.tree import tree_view
 from accord.reports.view import (
+    NEGLIGIBLE,
     DeviationView,
     GapRow,
     NotionRow,
@@ -49,6 +49,12 @@ MOST_PLANS = 20
 
 MOST_TOLD = 300
 """Recommendations, in all plans, of a device that is listed."""
+
+MOST_REST = 0.01
+"""Probability of all plans that are not listed; if it is larger, none are."""
+
+SEARCH = 100_000
+"""Steps of the search for plans: a tenth of a second."""
 
 MOST_LEAVES, MOST_DIRECTIONS, ROUGH = 250, 60, 1e-5
 """The size of a game whose region is drawn, and how precisely: that takes a few seconds."""
@@ -104,13 +110,12 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
 
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
-    """All plans that the mixture draws; None if they are too many for a page."""
+    """Nearly all plans that the mixture draws; None if they are too many for a page."""
     form = sequence_form(policy.game)
-    if not has_few_plans(form, policy.weights, policy.behavior, MOST_PLANS):
-        return None
-    device = policy.device(MOST_PLANS)
+    limits = {"least": RARE, "work": SEARCH}
+    device = Device.of(form, policy.weights, policy.behavior, MOST_PLANS, **limits)
     told = sum(len(part) for plan in device.plans for part in plan.told)
-    return device if told <= MOST_TOLD else None
+    return device if device.rest <= MOST_REST and told <= MOST_TOLD else None
 
 
 def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
@@ -240,9 +245,9 @@ def _step(
 
 
 def _marked(deviations: list[DeviationView]) -> set[tuple[int, int, int]]:
-    """The moves of the best of these deviations, for the tree."""
+    """The moves of the best of these deviations, for the tree; none if it gains next to nothing."""
     best = max(deviations, key=lambda deviation: deviation.gain, default=None)
-    if best is None or best.gain <= 0:
+    if best is None or best.gain <= NEGLIGIBLE * best.player.span:
         return set()
     places = [place for place in best.places if place.gain > MARKED * best.gain]
     moves: list[Step | Place] = [*best.steps, *places]
@@ -258,4 +263,6 @@ def _script_data(
     held = {one for infoset in infosets for one in infoset["gain"]}
     held |= {"0" for infoset in infosets if infoset["plan"]}
     ks = [one for k in sorted(seen.deviators) if (one := str(written_k(k))) in held]
-    return {**data, "ks": ks, "names": [player.name for player in players]}
+    names = [player.name for player in players]
+    negligible = [NEGLIGIBLE * player.span for player in players]
+    return {**data, "ks": ks, "names": names, "negligible": negligible}

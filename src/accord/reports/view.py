@@ -18,10 +18,14 @@ from markupsafe import Markup
 
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
+from accord.equilibrium.rounding import is_accurate
 from accord.game.labels import player_name
 from accord.learning.guarantee import GapBound
 from accord.reports.tree import TreeView
 from accord.runs.region import Region
+
+NEGLIGIBLE = 1e-8
+"""Share of the payoff range up to which gaps are written, but neither drawn nor marked."""
 
 
 @dataclass(frozen=True)
@@ -287,6 +291,16 @@ class RunView(Course):
         """Whether the gaps of the run's own notion are only rounding."""
         relative = self.own_gaps.relative
         return relative is not None and relative <= 0
+
+    @property
+    def are_gaps_drawn(self) -> bool:
+        """Whether a plot of the gaps at all K would show more than tiny numbers."""
+        return any(row.relative is not None and row.relative > NEGLIGIBLE for row in self.gaps)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the error of the gaps goes without saying."""
+        return is_accurate(0.0, self.error)
 
     @property
     def guaranteed(self) -> float | None:

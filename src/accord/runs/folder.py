@@ -54,6 +54,7 @@ from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
 from accord.runs.request import LIMITS, LearnRequest
 from accord.runs.run_file import (
+    RUN,
     AnyRequest,
     Identified,
     checked_result,
@@ -65,7 +66,7 @@ from accord.runs.run_file import (
     version_of,
 )
 
-RUN, CHECKPOINT, POLICY = "run.json", "checkpoint.npz", "policy.npz"
+CHECKPOINT, POLICY = "checkpoint.npz", "policy.npz"
 CERTIFICATE, PROGRESS = "certificate.json", "progress.jsonl"
 FILES = (RUN, CHECKPOINT, POLICY, CERTIFICATE, PROGRESS)
 

@@ -12,8 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
+from accord._format import listed
 from accord.errors import ArgumentError, ParseError
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+
+RUN = "run.json"
+"""The name of the file; a folder that has one is that of a run."""
 
 FORMAT = "accord-run"
 VERSION = 3
@@ -55,7 +59,9 @@ def new_content(request: AnyRequest, game: Identified) -> dict[str, Any]:
 
 def read_content(file: Path) -> dict[str, Any]:
     """What ``run.json`` holds, if it is one that this version reads."""
-    content = parse_object(file, read_text(file, "a run folder must have this file"), 1)
+    if not file.exists():
+        raise ParseError(str(file.parent), 0, 0, _no_run_in(file.parent))
+    content = parse_object(file, read_text(file, "the file of a run must be readable"), 1)
     version = content.get("version")
     if content.get("format") != FORMAT or type(version) is not int or version < 1:
         raise ParseError(
@@ -71,6 +77,15 @@ def read_content(file: Path) -> dict[str, Any]:
             "pip install --upgrade accord",
         )  # fmt: skip
     return content
+
+
+def _no_run_in(folder: Path) -> str:
+    """Why ``folder`` is not that of a run, and which of its folders are."""
+    if not folder.is_dir():
+        return "must be the folder of a run, but there is no such folder"
+    runs = [str(file.parent) for file in sorted(folder.glob(f"*/{RUN}"))]
+    hint = f"; choose one of {listed(runs, separator=', ')}" if runs else ""
+    return f"must be the folder of a run, but it has no {RUN}{hint}"
 
 
 def version_of(package: str) -> str:

@@ -6,6 +6,7 @@
 
   const MOST = 300; // infosets listed at once
   const MOST_NEXT = 40; // buttons per action
+  const MOST_LETTERS = 72; // of a label in a sentence
   const RARE = 1e-6; // probability below which a gain says nothing about the equilibrium
   const RARELY = "This is told in fewer than one of a million plays, so it adds next to nothing to the player’s gap.";
   const ks = data.ks;
@@ -62,6 +63,11 @@
   function shortLabels(labels, known) {
     const short = labels.map((label) => shortened(label, known));
     return new Set(short).size === short.length ? short : labels;
+  }
+  // In a sentence a label takes at most a line; its title is the whole text.
+  function clipped(label) {
+    const line = label.split("\n").map((part) => part.trim()).filter(Boolean).join(" · ");
+    return line.length <= MOST_LETTERS ? line : `${line.slice(0, MOST_LETTERS / 2)}…${line.slice(1 - MOST_LETTERS / 2)}`;
   }
   for (const player of data.players) {
     const labels = player.infosets.map((infoset) => infoset.label);
@@ -213,16 +219,17 @@
       } else {
         const best = response(infoset, r);
         const rare = infoset.prob[r] < RARE;
+        const quiet = rare || best.gain <= data.negligible[state.player];
         cells.push(num(infoset.follow[r]));
         cells.push(best.gain > 0 ? (best.action === r ? `${action} now, disobey later` : `${actions[best.action]} instead`) : "obey");
         cells.push(num(infoset.follow[r] + best.gain));
-        cells.push(best.gain > 0 ? make("span", { class: rare ? "note" : "gain", title: rare ? RARELY : null }, rare ? `+${num(best.gain)}, rare` : `+${num(best.gain)}`) : "0");
+        cells.push(best.gain > 0 ? make("span", { class: quiet ? "note" : "gain", title: rare ? RARELY : null }, rare ? `+${num(best.gain)}, rare` : `+${num(best.gain)}`) : "0");
       }
       body.append(make("tr", { "data-told": r }, ...cells.map((cell, i) =>
         make("td", { class: i === 3 ? "act" : null, "data-name": cell === "" ? null : names[i] }, cell))));
     });
-    return make("table", { class: "told" },
-      make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i === 3 ? "left" : null }, name)))), body);
+    return make("div", { class: "scroll" }, make("table", { class: "told" },
+      make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i === 3 ? "left" : null }, name)))), body));
   }
 
   function allResponses(infoset, actions) {
@@ -230,7 +237,7 @@
       const gains = infoset.gain[state.k][r];
       const best = infoset.follow[r] === null ? -1 : response(infoset, r).action;
       return make("tr", {}, make("th", { scope: "row" }, action), ...gains.map((gain, a) =>
-        make("td", { class: a === best && infoset.prob[r] >= RARE ? "best" : a === r ? "told-here" : null },
+        make("td", { class: a === best && gain > data.negligible[state.player] && infoset.prob[r] >= RARE ? "best" : a === r ? "told-here" : null },
           gain === null ? "–" : num(infoset.follow[r] + gain))));
     });
     const head = make("tr", {}, make("th", { scope: "col" }, "told \\ plays"),
@@ -340,6 +347,8 @@
     const [player, label] = [Number(link.dataset.go), link.dataset.label];
     const x = data.players[player].infosets.findIndex((infoset) => infoset.label === label);
     if (x < 0) { link.replaceWith(...link.childNodes); continue; }
+    const short = link.querySelector(".label[title]");
+    if (short) short.textContent = clipped(data.players[player].short[x]);
     link.addEventListener("click", (event) => {
       event.preventDefault();
       inspectNode(player, x);
