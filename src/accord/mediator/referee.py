@@ -217,15 +217,19 @@ class RefereedPlay:
         return {i: x for i, x in asked.items() if timing.rounds[i][x] == first}
 
     def _is_possible(self) -> bool:
-        """Whether there are no more moves than the tree explains.
+        """Whether there are no more moves and recommendations than the tree explains.
 
-        A player may be one move ahead of it, at an infoset that is next for sure.
+        A player may be one ahead of it, at an infoset that is next for sure.
         """
-        ahead = self._referee.timing.ahead[self._node]
-        return self._chance_moves == len(self._entered) and all(
-            [move.infoset for move in seat.moves[made:]] in ([], [ahead[i]])
-            for i, (seat, made) in enumerate(zip(self._play.seats, self._made, strict=True))
-        )
+        for seat, made, x in zip(
+            self._play.seats, self._made, self._referee.timing.ahead[self._node], strict=True
+        ):
+            more = [move.infoset for move in seat.moves[made:]]
+            if seat.at is not None:
+                more.append(seat.at)
+            if more not in ([], [x]):
+                return False
+        return self._chance_moves == len(self._entered)
 
     def _proceed(self) -> None:
         """Go on after a move."""
