@@ -178,7 +178,7 @@ def test_the_order_of_answers_changes_nothing(game: Game, seed: int) -> None:
 
 def test_warnings_about_time() -> None:
     for game, words in (
-        (crossed(stop=True), "no timing of this game hides everything"),
+        (crossed(stop=True), "this game has no timing"),
         (delayed(), "give all rounds the same length"),
     ):
         with pytest.warns(TimingWarning, match=words):
