@@ -347,8 +347,20 @@ def test_impossible_states_are_refused() -> None:
         referee.resume(state)
     with pytest.raises(ArgumentError, match="must come from RefereedPlay"):
         referee.resume(play._play.to_json())
+    with pytest.raises(ArgumentError, match="version 2 of the format; this version"):
+        referee.resume(play.to_json() | {"version": 2})
     with pytest.raises(ArgumentError, match=r"must be an accord\.Mediator; got 3"):
         Referee(3)
+
+
+def test_refusals_say_nothing_of_the_state() -> None:
+    referee = device_referee("chicken", chicken())
+    state = referee.begin("room 4").to_json()
+    for wrong in (state["play"], state | {"version": 2}, json.dumps(state), list(state)):
+        with pytest.raises(ArgumentError) as refused:
+            referee.resume(wrong)
+        for secret in (state["play"]["key"], "moves", "delegated", "room 4"):
+            assert secret[-8:] not in str(refused.value)
 
 
 def test_pickles_are_refused() -> None:

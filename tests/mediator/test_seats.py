@@ -273,6 +273,7 @@ def test_ids_and_names() -> None:
         mediator.begin(names={"Ann": "row"})
     with pytest.raises(ArgumentError, match="name of a player must be text; got 3"):
         mediator.begin(names={"row": 3})
+    assert mediator.begin(names={1: "Bob"}).seat("col").name == "Bob"
     with pytest.raises(ArgumentError, match=r"names must map players to names; got \['Ann'\]"):
         mediator.begin(names=["Ann"])
     with pytest.raises(ArgumentError, match="id of a play must be text; got 3"):

@@ -109,13 +109,7 @@ class Mediator:
             ArgumentError: If that is not the state of a play.
             MismatchError: If it is that of a play with another game, policy or K.
         """
-        if not isinstance(state, Mapping) or state.get("format") != FORMAT:
-            raise ArgumentError(f"a play's state must come from Play.to_json; got {shown(state)}")
-        if state.get("version") != VERSION:
-            raise ArgumentError(
-                f"the play was saved in version {shown(state.get('version'))} of the format; this "
-                f"version of Accord reads version {VERSION}"
-            )
+        check_format(state, FORMAT, VERSION, "Play.to_json")
         for field, own in self.identity.items():
             if state.get(field) != own:
                 raise MismatchError(
@@ -248,6 +242,24 @@ class Play:
 
     def __repr__(self) -> str:
         return f"Play({self.id!r})"
+
+
+def check_format(state: Any, format: str, version: int, source: str) -> None:
+    """Refuse what ``source`` did not write. The message has nothing of a state, which is secret."""
+    if not isinstance(state, Mapping):
+        raise ArgumentError(
+            f"a play's state must come from {source}; this one is a {type(state).__name__}"
+        )
+    if state.get("format") != format:
+        raise ArgumentError(
+            f"a play's state must come from {source}, with the format {format!r}; this one has the "
+            f"format {shown(state.get('format'))}"
+        )
+    if state.get("version") != version:
+        raise ArgumentError(
+            f"the play was saved in version {shown(state.get('version'))} of the format; this "
+            f"version of Accord reads version {version}"
+        )
 
 
 def _is_list_of_seats(seats: Any, size: int) -> bool:
