@@ -235,7 +235,7 @@ def test_clocks_that_tell(tmp_path: Path) -> None:
 def test_calls_that_tell(tmp_path: Path) -> None:
     arguments = ("play", *written(overtaken(), tmp_path), "--as", "Bob", "--as", "Ann")
     result = run(*arguments, typed="\n" * 9)
-    assert "warning: at 'again' of player Bob, it depends on something" in result.stderr
+    assert "warning: at 'again' of player Bob, who was called to this terminal" in result.stderr
     assert "warning" not in run(*BOTH, typed="\n" * 9).stderr
 
 

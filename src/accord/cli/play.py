@@ -214,8 +214,8 @@ def _what_calls_tell(timing: Timing, game: Game, people: list[int]) -> str | Non
         return timing.warning
     if places := telling_calls(game, people):
         return (
-            f"at {listed(places)}, it depends on something that the player should not know who was "
-            "called to this terminal before"
+            f"at {listed(places)}, who was called to this terminal before tells the player "
+            "something that they should not know"
         )
     return None
 
