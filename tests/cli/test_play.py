@@ -19,7 +19,7 @@ import accord
 from accord.cli import play as module
 from accord.errors import BudgetError
 from tests.support.command import process, run
-from tests.support.mediation import crossed
+from tests.support.mediation import crossed, overtaken
 
 SEPARATION = ("play", "separation:k=1", "device", "--as", "1")
 
@@ -213,17 +213,37 @@ def test_several_people_at_k_0() -> None:
     assert "Player col earned " in text
 
 
+def written(game: accord.Game, folder: Path) -> tuple[Path, Path]:
+    """Files of a game and of the policy that plays everything equally often."""
+    accord.write_efg(game, folder / "game.efg")
+    game = accord.load_game(folder / "game.efg")
+    uniform = [
+        np.concatenate([[1.0], *(np.full(n, 1 / n) for n in plex.n_actions)])
+        for plex in accord.sequence_form(game).plexes
+    ]
+    accord.save_policy(accord.CorrelatedPolicy.product(game, uniform), folder / "policy.json")
+    return folder / "game.efg", folder / "policy.json"
+
+
 def test_clocks_that_tell(tmp_path: Path) -> None:
-    game = crossed(stop=True)
-    accord.write_efg(game, tmp_path / "crossed.efg")
-    game = accord.load_game(tmp_path / "crossed.efg")
-    form = accord.sequence_form(game)
-    uniform = [np.ones(plex.n_sequences) / 2 for plex in form.plexes]
-    accord.save_policy(accord.CorrelatedPolicy.product(game, uniform), tmp_path / "policy.json")
-    arguments = ("play", tmp_path / "crossed.efg", tmp_path / "policy.json", "--as", "Ann")
+    arguments = ("play", *written(crossed(stop=True), tmp_path), "--as", "Ann")
     result = run(*arguments, "--as", "Bob", typed="\n" * 9)
-    assert "warning: no timing of this game hides everything" in result.stderr
+    assert "warning: this game has no timing" in result.stderr
     assert "warning" not in run(*arguments, typed="\n" * 9).stderr
+
+
+def test_calls_that_tell(tmp_path: Path) -> None:
+    arguments = ("play", *written(overtaken(), tmp_path), "--as", "Bob", "--as", "Ann")
+    result = run(*arguments, typed="\n" * 9)
+    assert "warning: at 'again' of player Bob, who was called to this terminal" in result.stderr
+    assert "warning" not in run(*BOTH, typed="\n" * 9).stderr
+
+
+def test_an_only_action_is_shown_until_its_player_has_seen_it(tmp_path: Path) -> None:
+    arguments = ("play", *written(overtaken(), tmp_path), "--as", "Bob", "--as", "Ann")
+    text = run(*arguments, typed="\n").stdout
+    assert text.endswith(f"Your only action is on.\npress Enter: \n{module.HIDDEN}\n")
+    assert text.count("press Enter: ") == 2
 
 
 # Leaving
@@ -287,6 +307,12 @@ def test_the_screen_is_cleared_between_turns() -> None:
         assert not told(text.replace("\r", "").split(module.CLEAR)[0])
         assert module.CLEAR in text
     assert len(told(seen[1].replace("\r", ""))) == 1
+
+
+def test_who_leaves_leaves_nothing_to_see() -> None:
+    text = run(*BOTH, typed="\n").stdout
+    assert len(told(text)) == 1
+    assert text.endswith(f"{module.PROMPT}\n{module.HIDDEN}\n")
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def saved(folder: Path, game: accord.Game) -> tuple[Path, Path]:
 def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:
     game, policy = saved(tmp_path, crossed(stop=True))
     options = ("--data", tmp_path / "p.db", "--port", 0)
-    assert "warning: no timing of this game" in run("serve", game, policy, *options).stderr
+    assert "warning: this game has no timing" in run("serve", game, policy, *options).stderr
     assert "cannot have a fixed length" in refused("serve", game, policy, *options, "--pace", 3)
     game, policy = saved(tmp_path, delayed())
     options = ("--data", tmp_path / "q.db", "--port", 0)

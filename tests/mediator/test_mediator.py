@@ -795,6 +795,9 @@ def test_the_mediator_takes_a_result_and_its_k():
     assert mediator.k == 2
     assert Mediator(found.game, found, k=1).k == 1
     assert Mediator(found.game, found.policy).k == 1
-    assert Mediator(chicken(), accord.optimize(chicken(), "afce")).k == 1
+    other = accord.optimize(chicken(), "afce")
+    with pytest.raises(ArgumentError, match="runs K-EFCE, and this result is of another notion"):
+        Mediator(chicken(), other)
+    assert Mediator(chicken(), other, k=1).k == Mediator(chicken(), other.policy).k == 1
     with pytest.raises(ArgumentError, match="or a result that has one"):
         Mediator(found.game, found.game)

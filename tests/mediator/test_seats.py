@@ -183,23 +183,66 @@ def test_plays_of_other_games_policies_and_k_are_refused() -> None:
             mediator.resume(state)
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_damaged_states(seed: int) -> None:
+@pytest.mark.parametrize("k", [0, 1, math.inf])
+def test_damaged_states(k: float) -> None:
     """Each is refused in our words, or it is a play after all."""
     game = kuhn()
-    mediator = Mediator(game, mixed(game), 1, seed=1)
+    mediator = Mediator(game, mixed(game), k, seed=1)
     play = mediator.begin()
     play.seat(0).act(0, 0)
-    play.seat(1).recommend(1)
-    damaged = mutants(play.to_json(), random.Random(seed))
-    try:
-        again = mediator.resume(damaged)
-    except AccordError as error:
-        assert len(str(error)) < 400
-    else:
-        json.dumps(again.to_json())
-        for seat in again.seats:
-            assert len(seat.moves) <= 1
+    if k:
+        play.seat(1).recommend(1)
+    for damaged in mutants(play.to_json()):
+        try:
+            again = mediator.resume(damaged)
+        except AccordError as error:
+            assert len(str(error)) < 400
+        else:
+            assert_written(again.to_json()["seats"])
+            for i, seat in enumerate(again.seats):
+                x = seat.at if seat.at is not None else seat._plex.children(0)[0]
+                if not seat.moves:
+                    request(seat, int(x), i)
+
+
+def assert_written(seats: list[dict[str, Any]]) -> None:
+    """Every value has the type that it always has."""
+    for seat in seats:
+        assert type(seat["at"]) in (int, type(None))
+        assert type(seat["delegated"]) in (bool, type(None))
+        assert all(type(number) is int for move in seat["moves"] for number in move)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"at": 0, "delegated": True},  # who delegates gets no recommendations
+        {"at": 0, "moves": [[0, 0]]},  # where the player has acted
+        {"at": 4, "moves": []},  # cannot be next
+        {"moves": [[0, True]]},
+        {"moves": [["0", 0]]},
+        {"moves": {}},
+        {"delegated": 0},
+    ],
+)
+def test_impossible_states(wrong: dict[str, Any]) -> None:
+    mediator = Mediator(kuhn(), mixed(kuhn()), 1, seed=1)
+    state = mediator.begin().to_json()
+    state["seats"][0] |= wrong
+    with pytest.raises(ArgumentError, match="the state of player 1 in play '1' is damaged"):
+        mediator.resume(state)
+
+
+def test_nobody_was_told_anything_after_the_last_deviation() -> None:
+    mediator = Mediator(kuhn(), mixed(kuhn()), 1, seed=1)
+    play = mediator.begin()
+    seat = play.seat(0)
+    seat.act(0, 1 - seat.recommend(0))
+    state = play.to_json()
+    after = [int(x) for x in seat._plex.children(int(seat._plex.first_seq[0]) + 0)]
+    state["seats"][0]["at"] = after[0]
+    with pytest.raises(ArgumentError, match="is damaged"):
+        mediator.resume(state)
 
 
 @pytest.mark.parametrize("state", [None, 3, "x", [], {}, {"format": "accord-policy"}])
@@ -230,6 +273,9 @@ def test_ids_and_names() -> None:
         mediator.begin(names={"Ann": "row"})
     with pytest.raises(ArgumentError, match="name of a player must be text; got 3"):
         mediator.begin(names={"row": 3})
+    assert mediator.begin(names={1: "Bob"}).seat("col").name == "Bob"
+    with pytest.raises(ArgumentError, match=r"names must map players to names; got \['Ann'\]"):
+        mediator.begin(names=["Ann"])
     with pytest.raises(ArgumentError, match="id of a play must be text; got 3"):
         mediator.begin(3)
     assert repr(mediator.begin("x")) == "Play('x')"

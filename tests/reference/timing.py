@@ -67,15 +67,15 @@ def rounds(game: Game) -> dict[Place, int] | None:
 
 
 def telling(game: Game) -> set[Place]:
-    """Infosets before which the rounds that take time depend on the play."""
+    """Infosets before which it depends on the play who is asked, and in which round."""
     when = rounds(game)
     assert when is not None
-    seen: dict[Place, set[frozenset[int]]] = defaultdict(set)
+    seen: dict[Place, set[frozenset[Place]]] = defaultdict(set)
     for path in paths(game):
         places = [x for n in path if (x := place(game, n)) is not None]
         for here in places:
             own = [when[x] for x in places if x[0] == here[0] and when[x] < when[here]]
             since = max(own, default=-1)
-            held = {when[x] for x in places if x[0] != here[0] and since < when[x] < when[here]}
-            seen[here].add(frozenset(held))
+            others = {(when[x], x[0]) for x in places if x[0] != here[0]}
+            seen[here].add(frozenset(o for o in others if since <= o[0] < when[here]))
     return {x for x, kinds in seen.items() if len(kinds) > 1}

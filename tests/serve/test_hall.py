@@ -273,7 +273,7 @@ def test_a_damaged_play_does_not_stop_a_restart(
         hall.store.save_play(dataclasses.replace(row, state="{}"))
     hall.store.close()
     hall = hall_of(tmp_path, limit=30, clock=clock)
-    assert f"play {first} cannot continue: the state must come from" in caplog.text
+    assert f"play {first} cannot continue: a play's state must come from" in caplog.text
     assert [play.status for play in hall.list_plays()] == ["running", "running"]
     caplog.clear()
     clock.now += 30

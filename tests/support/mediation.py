@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import random
+from collections.abc import Iterator
 from typing import Any
 
 import accord
@@ -41,22 +41,56 @@ def delayed() -> Game:
     return b.build()
 
 
-def mutants(state: Any, rng: random.Random) -> Any:
-    """The state with one value replaced, at any depth."""
-    state = copy.deepcopy(state)
-    places: list[tuple[Any, Any]] = []
+def overtaken() -> Game:
+    """After heads Ann decides while Bob does; Bob decides again and should not know the coin."""
+    b = accord.GameBuilder("overtaken", players=["Ann", "Bob"])
+    b.chance(outcomes={"heads": 0.5, "tails": 0.5})
+    b.move("heads", player="Ann", infoset="a", actions="l r")
+    ways = ("heads l", "heads r", "tails")
+    b.move(*ways, player="Bob", infoset="first", actions="on")
+    b.move(*(f"{way} on" for way in ways), player="Bob", infoset="again", actions="l r")
+    for way in ways:
+        for action in "lr":
+            b.payoff(f"{way} on {action}", 1, 1)
+    return b.build()
 
-    def visit(value: Any) -> None:
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, inside in list(items):
-            places.append((value, key))
-            if isinstance(inside, (dict, list)):
-                visit(inside)
 
-    visit(state)
-    value, key = rng.choice(places)
-    if isinstance(value, dict) and rng.random() < 0.2:
-        del value[key]
-    else:
-        value[key] = rng.choice([None, True, -1, 7, 10**30, 0.5, "", "x", [], {}, [[0]], [[0, 9]]])
-    return state
+def substitutes() -> Game:
+    """Either Ann or Carl lets Bob decide, and Bob should not know who."""
+    b = accord.GameBuilder("substitutes", players=["Ann", "Bob", "Carl"])
+    b.chance(outcomes={"heads": 0.5, "tails": 0.5})
+    b.move("heads", player="Ann", infoset="a", actions="stop go")
+    b.move("tails", player="Carl", infoset="c", actions="stop go")
+    b.move("heads go", "tails go", player="Bob", infoset="b", actions="l r")
+    for side in ("heads", "tails"):
+        b.payoff(f"{side} stop", 0, 0, 0)
+        for action in "lr":
+            b.payoff(f"{side} go {action}", 1, 1, 1)
+    return b.build()
+
+
+WRONG = [None, True, False, 0, 1, -1, 7, 10**30, 0.5, "", "0", [], {}, [[0]], [[0, 9]], [[True, 0]]]
+
+
+def mutants(state: Any) -> Iterator[Any]:
+    """The state with one value removed or replaced, in every way that is easily tried."""
+    for path in list(_paths(state)):
+        for wrong in (*WRONG, ...):
+            damaged = copy.deepcopy(state)
+            inside = damaged
+            for key in path[:-1]:
+                inside = inside[key]
+            if wrong is ...:
+                del inside[path[-1]]
+            else:
+                inside[path[-1]] = wrong
+            yield damaged
+
+
+def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
+    """The ways to every value inside."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inside in items:
+        yield (key,)
+        if isinstance(inside, (dict, list)):
+            yield from ((key, *more) for more in _paths(inside))

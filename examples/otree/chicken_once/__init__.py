@@ -18,6 +18,8 @@ class C(BaseConstants):
     NAME_IN_URL = "chicken_once"
     PLAYERS_PER_GROUP = 2
     NUM_ROUNDS = 1
+    ROW_ROLE = "row"  # the players of the game, in its order
+    COL_ROLE = "col"
     GAME = "chicken_once"  # a function in games.py
 
 

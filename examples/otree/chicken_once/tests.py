@@ -45,6 +45,10 @@ class PlayerBot(Bot):
     cases = ["follows", "dares", "nonsense"]  # noqa: RUF012  (as oTree wants it)
 
     def play_round(self):
+        expect(
+            self.player.role,
+            mediation.referee(C.GAME).mediator.game.player_labels[self.player.id_in_group - 1],
+        )
         yield Submission(Play, check_html=False)
         moves = mediation.moves(C.GAME, self.group.play, self.player.id_in_group - 1)
         if self.case == "dares":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from accord.game.tree import Game
     from accord.mediator.referee import RefereedPlay, RefereedSeat
     from accord.mediator.seat import Move
+    from accord.mediator.timing import Timing
     from accord.play.rollout import Rollout
 
 DEFAULT_PLAYS = 10_000
@@ -176,8 +177,8 @@ def _play_as(
     with announced_compilation(), warnings.catch_warnings():
         warnings.simplefilter("ignore", TimingWarning)
         referee = Referee(Mediator(game, policy, k, seed))
-    if referee.timing.warning and len(people) > 1:
-        say(f"warning: {referee.timing.warning}")
+    if len(people) > 1 and (warning := _what_calls_tell(referee.timing, game, people)):
+        say(f"warning: {warning}")
     print_text(_introduction(game, people, k))
     session = referee.begin()
     try:
@@ -203,6 +204,20 @@ def _play_as(
         lines = _looking_back(policy, me, k, moves)
     for line in lines:
         print_text(line)
+
+
+def _what_calls_tell(timing: Timing, game: Game, people: list[int]) -> str | None:
+    """A warning if people can learn something from who is called to the terminal, and when."""
+    from accord.mediator.timing import listed, telling_calls
+
+    if timing.cycle:
+        return timing.warning
+    if places := telling_calls(game, people):
+        return (
+            f"at {listed(places)}, who was called to this terminal before tells the player "
+            "something that they should not know"
+        )
+    return None
 
 
 def _introduction(game: Game, people: list[int], k: float) -> str:
@@ -247,7 +262,7 @@ def _play_on(session: RefereedPlay, people: list[int]) -> None:
         asked = [i for i in people if session.seats[i].infoset is not None]
         for i in asked:
             with _privacy(session, i, several):
-                _make_move(session.seats[i])
+                _make_move(session.seats[i], several)
     if not several:
         _show_delegated(session, people[0])
 
@@ -263,8 +278,10 @@ def _privacy(session: RefereedPlay, i: int, several: bool) -> Iterator[None]:
     who = player_name(session.seats[i].player)
     print_text(f"\nNext is {who}. Everybody else, please look away.")
     _read(f"{who}, press Enter: ")
-    yield
-    print(CLEAR if sys.stdout.isatty() else HIDDEN)
+    try:
+        yield
+    finally:  # also if the person leaves
+        print(CLEAR if sys.stdout.isatty() else HIDDEN)
 
 
 def _show_delegated(session: RefereedPlay, me: int) -> None:
@@ -278,7 +295,7 @@ def _show_delegated(session: RefereedPlay, me: int) -> None:
         print_text(f"The mediator plays {action} for you.")
 
 
-def _make_move(seat: RefereedSeat) -> None:
+def _make_move(seat: RefereedSeat, several: bool) -> None:
     """Ask one person for one move."""
     infoset, actions, told = seat.infoset, seat.actions, seat.recommendation
     assert infoset is not None
@@ -287,6 +304,8 @@ def _make_move(seat: RefereedSeat) -> None:
         print_text(_arrival(infoset))
         if len(actions) == 1:
             print_text(f"Your only action is {actions[0]}.")
+            if several:  # before the screen is cleared
+                _read("press Enter: ")
             chosen = 0
         else:
             print_text("The mediator is silent." if told is None else f"The mediator says: {told}")

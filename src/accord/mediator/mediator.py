@@ -64,18 +64,23 @@ class Mediator:
             policy: The correlated policy to recommend from, or a result that has one, such as a
                 :class:`Solution`.
             k: The number of deviations after which a player gets no more recommendations: 0, 1,
-                ..., ``math.inf``. By default that of the result, or else 1.
+                ..., ``math.inf``. By default that of the result, or 1 for a policy.
             seed: Seed of all draws, for simulations. By default nobody can predict the draws;
                 with a seed everybody who knows it can.
 
         Raises:
-            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more, or if ``game`` is
-                not a game or ``policy`` not a policy.
+            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more, if ``game`` is not
+                a game or ``policy`` not a policy, or if a result is not a K-EFCE and ``k`` is not
+                given.
             MismatchError: If the policy is for another game.
         """
-        own = getattr(policy, "k", None)  # of a result, unless its notion has no K
-        k = (1 if own is None else own) if k is None else k
-        self.game, self.policy, self.k = game, checked_policy(game, policy), checked_k(k)
+        self.game, self.policy = game, checked_policy(game, policy)
+        if k is None and (k := getattr(policy, "k", 1)) is None:
+            raise ArgumentError(
+                "the mediator runs K-EFCE, and this result is of another notion: players could "
+                "gain by disobeying; certify it at some K and give that k, or optimize at a K"
+            )
+        self.k = checked_k(k)
         self.form = sequence_form(game)
         self._key, self._begun = new_key(seed), 0
 
@@ -87,12 +92,14 @@ class Mediator:
             names: The names of the people who play, by player label.
 
         Raises:
-            ArgumentError: If ``id`` is not text, or ``names`` has a player that is not in the game.
+            ArgumentError: If ``id`` or a name is not text, or there is no such player.
         """
         self._begun += 1
         key = derive(self._key, f"play {self._begun}")
         if id is not None and not isinstance(id, str):
             raise ArgumentError(f"the id of a play must be text; got {shown(id)}")
+        if names is not None and not isinstance(names, Mapping):
+            raise ArgumentError(f"names must map players to names; got {shown(names)}")
         return Play(self, str(self._begun) if id is None else id, key, names or {})
 
     def resume(self, state: Mapping[str, Any]) -> Play:
@@ -102,13 +109,7 @@ class Mediator:
             ArgumentError: If that is not the state of a play.
             MismatchError: If it is that of a play with another game, policy or K.
         """
-        if not isinstance(state, Mapping) or state.get("format") != FORMAT:
-            raise ArgumentError(f"a play's state must come from Play.to_json; got {shown(state)}")
-        if state.get("version") != VERSION:
-            raise ArgumentError(
-                f"the play was saved in version {shown(state.get('version'))} of the format; this "
-                f"version of Accord reads version {VERSION}"
-            )
+        check_format(state, FORMAT, VERSION, "Play.to_json")
         for field, own in self.identity.items():
             if state.get(field) != own:
                 raise MismatchError(
@@ -181,25 +182,28 @@ class Play:
     def __init__(self, mediator: Mediator, id: str, key: bytes, names: Mapping[str, str]) -> None:
         self.id, self._mediator, self._key = id, mediator, key
         labels = mediator.game.player_labels
+        called = list(labels)
         for player, name in names.items():
-            mediator.find_player(player)
             if not isinstance(name, str):
                 raise ArgumentError(f"the name of a player must be text; got {shown(name)}")
+            called[mediator.find_player(player)] = name
         component = draw(mediator.policy.weights, derive(key, "component"))
         behaviors = mediator.form.split(mediator.policy.behavior[component])
         self.seats = tuple(
             Seat(
                 id,
                 label,
-                names.get(label, label),
+                name,
                 plex,
                 infosets,
                 mediator.k,
                 behavior.copy(),  # a view would hold on to the plans of all players
                 derive(key, f"player {i}"),
             )
-            for i, (label, plex, infosets, behavior) in enumerate(
-                zip(labels, mediator.form.plexes, mediator._infosets, behaviors, strict=True)
+            for i, (label, name, plex, infosets, behavior) in enumerate(
+                zip(
+                    labels, called, mediator.form.plexes, mediator._infosets, behaviors, strict=True
+                )
             )
         )
 
@@ -238,6 +242,24 @@ class Play:
 
     def __repr__(self) -> str:
         return f"Play({self.id!r})"
+
+
+def check_format(state: Any, format: str, version: int, source: str) -> None:
+    """Refuse what ``source`` did not write. The message has nothing of a state, which is secret."""
+    if not isinstance(state, Mapping):
+        raise ArgumentError(
+            f"a play's state must come from {source}; this one is a {type(state).__name__}"
+        )
+    if state.get("format") != format:
+        raise ArgumentError(
+            f"a play's state must come from {source}, with the format {format!r}; this one has the "
+            f"format {shown(state.get('format'))}"
+        )
+    if state.get("version") != version:
+        raise ArgumentError(
+            f"the play was saved in version {shown(state.get('version'))} of the format; this "
+            f"version of Accord reads version {version}"
+        )
 
 
 def _is_list_of_seats(seats: Any, size: int) -> bool:

@@ -29,7 +29,7 @@ from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import ArgumentError, MediatorError
 from accord.game.labels import player_name
 from accord.game.tree import total_rewards
-from accord.mediator.mediator import Mediator, Play
+from accord.mediator.mediator import Mediator, Play, check_format
 from accord.mediator.seat import LOG, Move, Name, Seat, find, shown
 from accord.mediator.streams import draw
 from accord.mediator.timing import TimingWarning, timing
@@ -74,14 +74,7 @@ class Referee:
             ArgumentError: If that is not the state of a refereed play.
             MismatchError: If it is that of a play with another game, policy or K.
         """
-        if (
-            not isinstance(state, Mapping)
-            or state.get("format") != FORMAT
-            or state.get("version") != VERSION
-        ):
-            raise ArgumentError(
-                f"the state must come from RefereedPlay.to_json of this version; got {shown(state)}"
-            )
+        check_format(state, FORMAT, VERSION, "RefereedPlay.to_json")
         entered = state.get("entered")
         if not isinstance(entered, list) or not all(type(a) is int for a in entered):
             raise ArgumentError("the state of the play is damaged")
@@ -94,8 +87,8 @@ class Referee:
 class RefereedPlay:
     """One play with a referee. Made by :meth:`Referee.begin` or :meth:`Referee.resume`.
 
-    It belongs to whoever runs the game. Players, or the programs that speak for them, get their
-    :meth:`seat` and nothing else.
+    It belongs to whoever runs the game, and so do its seats, which know the whole play. Give
+    players answers, not seats.
 
     Attributes:
         id: The name of the play.
@@ -217,15 +210,19 @@ class RefereedPlay:
         return {i: x for i, x in asked.items() if timing.rounds[i][x] == first}
 
     def _is_possible(self) -> bool:
-        """Whether there are no more moves than the tree explains.
+        """Whether there are no more moves and recommendations than the tree explains.
 
-        A player may be one move ahead of it, at an infoset that is next for sure.
+        A player may be one ahead of it, at an infoset that is next for sure.
         """
-        ahead = self._referee.timing.ahead[self._node]
-        return self._chance_moves == len(self._entered) and all(
-            [move.infoset for move in seat.moves[made:]] in ([], [ahead[i]])
-            for i, (seat, made) in enumerate(zip(self._play.seats, self._made, strict=True))
-        )
+        for seat, made, x in zip(
+            self._play.seats, self._made, self._referee.timing.ahead[self._node], strict=True
+        ):
+            more = [move.infoset for move in seat.moves[made:]]
+            if seat.at is not None:
+                more.append(seat.at)
+            if more not in ([], [x]):
+                return False
+        return self._chance_moves == len(self._entered)
 
     def _proceed(self) -> None:
         """Go on after a move."""

@@ -211,6 +211,11 @@ class Seat:
         """The player's moves so far, with what they could be told at each."""
         return tuple(self._moves)
 
+    @property
+    def at(self) -> int | None:
+        """The infoset where the player has got a recommendation and has not acted yet."""
+        return self._at
+
     def find_infoset(self, infoset: Name) -> int:
         """The number of an infoset of the player.
 
@@ -259,18 +264,21 @@ class Seat:
             ArgumentError: If that is not a possible state of this seat.
         """
         try:
-            delegated, at = state["delegated"], state["at"]
-            if state["player"] != self.player or delegated not in (None, True, False):
+            delegated, at, moves = state["delegated"], state["at"], state["moves"]
+            if state["player"] != self.player or not isinstance(moves, list):
                 raise ValueError
-            for n, (x, a) in enumerate(state["moves"]):
-                if self._find_decision(self.find_infoset(x)) != n:
-                    raise ValueError
+            if type(delegated) not in (bool, type(None)):
+                raise ValueError
+            for x, a in moves:
+                self._check_next(x)
                 told = None if delegated else self._draw_if_advised(x)
-                if a != self.find_action(x, a) or (delegated and a != self._draw(x)):
+                if type(a) is not int or (delegated and a != self._draw(x)):
                     raise ValueError
-                self._moves.append(Move(x, told, a))
-            if at is not None and self._find_decision(self.find_infoset(at)) < len(self._moves):
-                raise ValueError
+                self._moves.append(Move(x, told, self.find_action(x, a)))
+            if at is not None:
+                self._check_next(at)
+                if delegated or self.deviations >= self._k:
+                    raise ValueError
         except (KeyError, TypeError, ValueError, MediatorError):
             raise ArgumentError(
                 f"the state of {self._who} in play {self.play!r} is damaged"
@@ -308,6 +316,11 @@ class Seat:
                 f"play, {did or 'of which there are none yet'}"
             )
         return len(self._moves)
+
+    def _check_next(self, x: Any) -> None:
+        """Refuse a saved x that cannot be the infoset of the player's next decision."""
+        if type(x) is not int or self._find_decision(self.find_infoset(x)) < len(self._moves):
+            raise ValueError
 
     def _draw_if_advised(self, x: int) -> int | None:
         return self._draw(x) if self.deviations < self._k else None

@@ -13,17 +13,21 @@ whether y is reached has been answered before:
 
 This is a longest path in the graph of infosets; a timing exists if and only if that graph has no
 cycle. S. K. Jakobsen, T. B. Sorensen and V. Conitzer, *Timeability of extensive-form games*, ITCS
-2016, call such games exactly timeable. (They ask for increasing times along every path; with call
-nodes in place of nodes, simultaneous moves may share a round, and more games have a timing.) On a
-cycle, somebody learns from the clock, however the referee times the play.
+2016, call such games exactly timeable. They ask for increasing times along every path; with call
+nodes in place of nodes, simultaneous moves may share a round, and more games have a timing. On a
+cycle, a referee who asks at call nodes asks somebody sooner in one play than in another.
 
-If rounds do not have a fixed length, a round in which nobody is asked takes no time. An infoset y
-of j is *telling* if, of two plays through y, one has a round with a decision of another player
-between j's last decision and y where the other has none: j's waiting time can tell them apart.
+Rounds that do not have a fixed length last until everybody who is asked has answered. An infoset y
+of j is *telling* if, of two plays through y, one asks another player in a round in which the other
+does not, from the round of j's last decision until y: j's waiting time can tell them apart.
+
+At one terminal players are called one after the other, for all to see. Then every player has a
+round of their own, and :func:`telling_calls` finds where the calls before y can tell j something.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -44,6 +48,9 @@ OPEN = -2
 
 UNKNOWN = -3
 
+Places = tuple[tuple[str, str], ...]
+"""Infosets, each as (player, infoset)."""
+
 
 class TimingWarning(UserWarning):
     """The moment at which players are asked can tell them something that they should not know."""
@@ -55,8 +62,8 @@ class Timing:
 
     ahead: Ints  # [n_nodes, n_players] the infoset that is next for sure, or NEVER or OPEN
     rounds: tuple[Ints, ...]  # per player [n_infosets]; all 0 if there is a cycle
-    cycle: tuple[tuple[str, str], ...]  # (player, infoset) of infosets with no possible order
-    telling: tuple[tuple[str, str], ...]  # (player, infoset) where the waiting time can tell
+    cycle: Places  # (player, infoset) of infosets with no possible order
+    telling: Places  # (player, infoset) where the waiting time can tell
 
     @property
     def exists(self) -> bool:
@@ -73,13 +80,12 @@ class Timing:
         """What the moments of asking can tell, or None if nothing."""
         if self.cycle:
             return (
-                "no timing of this game hides everything: whoever has a clock can learn something "
-                f"at {_listed(self.cycle)}, because each of these infosets must come after another "
-                "of them"
+                "this game has no timing: whoever has a clock can learn something at "
+                f"{listed(self.cycle)}, because each of these infosets comes after another of them"
             )
         if self.telling:
             return (
-                f"at {_listed(self.telling)}, the waiting time depends on something that the "
+                f"at {listed(self.telling)}, the waiting time depends on something that the "
                 "player should not know; give all rounds the same length"
             )
         return None
@@ -106,6 +112,19 @@ def timing(game: Game) -> Timing:
     return found
 
 
+def telling_calls(game: Game, people: Sequence[int]) -> Places:
+    """The infosets of ``people`` where it tells something who of them was called before.
+
+    In each round they are called one at a time, in this order. In a game without a timing nothing
+    is found; see :attr:`Timing.cycle`.
+    """
+    found = timing(game)
+    calls = [len(people) * own for own in found.rounds]
+    for n, i in enumerate(people):
+        calls[i] += n
+    return () if found.cycle else _find_telling(game, calls, people)
+
+
 def _find_timing(game: Game) -> Timing:
     n_nodes, n_players = game.n_nodes, game.n_players
     ahead = np.full((n_nodes, n_players), UNKNOWN, np.int32)
@@ -124,15 +143,26 @@ def _find_timing(game: Game) -> Timing:
         least = cycle.index(min(cycle))
         found = tuple(_name(game, first, v) for v in cycle[least:] + cycle[:least])
         return Timing(ahead, tuple(np.zeros(n, np.int32) for n in game.n_infosets), found, ())
-    rounds = last[n_nodes:].astype(np.int32)
-    row = np.where(vertex >= 0, vertex - n_nodes, NO_NODE)
-    held = np.zeros((len(rounds), int(rounds.max(initial=-1)) + 1), np.bool_)
-    told = np.zeros(len(rounds), np.bool_)
+    rounds = tuple(np.split(last[n_nodes:].astype(np.int32), first[1:-1] - n_nodes))
+    return Timing(ahead, rounds, (), _find_telling(game, rounds, range(game.n_players)))
+
+
+def _find_telling(game: Game, rounds: Sequence[Ints], people: Sequence[int]) -> Places:
+    """The telling infosets of ``people`` if only they are asked, in these rounds."""
+    when = np.full(game.n_nodes, NO_NODE, np.int32)  # the round of each decision of theirs
+    for i in people:
+        own = game.player == i
+        when[own] = rounds[i][game.infoset[own]]
+    told = tuple(np.zeros(n, np.bool_) for n in game.n_infosets)
+    asked = np.zeros((int(when.max()) + 1, game.n_players), np.int8)
     ends = np.flatnonzero(game.player == TERMINAL)
-    _compare_waits(game.player, game.parent, row, rounds, ends, held, np.zeros_like(told), told)
-    split = np.split(rounds, first[1:-1] - n_nodes)
-    telling = tuple(_name(game, first, n_nodes + int(x)) for x in np.flatnonzero(told))
-    return Timing(ahead, tuple(split), (), telling)
+    for i in people:
+        _compare_waits(game.player, game.parent, game.infoset, when, ends, i, asked, told[i])
+    return tuple(
+        (game.player_labels[i], game.infoset_labels[i][x])
+        for i in range(game.n_players)
+        for x in np.flatnonzero(told[i]).tolist()
+    )
 
 
 def _edges(
@@ -175,7 +205,8 @@ def _name(game: Game, first: NDArray[np.int64], v: int) -> tuple[str, str]:
     return game.player_labels[i], game.infoset_labels[i][v - int(first[i])]
 
 
-def _listed(places: tuple[tuple[str, str], ...], most: int = 3) -> str:
+def listed(places: Places, most: int = 3) -> str:
+    """The first of these infosets in a message."""
     texts = [f"{shortened(x, 60)!r} of {player_name(i)}" for i, x in places[:most]]
     more = f" and {len(places) - most:,} more" if len(places) > most else ""
     return ", ".join(texts) + more
@@ -233,42 +264,56 @@ def _sort_rounds(
 def _compare_waits(
     player: NDArray[np.int8],
     parent: Ints,
-    row: NDArray[np.int64],
-    rounds: Ints,
+    infoset: Ints,
+    when: Ints,
     ends: NDArray[np.int64],
-    held: NDArray[np.bool_],
-    seen: NDArray[np.bool_],
+    i: int,
+    asked: NDArray[np.int8],
     told: NDArray[np.bool_],
 ) -> None:
-    """Mark in ``told`` the infosets that are telling.
+    """Mark in ``told`` the infosets of player i that are telling.
 
-    ``held[x]`` remembers, of the first play through x, the rounds before x and after the player's
-    last decision in which another player decides; ``seen[x]`` that there was one.
+    Each play through x is compared with the first one: it adds 1 to ``asked``, which is 0
+    everywhere, in the round of each decision of another player before x, and the first one
+    subtracts it.
     """
-    n_rounds = held.shape[1]
-    now = np.zeros(n_rounds, np.bool_)
+    model = np.full(len(told), NO_NODE, np.int64)  # the end of the first play through each infoset
     for end in ends:
         node = end
         while node != NO_NODE:
-            if row[node] >= 0:
-                x, i = row[node], player[node]
-                now[:] = False
-                since = -1
-                other = end
-                while other != NO_NODE:
-                    if row[other] >= 0 and rounds[row[other]] < rounds[x]:
-                        if player[other] == i:
-                            since = max(since, rounds[row[other]])
-                        else:
-                            now[rounds[row[other]]] = True
-                    other = parent[other]
-                now[: since + 1] = False
-                if not seen[x]:
-                    seen[x] = True
-                    held[x] = now
-                else:
-                    for n in range(n_rounds):
-                        if held[x, n] != now[n]:
+            if player[node] == i and not told[infoset[node]]:
+                x = infoset[node]
+                if model[x] == NO_NODE:
+                    model[x] = end
+                since = parent[node]
+                while since != NO_NODE and player[since] != i:
+                    since = parent[since]
+                start = 0 if since == NO_NODE else when[since]
+                _count_asked(player, parent, when, end, i, start, when[node], 1, asked)
+                _count_asked(player, parent, when, model[x], i, start, when[node], -1, asked)
+                for r in range(start, when[node]):
+                    for j in range(asked.shape[1]):
+                        if asked[r, j] != 0:
                             told[x] = True
-                            break
+                            asked[r, j] = 0
             node = parent[node]
+
+
+@jit
+def _count_asked(
+    player: NDArray[np.int8],
+    parent: Ints,
+    when: Ints,
+    end: int,
+    i: int,
+    start: int,
+    stop: int,
+    step: int,
+    asked: NDArray[np.int8],
+) -> None:
+    """Add ``step`` to ``asked`` where a play asks others than i from round start to stop - 1."""
+    node = end
+    while node != NO_NODE:
+        if player[node] != i and start <= when[node] < stop:
+            asked[when[node], player[node]] += step
+        node = parent[node]
