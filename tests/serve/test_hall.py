@@ -10,6 +10,7 @@ import json
 import random
 import sqlite3
 import stat
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,51 @@ def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
     assert hall.look(play, 0).until == clock.now + 30
 
 
+def test_a_restart_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    for options in ({}, {"limit": 30}, {"pace": 30}):
+        (folder := tmp_path / "-".join(options)).mkdir(exist_ok=True)
+        clock = Clock()
+        hall = hall_of(folder, "signalling", clock=clock, **options)
+        (play,) = hall.create()
+        hall.start(play)
+        hall.store.close()
+        clock.now -= 500
+        hall = hall_of(folder, "signalling", clock=clock, **options)
+        assert hall.look(play, 0).status == "act"
+        assert hall.look(play, 0).until == (clock.now + 30 if options else None)
+
+
+def test_a_restart_asks_everybody_at_once_who_was_asked_one_after_another(tmp_path: Path) -> None:
+    """In a game without rounds, each player is asked when it is their turn."""
+    clock = Clock()
+    hall = hall_of(tmp_path, limit=100, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    with hall.store.transaction():
+        row = hall.store.play(play)
+        hall.store.save_play(dataclasses.replace(row, asked={0: 1000.0, 1: 1050.0}))
+    hall.store.close()
+    clock.now += 80
+    hall = hall_of(tmp_path, limit=100, clock=clock)
+    assert [view.status for view in views(hall, play)] == ["act", "act"]
+    assert [view.until for view in views(hall, play)] == [clock.now + 100] * 2
+
+
+@pytest.mark.parametrize("jump", [-1e6, 1e6])
+def test_setting_the_computers_clock_changes_nobodys_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    hall = hall_of(tmp_path, clock=None, limit=1000)
+    (play,) = hall.create()
+    hall.start(play)
+    before = hall.look(play, 0)
+    set_to = time.time() + jump
+    monkeypatch.setattr(time, "time", lambda: set_to)
+    hall.tick()
+    assert hall.look(play, 0) == before
+    assert before.status == "act"
+
+
 @pytest.mark.parametrize("pace", [5, 20, 60])
 def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pace: int) -> None:
     policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=0.0)
@@ -382,6 +428,36 @@ def test_at_k_0_people_choose_first(tmp_path: Path) -> None:
     assert hall.look(play, 1).status == "over"
 
 
+def test_at_k_0_the_same_choice_again_changes_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, k=0, limit=30, clock=clock)
+    alone, together = hall.create(2)
+    with pytest.raises(MediatorError, match="not running"):
+        hall.choose(alone, 0, delegate=True)
+    for play, delegate in ((alone, False), (together, True)):
+        hall.start(play)
+        for player in (0, 1):
+            hall.choose(play, player, delegate)
+    until = hall.look(alone, 0).until
+    clock.now += 20
+    hall.choose(alone, 0, delegate=False)
+    assert hall.look(alone, 0).until == until  # it is no way to get more time
+    assert hall.watch(together).status == "over"
+    hall.choose(together, 1, delegate=True)  # the second of two clicks
+    with pytest.raises(MediatorError, match="already chosen"):
+        hall.choose(together, 1, delegate=False)
+
+
+def test_at_k_0_the_time_of_a_delegation_is_not_that_of_a_move(tmp_path: Path) -> None:
+    hall = hall_of(tmp_path, k=0)
+    (play,) = hall.create()
+    hall.set_robot(play, 0, True)
+    hall.start(play)
+    hall.choose(play, 1, delegate=True)
+    table = rows(export(hall, private=True))
+    assert [(row["by"], row["time"]) for row in table] == [("mediator", "")] * 2
+
+
 def test_at_other_k_there_is_nothing_to_choose(tmp_path: Path) -> None:
     hall = hall_of(tmp_path, "signalling", k=1)
     (play,) = hall.create()
@@ -462,7 +538,8 @@ def test_databases_of_others(tmp_path: Path) -> None:
         open_hall(tmp_path / "foreign.db", device_policy("chicken"))
 
 
-def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("step", ["add_event", "save_play"])
+def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any, step: str) -> None:
     hall = hall_of(tmp_path)
     (play,) = hall.create()
     hall.start(play)
@@ -472,7 +549,7 @@ def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any) -> N
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hall.store, "save_play", fail)
+        patched.setattr(hall.store, step, fail)
         with pytest.raises(OSError, match="disk full"):
             follow(hall, play, 0)
     assert hall.watch(play, reveal=True) == before
