@@ -132,7 +132,7 @@ def test_polling_tells_only_what_the_page_shows(operator: Client) -> None:
 def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
     """The same own recommendation, another one for the other player: the same page and answers."""
     seen: dict[str, set[str]] = {}
-    plans = set()
+    plans, lengths = set(), set()
     for seed in range(12):
         hall = open_hall(tmp_path / f"{seed}.db", device_policy("chicken"), seed=seed)
         with running(hall) as server:
@@ -147,8 +147,10 @@ def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
             text = "\n".join(answers).replace(secret, "SECRET")
             seen.setdefault(told(page), set()).add(clean(text))
             plans.add((told(page), told(other)))
+            lengths.add(len(page.encode()))
     assert plans == {("yield", "yield"), ("yield", "dare"), ("dare", "yield")}
     assert [len(pages) for pages in seen.values()] == [1, 1]
+    assert len(lengths) == 1  # which encryption does not hide
 
 
 def test_double_clicks_reloads_and_late_answers(operator: Client) -> None:
@@ -239,6 +241,33 @@ def test_forms_that_never_end_are_refused(
         head = f"POST {row.path}/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\ninfoset="
         slow.sendall(head.encode())
         assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("first", [b"", b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_headers_that_never_end_are_refused(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    monkeypatch.setattr("accord.serve.connections.SLOWEST_HEAD", 0.5)
+    with running(hall) as server:
+        host, port = urlsplit(server).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as slow:
+            if first:
+                slow.sendall(first)
+                assert slow.recv(100).startswith(b"HTTP/1.1 404 ")
+            slow.sendall(b"GET /seat/x HTTP/1.1\r\nHost:")
+            while slow.recv(100_000):
+                pass  # the rest of the answer, and then the end of the connection
+
+
+def test_the_length_of_a_page_does_not_tell_who_decides(operator: Client) -> None:
+    seats = two_seats(operator, start=False)
+    lengths = {len(seat.get().text.encode()) for seat in seats}  # not started
+    operator.post("/play/1/start")
+    for seat in seats:
+        lengths.add(len(seat.get().text.encode()))
+        seat.post("/act", infoset=0, action=0)
+        lengths.add(len(seat.get().text.encode()))  # waits, and then it is over
+    assert len(lengths) == 1
 
 
 def test_failures_say_nothing(
