@@ -127,6 +127,31 @@ def seat_links(hall: Hall, server: str) -> list[str]:
     return links
 
 
+def test_the_operators_page_changes_under_the_keyboard(
+    browser: Any, hall: Hall, server: str
+) -> None:
+    """It shows what has happened, and neither focus nor position are lost."""
+    hall.create(30)
+    browser.get(server + operator_link(hall))
+    browser.execute_script(
+        "window.first = true; [...document.querySelectorAll('a')].find(a => a.innerText === '2')"
+        ".focus(); scrollTo(0, 500)"
+    )
+    assert "running" not in text(browser)
+    hall.start("7")
+    shows(browser, "running")
+    state = "return [window.first, document.activeElement.innerText, scrollY]"
+    assert browser.execute_script(state) == [True, "2", 500]
+    find(browser, "input[name=id]").send_keys("room 4")
+    hall.start("8")
+    time.sleep(2)
+    assert find(browser, "input[name=id]").get_attribute("value") == "room 4"
+    browser.get(browser.current_url + "/play/7")
+    for player in (0, 1):
+        hall.act("7", player, 0, 0)
+    shows(browser, "Play 7 over")
+
+
 def test_two_tabs_and_a_reload(browser: Any, hall: Hall, server: str) -> None:
     row, _ = seat_links(hall, server)
     first, second = open_tab(browser, row), open_tab(browser, row)

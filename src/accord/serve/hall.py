@@ -261,8 +261,7 @@ class Hall:
         with self.store.transaction():
             row = self._row(play)
             seats, robots = self.store.seats(play), self.store.robot_moves(play)
-            session, now = self._load(row), self.clock()
-            return watched_play(row, session, seats, robots, reveal, now, self.limit)
+            return watched_play(row, self._load(row), seats, robots, reveal, self.clock())
 
     def list_plays(self) -> list[ListedPlay]:
         """All plays, the latest first."""

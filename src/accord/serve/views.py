@@ -71,7 +71,6 @@ class WatchedPlay:
     created: float
     seats: tuple[WatchedSeat, ...]
     story: tuple[tuple[str, str], ...]  # when it is over
-    until: float | None
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,6 @@ def watched_play(
     robots: set[tuple[int, int]],
     reveal: bool,
     now: float,
-    limit: float | None,
 ) -> WatchedPlay:
     """What the operator sees; with ``reveal`` also moves and recommendations before the end."""
     over = row.status == "over"
@@ -165,7 +163,6 @@ def watched_play(
             _watched_seat(row, session, robots, seat, reveal or over, now) for seat in seats
         ),
         story=_story(session, seats) if over else (),
-        until=min((when + limit for when in row.asked.values()), default=None) if limit else None,
     )
 
 
