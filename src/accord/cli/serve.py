@@ -190,7 +190,7 @@ def _run(
     if os.name == "posix" and data.stat().st_mode & 0o077:
         say(f"warning: {data} is secret, but others can read it; use chmod 600 {data}")
     if hall.warning:
-        say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
+        say(f"warning: {hall.warning}")
     config = uvicorn.Config(
         make_app(hall, url), access_log=False, log_config=None, log_level="critical",
         server_header=False, http=PromptConnection,

@@ -91,7 +91,9 @@ class Hall:
     def warning(self) -> str | None:
         """What the clock can tell players, unless all rounds last equally long."""
         timing = self.referee.timing
-        return None if timing.exists and self.pace is not None else timing.warning
+        if timing.warning is None or not timing.exists:
+            return timing.warning
+        return f"{timing.warning} (--pace)" if self.pace is None else None
 
     # For players
 
