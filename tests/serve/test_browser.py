@@ -120,6 +120,17 @@ def test_the_operator_and_two_seats_at_once(browser: Any, hall: Hall, server: st
     shows(browser, "Play 1 over")
 
 
+def test_stopping_a_play_asks_first(browser: Any, hall: Hall, server: str) -> None:
+    (play,) = hall.create()
+    browser.get(f"{server}{operator_link(hall)}/play/{play}")
+    find(browser, "form[action$=stop] button").click()
+    browser.switch_to.alert.dismiss()
+    assert hall.watch(play).status == "open"
+    find(browser, "form[action$=stop] button").click()
+    browser.switch_to.alert.accept()
+    shows(browser, "Play 1 stopped")
+
+
 def seat_links(hall: Hall, server: str) -> list[str]:
     (play,) = hall.create()
     links = [f"{server}/seat/{hall.invite(play, player)}" for player in (0, 1)]
@@ -189,9 +200,10 @@ def test_a_page_survives_a_restart(browser: Any, hall: Hall, tmp_path: Path) -> 
         press(browser, "dare")
         shows(browser, "Please wait")
     hall.store.close()
-    time.sleep(2)
+    shows(browser, "There is no connection to the server.")
     again = open_hall(tmp_path / "plays.db", device_policy("chicken"))
     with running(again, listen=port):
+        until(lambda: "no connection" not in text(browser))
         again.act("1", 1, 0, 1)
         shows(browser, "You earned 7")
         browser.get("about:blank")

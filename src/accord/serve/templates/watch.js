@@ -1,6 +1,8 @@
 "use strict";
 const script = document.getElementById("script");
 document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.question;
+  if (question && !confirm(question)) { event.preventDefault(); return; }
   // after the browser has read which button it was
   setTimeout(() => event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
 });
