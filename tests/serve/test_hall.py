@@ -109,6 +109,68 @@ def test_every_view_is_free_of_others_recommendations(tmp_path: Path) -> None:
     assert all(len(kinds) == 1 for kinds in seen.values())
 
 
+def transcripts(hall: Hall, play: str, clock: Clock) -> dict[Any, tuple[Any, ...]]:
+    """For each question to a player, with all they know then: what they could see before, and when.
+
+    Players answer at once or let time run out, as a function of what they know; and they try moves
+    at infosets where they are not.
+    """
+    game, began, asked = hall.game, clock.now, {}
+    seen: list[list[Any]] = [[] for _ in game.player_labels]
+    hall.start(play)
+    while not all(view.status == "over" for view in views(hall, play)):
+        for i in range(game.n_players):
+            view = hall.look(play, i)
+            known = (i, view.status, view.number, view.told, view.moves)
+            if view.status in ("act", "choose"):
+                asked.setdefault(known, tuple(seen[i]))
+            if view.status == "over":
+                continue
+            guess = len(seen[i]) % max(1, game.n_infosets[i])
+            answer = None
+            if guess != view.number and not view.moves:
+                with pytest.raises(AccordError) as error:
+                    hall.act(play, i, guess, 0)
+                answer = str(error.value)
+            until = None if view.until is None else view.until - began
+            shown = dataclasses.replace(view, play="", until=until)
+            seen[i].append((clock.now - began, shown, answer))
+            rng = random.Random(str(known))
+            if view.status == "choose":
+                hall.choose(play, i, rng.random() < 0.5)
+            elif view.status == "act" and rng.random() < 0.7:
+                hall.act(play, i, view.number, rng.randrange(len(view.actions)))
+        clock.now += 5
+        hall.tick()
+    return asked
+
+
+@pytest.mark.slow
+def test_at_a_pace_players_see_nothing_that_they_may_not_know(tmp_path: Path) -> None:
+    """In random games, whatever chance, plans and others do: same knowledge, same past.
+
+    The moments too are the same at a pace; without one they are not, so the test can see them.
+    """
+    differing = {}
+    for times in ({"pace": 10}, {"limit": 10}):
+        pasts: dict[Any, set[Any]] = {}
+        for seed in range(8):
+            clock = Clock()
+            game = accord.load_game(f"random:seed={seed},players=3,depth=5,observe=0.3,chance=0.3")
+            if not accord.timing(game).exists:
+                continue
+            policy = random_policy(game, seed, components=2, pure=0.5)
+            k = (0, 1, 2, float("inf"))[seed % 4]
+            path = tmp_path / f"{seed} {times}.db"
+            hall = open_hall(path, policy, k, seed, clock=clock, **times)
+            for play in hall.create(10):
+                for known, past in transcripts(hall, play, clock).items():
+                    pasts.setdefault((seed, known), set()).add(past)
+        differing[next(iter(times))] = sum(len(past) > 1 for past in pasts.values())
+    assert differing["pace"] == 0
+    assert differing["limit"] > 0
+
+
 # The same result
 
 
