@@ -17,6 +17,7 @@ import pytest
 
 import accord
 from accord.serve.app import LATE
+from accord.serve.connections import PromptConnection
 from accord.serve.hall import Hall
 from tests.support.labels import NASTY, nasty_game
 from tests.support.policies import random_policy
@@ -257,6 +258,22 @@ def test_headers_that_never_end_are_refused(
             slow.sendall(b"GET /seat/x HTTP/1.1\r\nHost:")
             while slow.recv(100_000):
                 pass  # the rest of the answer, and then the end of the connection
+
+
+def test_answers_do_not_wait_for_acknowledgements(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def note(self: PromptConnection) -> None:
+        own = self.transport.get_extra_info("socket")
+        seen.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(PromptConnection, "_expect", note)
+    with running(hall) as server:
+        assert Client(server).get("/nothing").status == 404
+    assert seen
+    assert all(seen)
 
 
 def test_the_length_of_a_page_does_not_tell_who_decides(operator: Client) -> None:
