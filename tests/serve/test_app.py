@@ -431,14 +431,36 @@ def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, serve
     assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
 
 
+def test_robots_play_for_those_who_have_not_come(operator: Client, hall: Hall) -> None:
+    operator.post("/create", once="a", count=3, id="")
+    hall.set_robot("3", 0, True)
+    ann = Client(f"http://{operator.host}/seat/{hall.invite('1', 0)}")
+    hall.invite("2", 0)
+    assert "row: link not opened; col: no link" in plain(operator.get().text)
+    ann.get()
+    page = plain(operator.get().text)
+    assert "row: page opened; col: no link" in page
+    assert "row (robot): ready; col: no link" in page
+    hall.start("1")
+    assert "row: must decide; col: must decide, no link" in plain(operator.get().text)
+    assert operator.post("/fill-seats").status == 303
+    robots = {play.id: [robot for _, robot, _ in play.seats] for play in hall.list_plays()}
+    assert robots == {"1": [False, True], "2": [True, True], "3": [True, True]}
+    assert "Let robots play in empty seats" not in operator.get().text
+    ann.post("/act", infoset=0, action=0)
+    assert "The play is over" in ann.get().text
+    assert Client(f"http://{operator.host}/operator/x").post("/fill-seats").status == 404
+
+
 def test_players_without_names_are_more_than_numbers(tmp_path: Path) -> None:
     policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=1.0)
     hall = open_hall(tmp_path / "plays.db", policy)
     with running(hall) as server:
         operator = Client(server + operator_link(hall))
         first, _ = two_seats(operator)
-        assert "player 1: must decide; player 2: waits" in plain(operator.get().text)
         assert "You play as player 1" in plain(first.get().text)
+        seats = "player 1: must decide; player 2: waits, link not opened"
+        assert seats in plain(operator.get().text)
         for player in (0, 1):
             hall.set_robot("1", player, True)
         page = plain(first.get().text)

@@ -416,7 +416,8 @@ def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pa
     clock.now += 23
     assert hall.look(play, 1).status == "act"
     assert [seat.doing for seat in hall.watch(play).seats] == ["waits", "must decide"]
-    assert [doing for _, _, doing in hall.list_plays()[0].seats] == ["waits", "must decide"]
+    listed = [doing for _, _, doing in hall.list_plays()[0].seats]
+    assert listed == ["waits, no link", "must decide, no link"]
     hall.store.close()
     clock.now += 500
     hall = open_hall(tmp_path / "p.db", policy, pace=pace, clock=clock)
@@ -703,7 +704,7 @@ def test_the_operator_sees_recommendations_only_when_asked(tmp_path: Path) -> No
     assert [seat.decisions for seat in seen.seats] == [1, 0]
     assert [seat.doing for seat in seen.seats] == ["waits", "must decide"]
     assert hall.watch(play, reveal=True).seats[0].moves != ()
-    seats = (("row", False, "waits"), ("col", False, "must decide"))
+    seats = (("row", False, "waits, no link"), ("col", False, "must decide, no link"))
     assert [listed.seats for listed in hall.list_plays()] == [seats]
 
 

@@ -258,6 +258,15 @@ class Hall:
             if row.status == "running":
                 self._save(row, self._take(row))
 
+    def fill_seats(self) -> None:
+        """Let robots play wherever nobody has opened the page yet."""
+        with self.store.transaction():
+            for row in self.store.plays():
+                if row.status in ("open", "running"):
+                    for seat in self.store.seats(row.id):
+                        if seat.empty:
+                            self.set_robot(row.id, seat.player, True)
+
     def watch(self, play: str, reveal: bool = False) -> WatchedPlay:
         """What the operator sees; with ``reveal`` also moves and recommendations."""
         with self.store.transaction():
