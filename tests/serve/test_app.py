@@ -17,6 +17,7 @@ import pytest
 
 import accord
 from accord.serve.app import LATE
+from accord.serve.connections import PromptConnection
 from accord.serve.hall import Hall
 from tests.support.labels import NASTY, nasty_game
 from tests.support.policies import random_policy
@@ -132,7 +133,7 @@ def test_polling_tells_only_what_the_page_shows(operator: Client) -> None:
 def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
     """The same own recommendation, another one for the other player: the same page and answers."""
     seen: dict[str, set[str]] = {}
-    plans = set()
+    plans, lengths = set(), set()
     for seed in range(12):
         hall = open_hall(tmp_path / f"{seed}.db", device_policy("chicken"), seed=seed)
         with running(hall) as server:
@@ -147,8 +148,10 @@ def test_pages_do_not_depend_on_what_others_are_told(tmp_path: Path) -> None:
             text = "\n".join(answers).replace(secret, "SECRET")
             seen.setdefault(told(page), set()).add(clean(text))
             plans.add((told(page), told(other)))
+            lengths.add(len(page.encode()))
     assert plans == {("yield", "yield"), ("yield", "dare"), ("dare", "yield")}
     assert [len(pages) for pages in seen.values()] == [1, 1]
+    assert len(lengths) == 1  # which encryption does not hide
 
 
 def test_double_clicks_reloads_and_late_answers(operator: Client) -> None:
@@ -239,6 +242,49 @@ def test_forms_that_never_end_are_refused(
         head = f"POST {row.path}/act HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\ninfoset="
         slow.sendall(head.encode())
         assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("first", [b"", b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_headers_that_never_end_are_refused(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    monkeypatch.setattr("accord.serve.connections.SLOWEST_HEAD", 0.5)
+    with running(hall) as server:
+        host, port = urlsplit(server).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as slow:
+            if first:
+                slow.sendall(first)
+                assert slow.recv(100).startswith(b"HTTP/1.1 404 ")
+            slow.sendall(b"GET /seat/x HTTP/1.1\r\nHost:")
+            while slow.recv(100_000):
+                pass  # the rest of the answer, and then the end of the connection
+
+
+def test_answers_do_not_wait_for_acknowledgements(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def note(self: PromptConnection) -> None:
+        own = self.transport.get_extra_info("socket")
+        seen.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(PromptConnection, "_expect", note)
+    with running(hall) as server:
+        assert Client(server).get("/nothing").status == 404
+    assert seen
+    assert all(seen)
+
+
+def test_the_length_of_a_page_does_not_tell_who_decides(operator: Client) -> None:
+    seats = two_seats(operator, start=False)
+    lengths = {len(seat.get().text.encode()) for seat in seats}  # not started
+    operator.post("/play/1/start")
+    for seat in seats:
+        lengths.add(len(seat.get().text.encode()))
+        seat.post("/act", infoset=0, action=0)
+        lengths.add(len(seat.get().text.encode()))  # waits, and then it is over
+    assert len(lengths) == 1
 
 
 def test_failures_say_nothing(
@@ -385,14 +431,36 @@ def test_many_plays_at_once_for_the_operator(operator: Client, hall: Hall, serve
     assert guess.post("/invite-all").status == guess.post("/start-all").status == 404
 
 
+def test_robots_play_for_those_who_have_not_come(operator: Client, hall: Hall) -> None:
+    operator.post("/create", once="a", count=3, id="")
+    hall.set_robot("3", 0, True)
+    ann = Client(f"http://{operator.host}/seat/{hall.invite('1', 0)}")
+    hall.invite("2", 0)
+    assert "row: link not opened; col: no link" in plain(operator.get().text)
+    ann.get()
+    page = plain(operator.get().text)
+    assert "row: page opened; col: no link" in page
+    assert "row (robot): ready; col: no link" in page
+    hall.start("1")
+    assert "row: must decide; col: must decide, no link" in plain(operator.get().text)
+    assert operator.post("/fill-seats").status == 303
+    robots = {play.id: [robot for _, robot, _ in play.seats] for play in hall.list_plays()}
+    assert robots == {"1": [False, True], "2": [True, True], "3": [True, True]}
+    assert "Let robots play in empty seats" not in operator.get().text
+    ann.post("/act", infoset=0, action=0)
+    assert "The play is over" in ann.get().text
+    assert Client(f"http://{operator.host}/operator/x").post("/fill-seats").status == 404
+
+
 def test_players_without_names_are_more_than_numbers(tmp_path: Path) -> None:
     policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=1.0)
     hall = open_hall(tmp_path / "plays.db", policy)
     with running(hall) as server:
         operator = Client(server + operator_link(hall))
         first, _ = two_seats(operator)
-        assert "player 1: must decide; player 2: waits" in plain(operator.get().text)
         assert "You play as player 1" in plain(first.get().text)
+        seats = "player 1: must decide; player 2: waits, link not opened"
+        assert seats in plain(operator.get().text)
         for player in (0, 1):
             hall.set_robot("1", player, True)
         page = plain(first.get().text)

@@ -120,11 +120,47 @@ def test_the_operator_and_two_seats_at_once(browser: Any, hall: Hall, server: st
     shows(browser, "Play 1 over")
 
 
+def test_stopping_a_play_asks_first(browser: Any, hall: Hall, server: str) -> None:
+    (play,) = hall.create()
+    browser.get(f"{server}{operator_link(hall)}/play/{play}")
+    find(browser, "form[action$=stop] button").click()
+    browser.switch_to.alert.dismiss()
+    assert hall.watch(play).status == "open"
+    find(browser, "form[action$=stop] button").click()
+    browser.switch_to.alert.accept()
+    shows(browser, "Play 1 stopped")
+
+
 def seat_links(hall: Hall, server: str) -> list[str]:
     (play,) = hall.create()
     links = [f"{server}/seat/{hall.invite(play, player)}" for player in (0, 1)]
     hall.start(play)
     return links
+
+
+def test_the_operators_page_changes_under_the_keyboard(
+    browser: Any, hall: Hall, server: str
+) -> None:
+    """It shows what has happened, and neither focus nor position are lost."""
+    hall.create(30)
+    browser.get(server + operator_link(hall))
+    browser.execute_script(
+        "window.first = true; [...document.querySelectorAll('a')].find(a => a.innerText === '2')"
+        ".focus(); scrollTo(0, 500)"
+    )
+    assert "running" not in text(browser)
+    hall.start("7")
+    shows(browser, "running")
+    state = "return [window.first, document.activeElement.innerText, scrollY]"
+    assert browser.execute_script(state) == [True, "2", 500]
+    find(browser, "input[name=id]").send_keys("room 4")
+    hall.start("8")
+    time.sleep(2)
+    assert find(browser, "input[name=id]").get_attribute("value") == "room 4"
+    browser.get(browser.current_url + "/play/7")
+    for player in (0, 1):
+        hall.act("7", player, 0, 0)
+    shows(browser, "Play 7 over")
 
 
 def test_two_tabs_and_a_reload(browser: Any, hall: Hall, server: str) -> None:
@@ -164,9 +200,10 @@ def test_a_page_survives_a_restart(browser: Any, hall: Hall, tmp_path: Path) -> 
         press(browser, "dare")
         shows(browser, "Please wait")
     hall.store.close()
-    time.sleep(2)
+    shows(browser, "There is no connection to the server.")
     again = open_hall(tmp_path / "plays.db", device_policy("chicken"))
     with running(again, listen=port):
+        until(lambda: "no connection" not in text(browser))
         again.act("1", 1, 0, 1)
         shows(browser, "You earned 7")
         browser.get("about:blank")

@@ -10,6 +10,7 @@ import json
 import random
 import sqlite3
 import stat
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,68 @@ def test_every_view_is_free_of_others_recommendations(tmp_path: Path) -> None:
                 if view.status == "act":
                     hall.act(play, player, view.number, 0)
     assert all(len(kinds) == 1 for kinds in seen.values())
+
+
+def transcripts(hall: Hall, play: str, clock: Clock) -> dict[Any, tuple[Any, ...]]:
+    """For each question to a player, with all they know then: what they could see before, and when.
+
+    Players answer at once or let time run out, as a function of what they know; and they try moves
+    at infosets where they are not.
+    """
+    game, began, asked = hall.game, clock.now, {}
+    seen: list[list[Any]] = [[] for _ in game.player_labels]
+    hall.start(play)
+    while not all(view.status == "over" for view in views(hall, play)):
+        for i in range(game.n_players):
+            view = hall.look(play, i)
+            known = (i, view.status, view.number, view.told, view.moves)
+            if view.status in ("act", "choose"):
+                asked.setdefault(known, tuple(seen[i]))
+            if view.status == "over":
+                continue
+            guess = len(seen[i]) % max(1, game.n_infosets[i])
+            answer = None
+            if guess != view.number and not view.moves:
+                with pytest.raises(AccordError) as error:
+                    hall.act(play, i, guess, 0)
+                answer = str(error.value)
+            until = None if view.until is None else view.until - began
+            shown = dataclasses.replace(view, play="", until=until)
+            seen[i].append((clock.now - began, shown, answer))
+            rng = random.Random(str(known))
+            if view.status == "choose":
+                hall.choose(play, i, rng.random() < 0.5)
+            elif view.status == "act" and rng.random() < 0.7:
+                hall.act(play, i, view.number, rng.randrange(len(view.actions)))
+        clock.now += 5
+        hall.tick()
+    return asked
+
+
+@pytest.mark.slow
+def test_at_a_pace_players_see_nothing_that_they_may_not_know(tmp_path: Path) -> None:
+    """In random games, whatever chance, plans and others do: same knowledge, same past.
+
+    The moments too are the same at a pace; without one they are not, so the test can see them.
+    """
+    differing = {}
+    for times in ({"pace": 10}, {"limit": 10}):
+        pasts: dict[Any, set[Any]] = {}
+        for seed in range(8):
+            clock = Clock()
+            game = accord.load_game(f"random:seed={seed},players=3,depth=5,observe=0.3,chance=0.3")
+            if not accord.timing(game).exists:
+                continue
+            policy = random_policy(game, seed, components=2, pure=0.5)
+            k = (0, 1, 2, float("inf"))[seed % 4]
+            path = tmp_path / f"{seed} {times}.db"
+            hall = open_hall(path, policy, k, seed, clock=clock, **times)
+            for play in hall.create(10):
+                for known, past in transcripts(hall, play, clock).items():
+                    pasts.setdefault((seed, known), set()).add(past)
+        differing[next(iter(times))] = sum(len(past) > 1 for past in pasts.values())
+    assert differing["pace"] == 0
+    assert differing["limit"] > 0
 
 
 # The same result
@@ -296,6 +359,51 @@ def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
     assert hall.look(play, 0).until == clock.now + 30
 
 
+def test_a_restart_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    for options in ({}, {"limit": 30}, {"pace": 30}):
+        (folder := tmp_path / "-".join(options)).mkdir(exist_ok=True)
+        clock = Clock()
+        hall = hall_of(folder, "signalling", clock=clock, **options)
+        (play,) = hall.create()
+        hall.start(play)
+        hall.store.close()
+        clock.now -= 500
+        hall = hall_of(folder, "signalling", clock=clock, **options)
+        assert hall.look(play, 0).status == "act"
+        assert hall.look(play, 0).until == (clock.now + 30 if options else None)
+
+
+def test_a_restart_asks_everybody_at_once_who_was_asked_one_after_another(tmp_path: Path) -> None:
+    """In a game without rounds, each player is asked when it is their turn."""
+    clock = Clock()
+    hall = hall_of(tmp_path, limit=100, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    with hall.store.transaction():
+        row = hall.store.play(play)
+        hall.store.save_play(dataclasses.replace(row, asked={0: 1000.0, 1: 1050.0}))
+    hall.store.close()
+    clock.now += 80
+    hall = hall_of(tmp_path, limit=100, clock=clock)
+    assert [view.status for view in views(hall, play)] == ["act", "act"]
+    assert [view.until for view in views(hall, play)] == [clock.now + 100] * 2
+
+
+@pytest.mark.parametrize("jump", [-1e6, 1e6])
+def test_setting_the_computers_clock_changes_nobodys_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    hall = hall_of(tmp_path, clock=None, limit=1000)
+    (play,) = hall.create()
+    hall.start(play)
+    before = hall.look(play, 0)
+    set_to = time.time() + jump
+    monkeypatch.setattr(time, "time", lambda: set_to)
+    hall.tick()
+    assert hall.look(play, 0) == before
+    assert before.status == "act"
+
+
 @pytest.mark.parametrize("pace", [5, 20, 60])
 def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pace: int) -> None:
     policy = random_policy(accord.load_game("kuhn"), 1, components=2, pure=0.0)
@@ -308,7 +416,8 @@ def test_a_restart_at_another_pace_gives_everybody_their_time(tmp_path: Path, pa
     clock.now += 23
     assert hall.look(play, 1).status == "act"
     assert [seat.doing for seat in hall.watch(play).seats] == ["waits", "must decide"]
-    assert [doing for _, _, doing in hall.list_plays()[0].seats] == ["waits", "must decide"]
+    listed = [doing for _, _, doing in hall.list_plays()[0].seats]
+    assert listed == ["waits, no link", "must decide, no link"]
     hall.store.close()
     clock.now += 500
     hall = open_hall(tmp_path / "p.db", policy, pace=pace, clock=clock)
@@ -380,6 +489,36 @@ def test_at_k_0_people_choose_first(tmp_path: Path) -> None:
     assert student.until == clock.now + 30
     hall.act(play, 0, student.number, 0)
     assert hall.look(play, 1).status == "over"
+
+
+def test_at_k_0_the_same_choice_again_changes_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, k=0, limit=30, clock=clock)
+    alone, together = hall.create(2)
+    with pytest.raises(MediatorError, match="not running"):
+        hall.choose(alone, 0, delegate=True)
+    for play, delegate in ((alone, False), (together, True)):
+        hall.start(play)
+        for player in (0, 1):
+            hall.choose(play, player, delegate)
+    until = hall.look(alone, 0).until
+    clock.now += 20
+    hall.choose(alone, 0, delegate=False)
+    assert hall.look(alone, 0).until == until  # it is no way to get more time
+    assert hall.watch(together).status == "over"
+    hall.choose(together, 1, delegate=True)  # the second of two clicks
+    with pytest.raises(MediatorError, match="already chosen"):
+        hall.choose(together, 1, delegate=False)
+
+
+def test_at_k_0_the_time_of_a_delegation_is_not_that_of_a_move(tmp_path: Path) -> None:
+    hall = hall_of(tmp_path, k=0)
+    (play,) = hall.create()
+    hall.set_robot(play, 0, True)
+    hall.start(play)
+    hall.choose(play, 1, delegate=True)
+    table = rows(export(hall, private=True))
+    assert [(row["by"], row["time"]) for row in table] == [("mediator", "")] * 2
 
 
 def test_at_other_k_there_is_nothing_to_choose(tmp_path: Path) -> None:
@@ -462,7 +601,8 @@ def test_databases_of_others(tmp_path: Path) -> None:
         open_hall(tmp_path / "foreign.db", device_policy("chicken"))
 
 
-def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("step", ["add_event", "save_play"])
+def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any, step: str) -> None:
     hall = hall_of(tmp_path)
     (play,) = hall.create()
     hall.start(play)
@@ -472,7 +612,7 @@ def test_a_failed_request_changes_nothing(tmp_path: Path, monkeypatch: Any) -> N
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hall.store, "save_play", fail)
+        patched.setattr(hall.store, step, fail)
         with pytest.raises(OSError, match="disk full"):
             follow(hall, play, 0)
     assert hall.watch(play, reveal=True) == before
@@ -564,7 +704,7 @@ def test_the_operator_sees_recommendations_only_when_asked(tmp_path: Path) -> No
     assert [seat.decisions for seat in seen.seats] == [1, 0]
     assert [seat.doing for seat in seen.seats] == ["waits", "must decide"]
     assert hall.watch(play, reveal=True).seats[0].moves != ()
-    seats = (("row", False, "waits"), ("col", False, "must decide"))
+    seats = (("row", False, "waits, no link"), ("col", False, "must decide, no link"))
     assert [listed.seats for listed in hall.list_plays()] == [seats]
 
 
@@ -585,14 +725,15 @@ def test_exports(tmp_path: Path) -> None:
     assert private.splitlines()[0] == ",".join(PRIVATE)
     table = rows(public)
     assert {row["play"] for row in table} == {done}
-    assert [row["by"] for row in table] == ["player", "robot"]
     assert "Ann" not in public
-    assert "recommended" not in public
+    for secret in ("recommended", "robot"):  # a robot's move is what was recommended
+        assert secret not in public
     payoffs = dict(hall.look(done, 0).payoffs)
     assert float(table[0]["payoff"]) == payoffs["Ann"]
     table = rows(private)
     assert Counter(row["play"] for row in table) == {done: 2, running: 2, opened: 2}
     assert [row["recommended"] == row["action"] for row in table] == [True] * 6
+    assert [row["by"] for row in table[:2]] == ["player", "robot"]
     assert table[0]["name"] == "Ann"
     assert table[0]["time"].startswith("1970-01-01T00:16:40")
     key = json.loads(hall.store.play(done).state)["play"]["key"]

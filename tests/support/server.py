@@ -22,6 +22,7 @@ from accord.mediator.mediator import Mediator
 from accord.mediator.referee import Referee
 from accord.mediator.timing import TimingWarning
 from accord.serve.app import make_app
+from accord.serve.connections import PromptConnection
 from accord.serve.hall import Hall
 from accord.serve.store import Store
 
@@ -90,7 +91,7 @@ def running(
     listener = socket.create_server(("127.0.0.1", listen))
     config = uvicorn.Config(
         make_app(hall, url), log_config=None, log_level="critical", access_log=False,
-        server_header=False, **options,
+        server_header=False, http=PromptConnection, **options,
     )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

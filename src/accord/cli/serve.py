@@ -181,6 +181,7 @@ def _run(
     import uvicorn
 
     from accord.serve.app import make_app
+    from accord.serve.connections import PromptConnection
     from accord.serve.hall import Hall
     from accord.serve.store import Store
 
@@ -189,10 +190,10 @@ def _run(
     if os.name == "posix" and data.stat().st_mode & 0o077:
         say(f"warning: {data} is secret, but others can read it; use chmod 600 {data}")
     if hall.warning:
-        say(f"warning: {hall.warning}{' (--pace)' if referee.timing.exists else ''}")
+        say(f"warning: {hall.warning}")
     config = uvicorn.Config(
         make_app(hall, url), access_log=False, log_config=None, log_level="critical",
-        server_header=False,
+        server_header=False, http=PromptConnection,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
         lifespan="on", timeout_graceful_shutdown=GRACE,
     )  # fmt: skip

@@ -25,6 +25,10 @@ HEADERS = {
     "X-Robots-Tag": "noindex",
 }
 
+FILLED = 16_384
+"""Pages are filled with spaces to a multiple of this many bytes: encryption does not hide lengths,
+and they would tell what is recommended to whoever watches the network."""
+
 
 def sealed(response: Response) -> Response:
     """An answer with the headers that every answer has."""
@@ -35,7 +39,8 @@ def sealed(response: Response) -> Response:
 def page(template: str, status: int = 200, **content: Any) -> Response:
     """A page that runs its own script, uses its own style and loads nothing else."""
     nonce = secrets.token_urlsafe(12)
-    response = sealed(HTMLResponse(render(template, nonce=nonce, **content), status))
+    html = render(template, nonce=nonce, **content).encode()
+    response = sealed(HTMLResponse(html + b" " * (-len(html) % FILLED), status))
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
         "img-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "

@@ -68,6 +68,7 @@ def make_app(hall: Hall, url: str | None = None) -> Starlette:
         Route("/operator/{token}/create", pages.form(pages.create), methods=["POST"]),
         Route("/operator/{token}/invite-all", pages.form(pages.invite_all), methods=["POST"]),
         Route("/operator/{token}/start-all", pages.form(pages.start_all), methods=["POST"]),
+        Route("/operator/{token}/fill-seats", pages.form(pages.fill_seats), methods=["POST"]),
         Route("/operator/{token}/revoke-others", pages.form(pages.revoke_others), methods=["POST"]),
         Route("/operator/{token}/export.csv", pages.export_public, methods=["GET"]),
         Route("/operator/{token}/private.csv", pages.export_private, methods=["GET"]),
@@ -257,6 +258,11 @@ class _Pages:
     def start_all(self, request: Request, fields: dict[str, str]) -> Response:
         base = self._check_operator(request)
         self.hall.start_ready()
+        return redirect(base)
+
+    def fill_seats(self, request: Request, fields: dict[str, str]) -> Response:
+        base = self._check_operator(request)
+        self.hall.fill_seats()
         return redirect(base)
 
     def revoke_others(self, request: Request, fields: dict[str, str]) -> Response:

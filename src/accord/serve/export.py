@@ -1,7 +1,8 @@
 """Plays as CSV, one row per decision, and a row without a decision for players who made none.
 
-The public export has finished plays only, and neither names nor times nor recommendations. The
-private one has everything.
+The public export has finished plays only, and neither names nor times nor recommendations. Nor does
+it say which moves robots and the mediator made, because those are what was recommended. The private
+one has everything.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from datetime import UTC, datetime
 from accord.serve.hall import Hall
 from accord.serve.views import WatchedPlay, WatchedSeat
 
-PUBLIC = ("play", "player", "decision", "infoset", "action", "by", "payoff")
-PRIVATE = (*PUBLIC, "status", "name", "recommended", "time")
+PUBLIC = ("play", "player", "decision", "infoset", "action", "payoff")
+PRIVATE = (*PUBLIC, "status", "name", "recommended", "by", "time")
 
 
 def export(hall: Hall, *, private: bool) -> str:
@@ -46,16 +47,15 @@ def _rows(
 ) -> list[list[object]]:
     payoff = "" if seat.payoff is None else repr(seat.payoff)
     if not seat.moves:
-        blank: list[object] = [play.id, seat.player, "", "", "", "", payoff]
-        return [[*blank, play.status, seat.name, "", ""] if private else blank]
+        blank: list[object] = [play.id, seat.player, "", "", "", payoff]
+        return [[*blank, play.status, seat.name, "", "", ""] if private else blank]
     rows = []
     for n, move in enumerate(seat.moves):
-        row: list[object] = [
-            play.id, seat.player, n + 1, move.infoset, move.action, move.by, payoff,
-        ]  # fmt: skip
+        row: list[object] = [play.id, seat.player, n + 1, move.infoset, move.action, payoff]
         if private:
             time = made.get((seat.number, n))  # the mediator moves at no time of its own
             when = "" if time is None else datetime.fromtimestamp(time, UTC).isoformat()
-            row += [play.status, seat.name, "" if move.told is None else move.told, when]
+            told = "" if move.told is None else move.told
+            row += [play.status, seat.name, told, move.by, when]
         rows.append(row)
     return rows

@@ -22,6 +22,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from accord._check import check_positive
 from accord.errors import AccordError, ArgumentError, MediatorError
@@ -57,7 +58,7 @@ class Hall:
         *,
         limit: float | None = None,
         pace: float | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         """Continue the plays of the database.
 
@@ -66,7 +67,7 @@ class Hall:
             store: The database.
             limit: Seconds after which a robot moves for a player; None for no limit.
             pace: Seconds that each round lasts; None if a round ends when all have answered.
-            clock: The time in seconds.
+            clock: The time in seconds; by default :func:`steady_clock`.
 
         Raises:
             ArgumentError: If a number of seconds is not positive, both are given, or the game has
@@ -74,13 +75,13 @@ class Hall:
         """
         check_times(referee, limit, pace)
         self.referee, self.store, self.game = referee, store, referee.mediator.game
-        self.limit, self.pace, self.clock = pace or limit, pace, clock
+        self.limit, self.pace, self.clock = pace or limit, pace, clock or steady_clock()
         self._cache: OrderedDict[str, tuple[str, RefereedPlay]] = OrderedDict()
         self._stuck: set[str] = set()  # plays in which robots could not move, told once
         with store.transaction():
             for row in store.plays("running"):
                 try:
-                    session = self._load(row)
+                    session = self._take(row)
                 except AccordError as error:  # the other plays continue
                     LOG.error("play %s cannot continue: %s", row.id, error)
                 else:
@@ -90,7 +91,9 @@ class Hall:
     def warning(self) -> str | None:
         """What the clock can tell players, unless all rounds last equally long."""
         timing = self.referee.timing
-        return None if timing.exists and self.pace is not None else timing.warning
+        if timing.warning is None or not timing.exists:
+            return timing.warning
+        return f"{timing.warning} (--pace)" if self.pace is None else None
 
     # For players
 
@@ -124,19 +127,19 @@ class Hall:
         """
         with self.store.transaction():
             row = self._row(play)
-            session = self._load(row)
+            session = self._take(row)
             seat, made = session.seats[player], len(session.seats[player].moves)
             known = any(move.infoset == infoset for move in seat.moves)
             if not known and not (row.status == "running" and self._is_asked(row, player)):
                 raise MediatorError("it is not your turn")
-            self._changing(play, lambda: seat.act(infoset, action))
+            seat.act(infoset, action)
             if len(seat.moves) == made:
                 return
             self.store.add_event(play, self.clock(), "moved", player, made)
             self._save(_answered(row, player), session)
 
     def choose(self, play: str, player: int, delegate: bool) -> None:
-        """At K = 0, delegate or decline.
+        """At K = 0, delegate or decline. The same choice again changes nothing.
 
         Raises:
             AccordError: If K is not 0, or the player has decided otherwise.
@@ -144,9 +147,16 @@ class Hall:
         if self.referee.mediator.k != 0:
             raise MediatorError("there is nothing to choose: the mediator recommends moves")
         with self.store.transaction():
-            row, session = self._running(play)
+            row = self._row(play)
+            session = self._take(row)
             seat = session.seats[player]
-            self._changing(play, seat.delegate if delegate else seat.decline)
+            if not seat.undecided:
+                if seat.delegated != delegate:
+                    raise MediatorError("you have already chosen")
+                return
+            if row.status != "running":
+                raise MediatorError("the play is not running")
+            seat.delegate() if delegate else seat.decline()
             self._save(_answered(row, player), session)
 
     # For the operator
@@ -185,7 +195,7 @@ class Hall:
                 return
             self.store.add_event(play, self.clock(), "started")
             row = replace(row, status="running")
-            self._save(row, self._load(row))
+            self._save(row, self._take(row))
         LOG.info("play %s: started", play)
 
     def stop(self, play: str) -> None:
@@ -246,15 +256,23 @@ class Hall:
             self.store.add_event(play, self.clock(), what, player)
             row = self._row(play)
             if row.status == "running":
-                self._save(row, self._load(row))
+                self._save(row, self._take(row))
+
+    def fill_seats(self) -> None:
+        """Let robots play wherever nobody has opened the page yet."""
+        with self.store.transaction():
+            for row in self.store.plays():
+                if row.status in ("open", "running"):
+                    for seat in self.store.seats(row.id):
+                        if seat.empty:
+                            self.set_robot(row.id, seat.player, True)
 
     def watch(self, play: str, reveal: bool = False) -> WatchedPlay:
         """What the operator sees; with ``reveal`` also moves and recommendations."""
         with self.store.transaction():
             row = self._row(play)
             seats, robots = self.store.seats(play), self.store.robot_moves(play)
-            session, now = self._load(row), self.clock()
-            return watched_play(row, session, seats, robots, reveal, now, self.limit)
+            return watched_play(row, self._load(row), seats, robots, reveal, self.clock())
 
     def list_plays(self) -> list[ListedPlay]:
         """All plays, the latest first."""
@@ -284,7 +302,7 @@ class Hall:
         """A play as it is now: whoever looks first after a time limit lets the robots move."""
         row = self.store.play(play)
         if row is not None and self._is_due(row):
-            self._save(row, self._load(row))
+            self._save(row, self._take(row))
             row = self.store.play(play)
         if row is None:
             raise ArgumentError(f"there is no play {play!r}")
@@ -295,12 +313,6 @@ class Hall:
         if self.limit is None or row.status != "running" or not row.asked:
             return False
         return self.clock() >= min(row.asked.values()) + self.limit
-
-    def _running(self, play: str) -> tuple[PlayRow, RefereedPlay]:
-        row = self._row(play)
-        if row.status != "running":
-            raise MediatorError("the play is not running")
-        return row, self._load(row)
 
     def _check_seat(self, play: str, player: int) -> None:
         self._row(play)
@@ -318,17 +330,14 @@ class Hall:
             self._cache.popitem(last=False)
         return session
 
-    def _changing(self, play: str, change: Callable[[], None]) -> None:
-        """Make a change to a play in memory; forget that play if it fails halfway."""
-        try:
-            change()
-        except BaseException:
-            self._cache.pop(play, None)
-            raise
+    def _take(self, row: PlayRow) -> RefereedPlay:
+        """The play that is stored, to change it: memory has it again when it is saved."""
+        session = self._load(row)
+        del self._cache[row.id]
+        return session
 
     def _save(self, row: PlayRow, session: RefereedPlay) -> None:
         """Let robots move, ask whoever is next, and write everything down."""
-        self._cache.pop(row.id, None)  # until it is saved
         row = self._settle(row, session)
         row = replace(row, state=_state(session))
         self.store.save_play(row)
@@ -349,11 +358,11 @@ class Hall:
                 late = self.limit is not None and now >= row.asked[seat.player] + self.limit
                 if not (seat.robot or late):
                     continue
-                made, moved = len(own.moves), True
+                decision, moved = None if own.undecided else len(own.moves), True
                 own.delegate() if own.undecided else own.follow()
                 row = _answered(row, seat.player)
                 what = "robot moved" if seat.robot else "robot moved: time was up"
-                self.store.add_event(row.id, now, what, seat.player, made)
+                self.store.add_event(row.id, now, what, seat.player, decision)
         for player in row.asked:
             _ = session.seats[player].recommendation  # given now, and so logged once
         if session.is_over:
@@ -382,12 +391,16 @@ class Hall:
         return row.base + (last + 1) * self.pace
 
     def _give_time(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
-        """After a restart, give everybody their whole time again, also at another pace."""
-        late = max((self.clock() - when for when in row.asked.values()), default=0.0)
-        asked = {player: when + max(0.0, late) for player, when in row.asked.items()}
-        base = row.base
+        """After a restart, give everybody their whole time again.
+
+        At a pace a round may still be ahead; but not by more than it can be, if the clock was set
+        back or the pace is another one.
+        """
+        now, base = self.clock(), row.base
+        ahead = 0.0 if self.pace is None else self.pace * (session.round or 0)
+        asked = {i: when if now < when <= now + ahead else now for i, when in row.asked.items()}
         if base is not None and self.pace is not None and session.round is not None:
-            base = max(asked.values()) - session.round * self.pace
+            base = max(asked.values()) - ahead
         return replace(row, asked=asked, base=base)
 
     def _is_asked(self, row: PlayRow, player: int) -> bool:
@@ -395,6 +408,18 @@ class Hall:
         if (when := row.asked.get(player)) is None:
             return False
         return when <= self.clock() < when + (math.inf if self.limit is None else self.limit)
+
+
+def steady_clock() -> Callable[[], float]:
+    """The time of day, which from now on only passes, also while the computer sleeps.
+
+    So nobody gains or loses time if the computer's clock is set.
+    """
+    began, passed = time.time(), time.monotonic
+    if hasattr(time, "clock_gettime"):  # there, monotonic may stop during sleep
+        passed = partial(time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    start = passed()
+    return lambda: began + passed() - start
 
 
 def check_times(referee: Referee, limit: float | None, pace: float | None) -> None:

@@ -66,6 +66,11 @@ CREATE INDEX events_of_plays ON events (play);
 CREATE TABLE forms (once TEXT PRIMARY KEY);
 """
 
+SEATS = (
+    "SELECT s.play, s.player, s.name, s.robot, l.made, l.opened FROM seats s "
+    "LEFT JOIN links l ON l.play = s.play AND l.player = s.player AND l.revoked IS NULL"
+)
+
 
 @dataclass(frozen=True)
 class PlayRow:
@@ -89,6 +94,11 @@ class SeatRow:
     robot: bool
     invited: float | None  # when the present link was made, if there is one
     opened: float | None  # when it was first opened
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody has come and no robot plays."""
+        return not self.robot and self.opened is None
 
 
 class Store:
@@ -205,26 +215,14 @@ class Store:
 
     def seats(self, play: str) -> list[SeatRow]:
         """The seats of a play, in the order of the players."""
-        rows = self._db.execute(
-            "SELECT player, name, robot, "
-            "(SELECT made FROM links l WHERE l.play = s.play AND l.player = s.player "
-            " AND revoked IS NULL), "
-            "(SELECT opened FROM links l WHERE l.play = s.play AND l.player = s.player "
-            " AND revoked IS NULL) "
-            "FROM seats s WHERE play = ? ORDER BY player",
-            (play,),
-        )
-        return [
-            SeatRow(player, name, bool(robot), invited, opened)
-            for player, name, robot, invited, opened in rows
-        ]
+        rows = self._db.execute(f"{SEATS} WHERE s.play = ? ORDER BY s.player", (play,))
+        return [_seat_row(row) for row in rows]
 
-    def all_seats(self) -> dict[str, list[tuple[int, str, bool]]]:
-        """``(player, name, robot)`` of the seats of every play, in the order of the players."""
-        seats: dict[str, list[tuple[int, str, bool]]] = {}
-        rows = self._db.execute("SELECT play, player, name, robot FROM seats ORDER BY player")
-        for play, player, name, robot in rows:
-            seats.setdefault(play, []).append((player, name, bool(robot)))
+    def all_seats(self) -> dict[str, list[SeatRow]]:
+        """The seats of every play, in the order of the players."""
+        seats: dict[str, list[SeatRow]] = {}
+        for row in self._db.execute(f"{SEATS} ORDER BY s.player"):
+            seats.setdefault(row[0], []).append(_seat_row(row))
         return seats
 
     def change_seat(
@@ -326,3 +324,8 @@ def _play_row(row: tuple[Any, ...]) -> PlayRow:
     id, status, state, asked, created, base, ended = row
     when = {int(player): float(time) for player, time in json.loads(asked).items()}
     return PlayRow(id, status, state, when, created, base, ended)
+
+
+def _seat_row(row: tuple[Any, ...]) -> SeatRow:
+    _, player, name, robot, invited, opened = row
+    return SeatRow(player, name, bool(robot), invited, opened)

@@ -71,7 +71,6 @@ class WatchedPlay:
     created: float
     seats: tuple[WatchedSeat, ...]
     story: tuple[tuple[str, str], ...]  # when it is over
-    until: float | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +81,7 @@ class ListedPlay:
     status: str
     created: float
     seats: tuple[tuple[str, bool, str], ...]  # (name, whether a robot plays, what they are doing)
+    empty: bool  # whether a robot could play for somebody who has not come
 
 
 def seat_view(
@@ -140,10 +140,11 @@ def seat_title(view: SeatView) -> str:
     return f"You play as {own}" if view.name == own else f"{view.name}, you play as {own}"
 
 
-def listed_play(row: PlayRow, seats: list[tuple[int, str, bool]], now: float) -> ListedPlay:
+def listed_play(row: PlayRow, seats: list[SeatRow], now: float) -> ListedPlay:
     """What the operator sees of a play among the others."""
-    listed = tuple((name, robot, _doing(row, player, now)) for player, name, robot in seats)
-    return ListedPlay(row.id, row.status, row.created, listed)
+    listed = tuple((seat.name, seat.robot, _here(row, seat, now)) for seat in seats)
+    empty = row.status in ("open", "running") and any(seat.empty for seat in seats)
+    return ListedPlay(row.id, row.status, row.created, listed, empty)
 
 
 def watched_play(
@@ -153,7 +154,6 @@ def watched_play(
     robots: set[tuple[int, int]],
     reveal: bool,
     now: float,
-    limit: float | None,
 ) -> WatchedPlay:
     """What the operator sees; with ``reveal`` also moves and recommendations before the end."""
     over = row.status == "over"
@@ -165,7 +165,6 @@ def watched_play(
             _watched_seat(row, session, robots, seat, reveal or over, now) for seat in seats
         ),
         story=_story(session, seats) if over else (),
-        until=min((when + limit for when in row.asked.values()), default=None) if limit else None,
     )
 
 
@@ -198,6 +197,15 @@ def _doing(row: PlayRow, player: int, now: float) -> str:
     running = "must decide" if row.asked.get(player, math.inf) <= now else "waits"
     words = {"open": "not started", "running": running, "over": "finished"}
     return words.get(row.status, row.status)
+
+
+def _here(row: PlayRow, seat: SeatRow, now: float) -> str:
+    """Whether somebody has come, and what they are doing."""
+    link = "no link" if seat.invited is None else "link not opened"
+    if row.status == "open":
+        return "ready" if seat.robot else link if seat.empty else "page opened"
+    doing = _doing(row, seat.player, now)
+    return f"{doing}, {link}" if row.status == "running" and seat.empty else doing
 
 
 def own_moves(

@@ -14,15 +14,19 @@ for (const form of document.forms) {
   });
 }
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+let failures = 0;
 async function look() {
+  failures += 1;
   try {
-    const answer = await fetch(script.dataset.state, { cache: "no-store" });
+    const answer = await fetch(script.dataset.state, { cache: "no-store", signal: AbortSignal.timeout?.(10000) });
+    if (answer.status === 404) { location.reload(); return; }
     if (answer.ok && (await answer.json()).view !== script.dataset.view) {
       location.replace(location.pathname);
       return;
     }
-    if (answer.status === 404) { location.reload(); return; }
+    if (answer.ok) failures = 0;
   } catch { /* the server is away; ask again */ }
+  document.getElementById("away").hidden = failures < 2;
   setTimeout(look, 1500);
 }
-setTimeout(look, 1500);
+if (script.dataset.state) setTimeout(look, 1500);

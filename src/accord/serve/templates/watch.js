@@ -1,17 +1,30 @@
 "use strict";
 const script = document.getElementById("script");
-for (const form of document.forms) {
-  form.addEventListener("submit", () => {
-    // after the browser has read which button it was
-    setTimeout(() => form.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
-  });
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.question;
+  if (question && !confirm(question)) { event.preventDefault(); return; }
+  // after the browser has read which button it was
+  setTimeout(() => event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
+});
+const keyOf = (element) => [element.tagName, element.href ?? element.form?.action, element.name, element.value].join(" ");
+async function renew() {
+  const answer = await fetch(script.dataset.page, { cache: "no-store" });
+  if (!answer.ok) return;
+  const page = document.createElement("template");  // in which neither styles nor scripts count
+  page.innerHTML = await answer.text();
+  const held = keyOf(document.activeElement);
+  document.querySelector("main").replaceWith(page.content.querySelector("main"));
+  Object.assign(script.dataset, { view: "", state: "" }, page.content.getElementById("script").dataset);
+  // the keyboard stays where it was
+  [...document.querySelectorAll("main :is(a, button)")].find((element) => keyOf(element) === held)?.focus({ preventScroll: true });
 }
 async function look() {
+  if (!script.dataset.state) return;
   try {
     const answer = await fetch(script.dataset.state, { cache: "no-store" });
-    const typing = document.activeElement !== null && document.activeElement.tagName === "INPUT";
+    if (answer.status === 404) { location.replace(script.dataset.page); return; }
     const changed = answer.ok && (await answer.json()).view !== script.dataset.view;
-    if ((changed && !typing) || answer.status === 404) { location.reload(); return; }
+    if (changed && document.activeElement?.tagName !== "INPUT") await renew();
   } catch { /* the server is away; ask again */ }
   setTimeout(look, 1500);
 }

@@ -1,0 +1,40 @@
+"""Connections that do not wait: neither forever for a request, nor with an answer.
+
+The server gives forms a time (``serve/app.py``), but without this somebody could open connections,
+send half a header in each, and use up all that the system allows.
+
+An answer is sent in two pieces. The system would keep the second until the first is acknowledged,
+which can take 40 ms, and asyncio turns this off only for sockets that name their protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+SLOWEST_HEAD = 20.0
+"""Seconds in which the header of a request must arrive."""
+
+
+class PromptConnection(H11Protocol):
+    """Closes itself if no request arrives in time, and sends everything at once."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        own = transport.get_extra_info("socket")
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._expect()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._expect()
+
+    def _expect(self) -> None:
+        self.loop.call_later(SLOWEST_HEAD, self._give_up, self.cycle)
+
+    def _give_up(self, last: RequestResponseCycle | None) -> None:
+        """Close the connection unless a request has come since the last one."""
+        if self.cycle is last and (last is None or last.response_complete):
+            self.transport.close()
