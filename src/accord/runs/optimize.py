@@ -27,7 +27,7 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
+from accord.optimal.objective import KEEP, WELFARE, parsed_objective
 from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.activity import doing
@@ -314,7 +314,7 @@ class _Search:
             game=self.game,
             request=request,
             notion=request.notion,
-            objective=_written(self.objective),
+            objective=request.goal,
             value=value,
             bound=sign * bound,
             optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
@@ -364,10 +364,6 @@ class _Search:
         """What the checkpoint on disk holds beside the history."""
         content: dict[str, Any] = {"elapsed": np.array(elapsed)}
         return content | {f"search_{name}": value for name, value in state.items()}
-
-
-def _written(objective: Objective) -> str:
-    return f"minimize {objective.name}" if objective.minimize else objective.name
 
 
 def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:
