@@ -44,7 +44,7 @@ MOST_PLANS = 200
 """Joint plans that are taken from a mixture to start from."""
 
 POLISHING, LONGEST_POLISHING = 0.1, 10.0
-"""The part of the time that is kept for the mixture after the search, at most so many seconds."""
+"""The part of the time that is kept for the mixture after the search, at most this many seconds."""
 
 ZERO_SUM = "the sequence form of the zero-sum game"
 
