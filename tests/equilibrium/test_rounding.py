@@ -116,6 +116,7 @@ def test_errors_are_as_small_as_what_is_at_stake(seed):
     exact = reference.exact_policy(game, as_reference(policy))
     for i, centre in centres(policy).items():
         stake = reference.exact_stake(game, i, Fraction(centre), exact)
+        assert certificate.stakes[i] >= (1 - 1e-9) * float(stake) - 1e-290
         shift = abs(Fraction(centre) - reference.exact_values(game, exact)[i])
         for gap in certificate.gaps:
             size = stake + shift + abs(Fraction(gap.player_gaps[i]))

@@ -15,10 +15,13 @@ from accord.equilibrium.gap import efce_gaps
 from accord.optimal.enumeration import Enumeration, all_plans, count_plans
 from accord.optimal.exact_pricing import price_exactly
 from accord.optimal.incentives import Incentives
+from accord.optimal.objective import parsed_objective
 from accord.optimal.pricing import Multipliers, Pricing
-from accord.optimal.separation import Separation
+from accord.optimal.program import Program
+from accord.optimal.separation import Separation, settled_flow
 from accord.optimal.tuples import Tuples
 from accord.treeplex.form import sequence_form
+from tests.support.policies import random_policy
 from tests.support.strategies import examples, games
 
 pytestmark = pytest.mark.kernels
@@ -169,3 +172,41 @@ def test_enumeration_and_the_mixed_integer_program_agree(game, k, seed):
     assert price(incentives, prices, priced.plan) == pytest.approx(found[0][0], abs=1e-8)
     assert priced.least <= found[0][0] + 1e-12
     assert priced.least == pytest.approx(found[0][0], abs=1e-7)
+
+
+@examples(60)
+@given(games(), ks, seeds)
+def test_a_settled_flow_never_grows(game, k, seed):
+    rng = np.random.default_rng(seed)
+    for tree in Incentives.build(sequence_form(game), k).trees:
+        flow = rng.random(tree.n_cells)
+        settled = settled_flow(tree, flow)
+        assert (settled <= flow).all()
+        rows = np.repeat(np.arange(len(tree.row_width)), tree.row_width)
+        leaving = np.bincount(rows, settled)
+        node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_row))
+        arriving = settled[tree.arrays.parent_cell[node]]
+        assert (leaving <= arriving * (1 + 1e-12))[1:].all()  # the first row is that of the root
+        np.testing.assert_allclose(settled_flow(tree, settled), settled, rtol=1e-12)
+
+
+@examples(60)
+@given(games(max_depth=3), ks, seeds)
+def test_any_prices_bound_every_equilibrium(game, k, seed):
+    """Weak duality: any flows prove what no mixture with these gaps exceeds."""
+    rng, form = np.random.default_rng(seed), sequence_form(game)
+    policy = random_policy(game, seed)
+    weights = rng.integers(-2, 3, game.n_players).tolist()
+    objective = parsed_objective("weights=" + ",".join(map(str, weights)), game.player_labels)
+    incentives = Incentives.build(form, k)
+    enumeration = Enumeration(Pricing(incentives))
+    if enumeration.count > 300:
+        return
+    program = Program(incentives, objective, max(1e-3, float(efce_gaps(policy, k).max())))
+    gradient = objective.valid_gradient(np.zeros(game.n_players), form.leaves.payoff_range)
+    size = float(rng.choice([0.01, 0.1, 1.0]))
+    flows = [settled_flow(tree, size * rng.random(tree.n_cells)) for tree in incentives.trees]
+    kappa = gradient * form.leaves.payoff_range / program.scale + [flow[0] for flow in flows]
+    prices = Multipliers(kappa, tuple(flows))
+    bound = program.bound(prices, gradient, enumeration.cheapest(prices)[0][0])
+    assert objective.value(policy.values(), form.leaves.payoff_range) <= bound + 1e-9

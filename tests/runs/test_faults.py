@@ -553,8 +553,9 @@ def test_a_run_that_is_still_going_can_be_read(game: Game, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("minimize", [False, True])
 def test_a_search_that_is_still_going_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minimize: bool
 ) -> None:
     from accord.optimal import column_generation
 
@@ -567,10 +568,12 @@ def test_a_search_that_is_still_going_can_be_read(
             seen.append(read_snapshot(RunFolder.open(folder), game))
             interrupt()
 
-    found = optimize(game, 1, "weights=1,0,0", folder=folder, progress=look)
+    found = optimize(game, 1, "weights=1,0,0", minimize=minimize, folder=folder, progress=look)
     assert found.interrupted
     assert not seen[0].finished
     assert accord.certify(game, seen[0].policy, 1)[1].gap >= 0.0
     best = resume_optimize(game, folder)
     assert best.optimal
-    assert seen[0].result["bound"] >= best.value
+    assert seen[0].result["objective"] == best.objective
+    sign = -1 if minimize else 1
+    assert sign * seen[0].result["bound"] >= sign * best.value

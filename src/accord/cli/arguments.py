@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEVICE = "device"
 MOST_DIGITS = 300
-"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides so often."""
+"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides that often."""
 
 
 def parse_k(text: str) -> float:

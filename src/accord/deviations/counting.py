@@ -93,7 +93,7 @@ def _counted(
 
 
 def cells_per_rechistory(actions: Floats, notion: Notion) -> tuple[Floats, Floats]:
-    """Cells of a rechistory before and after the deviation, where there are so many actions."""
+    """Cells of a rechistory before and after the deviation, where there are this many actions."""
     return (
         actions + 1 if notion.coarse else actions**2,
         np.ones_like(actions) if notion.agent else actions,

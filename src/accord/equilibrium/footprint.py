@@ -48,7 +48,7 @@ def centred_bytes(form: SequenceForm) -> float:
 
 
 def policy_bytes(form: SequenceForm, components: int) -> float:
-    """A correlated policy with so many components."""
+    """A correlated policy with this many components."""
     return 8.0 * form.n_sequences * components
 
 
@@ -77,7 +77,7 @@ def solving_bytes(count: RechistoryCount) -> float:
 
 
 def deviator_bytes(counts: Iterable[RechistoryCount], sums: int = 1) -> float:
-    """Deviators on these trees, with so many sums on each."""
+    """Deviators on these trees, with this many sums on each."""
     return float(
         sum((BYTES_PER_NODE + 8 * sums) * one.nodes + 8 * sums * one.cells for one in counts)
     )

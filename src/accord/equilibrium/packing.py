@@ -149,7 +149,7 @@ def _checked_sizes(packed: Packed, n_actions: Offsets, count: int) -> Offsets:
 
 
 def _pack_columns(rows: Floats, sizes: Offsets) -> tuple[Any, Any, Any]:
-    """``support``, ``values`` and ``off`` of columns with so many rows each."""
+    """``support``, ``values`` and ``off`` of columns with this many rows each."""
     bits = rows.view(np.int64)
     positive = bits != 0
     stored = _stored(positive, sizes)

@@ -45,8 +45,8 @@ PLAIN_BYTES = 2**24
 """Probabilities up to this size are not packed, so that other programs read them easily."""
 
 EXPANSION, ALWAYS_READ = 200, 2**20
-"""Text is refused if it is longer than this multiple of its compressed size and than so many bytes:
-nobody wrote it."""
+"""Text is refused if it is longer than this multiple of its compressed size, and than this many
+bytes: nobody wrote it."""
 
 
 def to_arrays(policy: CorrelatedPolicy | Mixture, note: str | None = None) -> dict[str, Any]:

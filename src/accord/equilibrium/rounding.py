@@ -65,7 +65,7 @@ class Rounding:
 
     @classmethod
     def of(cls, roundings: int, terms: float, largest: float) -> Rounding:
-        """The bound for so many ``terms``, each with so many ``roundings``; no loss is larger."""
+        """The bound for sums of ``terms`` terms with ``roundings`` each; no loss is larger."""
         least = UNDERFLOW * float(roundings) * terms * max(1.0, largest)
         return cls(MARGIN * roundings * UNIT, least)
 

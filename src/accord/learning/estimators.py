@@ -186,15 +186,14 @@ def _assign_episodes(
                     mismatches += 1
                     last = max(last, layer + 1)
                 below, at = seq_infoset[plex.parent_seq[below]], tree.parent[at]
-            size = h - 1 if h < k else k - 1
             if external:
                 if last > 0:
                     disobeyed[last - 1] = False  # ranked without its last element, which is h'
                 episode = first_two[h, last]
             else:
                 episode = first_one[h - 1]
-                for layer in range(h - 1):  # fill
-                    if mismatches < size and not disobeyed[layer]:
+                for layer in range(h - 1):  # fill up to K - 1, as far as there are layers
+                    if mismatches < k - 1 and not disobeyed[layer]:
                         disobeyed[layer] = True
                         mismatches += 1
             rank = 0

@@ -254,7 +254,7 @@ class GrowingKEFR:
         self._reach_on_path = np.zeros(horizon + 1)
 
     def _reserve(self, infosets: int, seqs: int, nodes: int, cells: int, n: int) -> None:
-        """Make room for so many in total, doubling what is too small."""
+        """Make room for this many in total, doubling what is too small."""
         own = self.state
         if cells > MAX_CELLS:
             self._refuse(8 * cells * self.minimizer.numbers_per_cell)

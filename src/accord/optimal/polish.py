@@ -36,7 +36,7 @@ EXACT = 1e-9
 """The largest gap of an exact mixture, in units of the players' payoff ranges."""
 
 STAKES = 100.0
-"""Payoff ranges that are larger than so many stakes are those of plays that nobody gets to. They
+"""Payoff ranges that are larger than this many stakes are those of plays that nobody gets to. They
 say nothing about what an exact mixture is."""
 
 DUST = (1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 0.0)
@@ -130,7 +130,7 @@ def _limited(program: Program, components: int, end: float) -> Lottery:
         highs = solver(mip_feasibility_tolerance=1e-9, time_limit=left)
         highs.passModel(model)
         first = highs.getNumCol()
-        for variable in program.variables:  # w <= chosen, and at most so many chosen
+        for variable in program.variables:  # w <= chosen, and at most ``components`` chosen
             highs.addCol(0.0, 0.0, 1.0, 0, [], [])
             chosen = int(highs.getNumCol()) - 1
             highs.changeColIntegrality(chosen, highspy.HighsVarType.kInteger)

@@ -39,7 +39,7 @@ class Venue:
 
 @contextmanager
 def venue(workers: SupportsIndex | None = None, ray: str | None = None) -> Iterator[Venue]:
-    """A venue with so many workers, in processes or on the Ray cluster at an address.
+    """A venue with this many workers, in processes or on the Ray cluster at an address.
 
     Raises:
         ArgumentError: If ``workers`` is out of range, or no cluster answers.

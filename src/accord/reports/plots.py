@@ -308,7 +308,7 @@ def _per_iteration(history: Sequence[Moment]) -> float:
 
 
 def _wrapped(label: str, width: float) -> str:
-    """``label`` in lines that fit below a chart of so many inches."""
+    """``label`` in lines that fit below a chart of this many inches."""
     return textwrap.fill(label, int((width - 1.2) / 0.075))
 
 

@@ -72,7 +72,7 @@ class Source:
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
-    """What a report takes of a run with this K and so many components."""
+    """What a report takes of a run with this K and this many components."""
     own = None if k is None else Notion(k)
     ks = [one for one in shown_ks(own) if work_of(form, one) * components <= LARGEST_WORK]
     notions, inspected = evaluated(form, own, components, ks)

@@ -49,7 +49,7 @@ CHUNK = 500
 """Plays whose moves are kept at once."""
 
 PILOT = 10
-"""One in so many plays that explore serves only to choose how the others are damped."""
+"""One in this many plays that explore serves only to choose how the others are damped."""
 
 CONFIDENCE = 0.95
 """The probability with which all bounds hold, by default."""
@@ -75,7 +75,7 @@ def certify_by_play(
         episodes: How many plays to use, at least 20 per player.
         confidence: The probability with which all bounds of all players hold.
         seed: The seed of all randomness.
-        workers: Play in so many processes, as in :func:`learn_env`.
+        workers: Play in this many processes, as in :func:`learn_env`.
         ray: Play on a Ray cluster, as in :func:`learn_env`.
 
     Raises:

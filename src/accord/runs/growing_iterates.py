@@ -4,7 +4,7 @@ They are spaced and thinned as in ``runs/iterates.py``. A component covers the i
 known when it was made. At all others every policy of that moment was uniform, so they are filled in
 at the end.
 
-A component costs as much time as the decisions of so many plays as there are infosets, and memory
+A component costs as much time as the decisions of as many plays as there are infosets, and memory
 for every sequence. Nobody knows in advance how many there will be. So the components are also
 thinned when they take too much memory, or have taken more time than the plays.
 """
@@ -29,7 +29,7 @@ class GrowingIterates:
 
     Attributes:
         components: How many to save at the end, at most.
-        stride: A component is kept after so many iterations.
+        stride: A component is kept after this many iterations.
         averages: How many iterates a component averages.
         rows: The kept components: for each player the policy over the sequences known then.
     """
@@ -104,7 +104,7 @@ class GrowingIterates:
         }
 
     def restore(self, state: dict[str, Any], iteration: int) -> None:
-        """Restore a :meth:`state` that was saved after so many iterations.
+        """Restore a :meth:`state` that was saved after this many iterations.
 
         Raises:
             ValueError: If it cannot be one.

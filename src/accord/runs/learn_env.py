@@ -138,12 +138,12 @@ def learn_env(
         resume: Whether to continue the run in ``folder`` if there is one. Only episodes may
             differ; a run that has played them is certified again and otherwise stays as it is.
         progress: Called with every checkpoint, and from time to time in between.
-        workers: Play in so many processes, each with a copy of the environment. This helps if a
+        workers: Play in this many processes, each with a copy of the environment. This helps if a
             step takes a millisecond or more. The number of workers does not change the result.
         ray: Play on a Ray cluster: ``"local"`` for one on all cores of this machine, ``"auto"``
             for the cluster that this machine is part of, or ``"HOST:PORT"``. There are as many
             workers as cores, unless ``workers`` says otherwise. The result is the same.
-        batch: Play the episodes of an iteration so many times under the same policies and learn
+        batch: Play the episodes of an iteration this many times under the same policies and learn
             from their mean; by default once, or 16 times with ``workers`` or ``ray``, to keep
             workers busy.
         memory: Bytes that the learners' tables and the components may take together. When the

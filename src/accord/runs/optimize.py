@@ -27,7 +27,7 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
+from accord.optimal.objective import KEEP, WELFARE, parsed_objective
 from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.activity import doing
@@ -44,7 +44,7 @@ MOST_PLANS = 200
 """Joint plans that are taken from a mixture to start from."""
 
 POLISHING, LONGEST_POLISHING = 0.1, 10.0
-"""The part of the time that is kept for the mixture after the search, at most so many seconds."""
+"""The part of the time that is kept for the mixture after the search, at most this many seconds."""
 
 ZERO_SUM = "the sequence form of the zero-sum game"
 
@@ -314,7 +314,7 @@ class _Search:
             game=self.game,
             request=request,
             notion=request.notion,
-            objective=_written(self.objective),
+            objective=request.goal,
             value=value,
             bound=sign * bound,
             optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
@@ -364,10 +364,6 @@ class _Search:
         """What the checkpoint on disk holds beside the history."""
         content: dict[str, Any] = {"elapsed": np.array(elapsed)}
         return content | {f"search_{name}": value for name, value in state.items()}
-
-
-def _written(objective: Objective) -> str:
-    return f"minimize {objective.name}" if objective.minimize else objective.name
 
 
 def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:

@@ -234,6 +234,11 @@ class OptimizeRequest(_Request):
     seconds: float | None = None
     target: tuple[float, ...] | None = None  # the payoffs to keep
 
+    @property
+    def goal(self) -> str:
+        """The objective as results have it, with ``minimize`` before it if it is minimised."""
+        return f"minimize {self.objective}" if self.minimize else self.objective
+
     def __post_init__(self) -> None:
         notion = as_notion(self.k)
         if notion.foresight:

@@ -103,7 +103,7 @@ def _result(
         assert isinstance(request, OptimizeRequest)
         value = last.best.value
         result |= {
-            "objective": request.objective,
+            "objective": request.goal,
             "value": value,
             "bound": last.best.bound,
             "optimal": False,
