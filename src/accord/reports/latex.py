@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from accord._format import number
 from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.device import heading
 from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
-from accord.game.labels import player_name
 
 
 def certificate_latex(certificate: Certificate) -> str:
     r"""The gap of every notion and player as a ``tabular`` for ``\input``; it needs booktabs."""
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
-    labels = [player_name(witness.player) for gap in gaps[:1] for witness in gap.witnesses]
+    labels = [heading(witness.player) for gap in gaps[:1] for witness in gap.witnesses]
     labels = labels or [f"player {i + 1}" for i in range(len(certificate.values))]
     lines = [
         NEEDS,
