@@ -105,6 +105,9 @@ def test_a_certificate_as_latex(folders: dict[str, Path], tmp_path: Path) -> Non
     assert {row.count("&") for row in rows} == {4}
     assert rows[0].startswith("notion & $K$ & player 1 & player 2")
     assert text.count("{") == text.count("}")
+    run("export", "device", tmp_path / "certificate.tex", "--game", "signalling")
+    header = "notion & $K$ & student & professor & share of range"  # as in tables of devices
+    assert header in (tmp_path / "certificate.tex").read_text()
 
 
 def test_trees_as_svg_and_tikz(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def test_pygambit_itself() -> None:
     assert accord.from_gambit(theirs).digest == kuhn().digest
 
 
+def test_labels_that_pygambit_does_not_accept_are_refused() -> None:
+    lines = chicken().replace(player_labels=["one\nof two", "the other"])
+    with pytest.raises(accord.ArgumentError, match="must accept the labels of the game 'chicken'"):
+        accord.to_gambit(lines)
+
+
 def test_a_table_of_pygambit() -> None:
     kind = getattr(pygambit, "StrategicGame", pygambit.Game)  # its own class since version 17
     table = kind.from_arrays([[0, 7], [2, 6]], [[0, 2], [7, 6]], title="chicken")

@@ -16,6 +16,7 @@ import pytest
 from accord.reports.watch import HOST, Watch, episodes_per_second, server_of
 from accord.runs.checkpoint import Checkpoint, Seen
 from accord.runs.learn_env import learn_env
+from accord.runs.lock import locked
 from tests.support.command import process, refused
 from tests.support.environments import NoisyChicken
 from tests.support.pages import Page
@@ -38,8 +39,12 @@ def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> N
     watch = Watch.of(folder)
     assert "has written no checkpoint yet" in watch.now()
     progress.write_text("".join(lines[:3]))
-    early = watch.now()
+    with locked(folder):
+        early = watch.now()
     assert "in progress" in early
+    assert "--resume" not in early
+    assert "stopped</p>\n<h1>kuhn" in watch.now()  # killed
+    assert f"accord solve --resume {folder}" in watch.now()
     assert "<dd>3</dd>" in early
     assert "<svg" in early
     progress.write_text("".join(lines))
@@ -69,7 +74,9 @@ def test_the_page_follows_a_run_in_an_environment(played: Path, tmp_path: Path) 
     shutil.copytree(played, folder)
     (folder / "policy.npz").unlink()
     watch = Watch.of(folder)
-    now = watch.now()
+    assert f"accord learn --resume {folder}" in watch.now()
+    with locked(folder):
+        now = watch.now()
     assert "in progress" in now
     assert "Fresh plays bound the gap at the end" in now
     for fact in ("<dd>300</dd>", "Episodes per second", "Infosets met", "<dd>2</dd>", "kB</dd>"):

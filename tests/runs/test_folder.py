@@ -1,8 +1,10 @@
 """Runs in folders: killed, interrupted, resumed, extended, refused."""
 
+import fcntl
 import json
 import os
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,9 @@ from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game
 from accord.regret.swrhedge import SWRHedge
 from accord.runs import folder as folders
+from accord.runs import lock
 from accord.runs.learn import learn, resume_learn
-from accord.runs.lock import locked
+from accord.runs.lock import is_held, locked
 from accord.runs.loop import next_checkpoint
 from accord.runs.solve import resume_solve, solve
 
@@ -177,6 +180,20 @@ def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
     ):
         resume_solve(library_game(GAME), whole)
     assert resume_solve(library_game(GAME), whole).iterations == ITERATIONS  # free again
+
+
+def test_asking_who_holds_a_folder_keeps_nobody_out(tmp_path, monkeypatch):
+    assert not is_held(tmp_path)
+    with locked(tmp_path):
+        assert is_held(tmp_path)
+    assert not is_held(tmp_path)
+    assert is_held(tmp_path / "missing")  # nothing is known about it
+    asking = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    monkeypatch.setattr(lock, "ASKING", 60.0)
+    threading.Timer(0.1, os.close, [asking]).start()
+    with locked(tmp_path):
+        assert is_held(tmp_path)
 
 
 HEAD = '{"format": "accord-run", "version": 1, "command": "solve"}'

@@ -172,7 +172,7 @@ class Device:
     def _by_infoset(self) -> Table:
         places = self._places()
         named = [
-            (_heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own
+            (heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own
         ]
         return Table(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
@@ -191,7 +191,7 @@ class Device:
                 rows.append(())
             probability = number(plan.probability)
             for i, told in enumerate(plan.told):
-                name = _heading(self.players[i])
+                name = heading(self.players[i])
                 for infoset in told:
                     rows.append((probability, name, _shown(infoset), _cell(plan, i, infoset)))
                     probability = name = ""
@@ -214,7 +214,7 @@ class Device:
         return str(call_above(DISPLAY, "device_html", self))
 
 
-def _heading(player: str) -> str:
+def heading(player: str) -> str:
     """The label of a player in a table; with the word ``player`` if it has no letters."""
     return _shown(player if any(map(str.isalpha, player)) else player_name(player))
 

@@ -39,6 +39,7 @@ def to_gambit(game: Game) -> Any:
 
     Raises:
         MissingDependencyError: If pygambit is not installed.
+        ArgumentError: If pygambit does not accept a label of the game, as one of several lines.
     """
     checked_game(game)
     try:
@@ -46,4 +47,10 @@ def to_gambit(game: Game) -> Any:
     except ImportError:
         raise MissingDependencyError("pygambit", "gambit") from None
     gambit: Any = pygambit
-    return gambit.read_efg(io.StringIO(format_efg(game)))
+    try:
+        return gambit.read_efg(io.StringIO(format_efg(game)))
+    except ValueError as error:
+        raise ArgumentError(
+            f"pygambit must accept the labels of the game {game.name!r}, but says: {error}; change "
+            "them with game.replace(), or in the Python code that `accord convert` writes"
+        ) from None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from accord._format import number
 from accord.equilibrium.certificate import Certificate
+from accord.equilibrium.device import heading
 from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
-from accord.game.labels import player_name
 
 
 def certificate_latex(certificate: Certificate) -> str:
     r"""The gap of every notion and player as a ``tabular`` for ``\input``; it needs booktabs."""
     gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
-    labels = list(map(player_name, certificate.players))
+    labels = list(map(heading, certificate.players))
     lines = [
         NEEDS,
         rf"\begin{{tabular}}{{@{{}}lr{'r' * len(labels)}r@{{}}}}",

@@ -9,6 +9,7 @@ through the browser.
 from __future__ import annotations
 
 import json
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -28,6 +29,7 @@ from accord.reports.summary import bound_of, players_of
 from accord.reports.view import Course, Picture, RunFacts
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
+from accord.runs.lock import is_held
 from accord.runs.played_run import is_played, read_certificate
 from accord.runs.request import LearnRequest, OptimizeRequest
 from accord.treeplex.form import sequence_form
@@ -72,6 +74,12 @@ class Watch(ABC):
             seconds=SECONDS,
         )
 
+    def state(self, *, finished: bool) -> str:
+        """``finished``, ``in progress``, or ``stopped`` if no process works on the run."""
+        if finished:
+            return "finished"
+        return "in progress" if is_held(self.folder) else "stopped"
+
     @abstractmethod
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
@@ -101,8 +109,9 @@ class SolvedWatch(Watch):
             "watch_now.html",
             game=self.game.name,
             notion=self.request.notion,
-            method=self.request.method,
-            finished=finished,
+            request=self.request,
+            folder=shlex.quote(str(self.folder)),
+            state=self.state(finished=finished),
             waiting=waiting,
             point=point,
             players=() if point is None else players_of(self.form, point.values),
@@ -164,7 +173,8 @@ class PlayedWatch(Watch):
             "watch_played.html",
             game=self.name,
             request=self.request,
-            finished=finished,
+            folder=shlex.quote(str(self.folder)),
+            state=self.state(finished=finished),
             waiting=waiting,
             point=history[-1] if history else None,
             rate=episodes_per_second(history),

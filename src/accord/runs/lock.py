@@ -7,11 +7,15 @@ not have it, and does not keep it alive.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from accord.errors import ArgumentError
+
+ASKING = 0.1
+"""Seconds in which others may have asked whether a folder is held, which holds it for a moment."""
 
 
 class Lock:
@@ -66,6 +70,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a process holds ``folder``; also True where that cannot be known."""
+    try:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[Lock]:
     """Hold ``folder`` against other processes, on systems that can lock folders.
@@ -85,7 +106,7 @@ def locked(folder: Path) -> Iterator[Lock]:
     lock = Lock(folder, handle)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _patiently(lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB))
         except BlockingIOError:
             raise ArgumentError(
                 f"{folder}: another process is writing to this folder; wait for it, or stop it"
@@ -97,3 +118,15 @@ def locked(folder: Path) -> Iterator[Lock]:
     finally:
         _held.discard(lock)
         lock.release()
+
+
+def _patiently(lock: Callable[[], None]) -> None:
+    """Call ``lock``, again for a moment as long as another process holds the folder."""
+    end = time.monotonic() + ASKING
+    while True:
+        try:
+            return lock()
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(ASKING / 10)
