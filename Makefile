@@ -15,8 +15,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(READY)
 	rm -rf runs/demo
-	$(BIN)/accord solve kuhn_poker -k 1 --iterations 2000 --out runs/demo
-	$(BIN)/accord certify kuhn_poker runs/demo/policy.npz -k 0 -k 1 -k inf
+	$(BIN)/accord optimize signalling -k 1 --objective player=professor --out runs/demo
+	$(BIN)/accord device runs/demo
+	$(BIN)/accord certify signalling runs/demo/policy.npz -k 0 -k 1 -k inf
 	$(BIN)/accord report runs/demo
 
 test: $(READY) lint docs

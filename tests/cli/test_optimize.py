@@ -119,8 +119,8 @@ def test_refusals(tmp_path):
     assert "no NFCE is better than the best BCE" in refused("optimize", "chicken", "-k", "nfce")
     assert "or one of nfcce, efcce" in refused("optimize", "chicken", "--notion", "cce")
     assert "must be a number" in refused("optimize", "chicken", "--gap", "much")
-    assert "this file" in refused("optimize", "--resume", tmp_path)
-    assert "this file" in refused("reduce", tmp_path)
+    assert "it has no run.json" in refused("optimize", "--resume", tmp_path)
+    assert "it has no run.json" in refused("reduce", tmp_path)
     run("optimize", "chicken", "--out", tmp_path / "run")
     message = refused("optimize", "--resume", tmp_path / "run", "-k", "0")
     assert "-k cannot change when a run is resumed" in message

@@ -69,6 +69,13 @@ def test_every_kind_of_run_has_a_report(
 
 
 @pytest.mark.slow
+def test_one_checkpoint_is_not_a_curve(tmp_path: Path) -> None:
+    run("solve", "chicken", "--iterations", 1, "--out", tmp_path / "run")
+    assert "convergence" not in run("report", tmp_path / "run").stdout
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "There is no curve: the gap was recorded once, 0.25 after 1 iteration." in page
+
+
 def test_what_cannot_be_written_is_said_and_nothing_is_lost(folder: Path) -> None:
     run("report", folder)
     first = {name: (folder / name).read_bytes() for name in REPORT}

@@ -167,7 +167,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
         learn(Breaks(200), 1, folder=tmp_path / "broken", **SEED)
     run("report", tmp_path / "broken")
     page = (tmp_path / "broken" / "report.html").read_text("utf-8")
-    assert "The run has not finished. This is its last checkpoint" in page
+    assert "<strong>This run has not finished.</strong> The page shows its last" in page
     assert "the episodes in which nobody explored" in page
     for seed in (3, 4):
         learn_env(
@@ -307,7 +307,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "gap at least" in shown
     run("report", str(out))
     page = (out / "report.html").read_text("utf-8")
-    for words in ("noisy chicken", "With 95", "gap at least", "the road"):
+    for words in ("noisy chicken", "With 95", "expected payoff", "at least", "the road"):
         assert words in page
     proof = json.loads((out / "certificate.json").read_text())
     for number, deviation in enumerate((None, "somebody dares")):
@@ -320,6 +320,9 @@ def test_the_command_line(tmp_path: Path) -> None:
         "somebody dares",
     ):
         assert page.count(words) == 1
+    policy = str(out / "policy.npz")
+    for option in ("--episodes", "--confidence"):  # 0 is not the default
+        assert "; got 0" in run("certify", CHICKEN, policy, option, "0", code=2).stderr
     coarse = tmp_path / "coarse"  # at K = 0 a deviation leaves at once, whether it gains or not
     run("learn", CHICKEN, "-k", "0", "--episodes", "300", "--out", str(coarse))
     run("report", str(coarse))

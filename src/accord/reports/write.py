@@ -112,12 +112,13 @@ def run_report(source: Source) -> Report:
 
 def _drawn(source: Source, run: RunView) -> Report:
     files = _Plots()
-    learned = run.facts.best is None  # column generation has no curve: its gap is 0 in the end
+    # Column generation has no curve, since its gap is 0 in the end; nor has one checkpoint.
+    curved = run.facts.best is None and len(run.facts.history) > 1
     convergence = files.add(
         "convergence",
         f"The gap of {run.facts.game} against the length of the run",
-        plots.convergence(run) if learned else None,
-        plots.convergence(run, narrow=True) if learned else None,
+        plots.convergence(run) if curved else None,
+        plots.convergence(run, narrow=True) if curved else None,
     )
     gaps = files.add(
         "gaps",

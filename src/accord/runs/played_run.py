@@ -92,7 +92,9 @@ def _unfinished(files: RunFolder) -> PlayedRun:
     iterates = GrowingIterates(None, 1, 1)
     iterates.restore(part_of(state, "iterates_"), int(state["play_iteration"]))
     if not iterates.count or not history:
-        raise ArgumentError(f"{files.path}: the run has kept no policy yet; try again later")
+        raise ArgumentError(
+            f"{files.path}: the run has kept no policy yet; try again later, or resume it"
+        )
     seen = [
         OwnTree.restored(player, part_of(state, f"play_tree{i}_"))
         for i, player in enumerate(players)
