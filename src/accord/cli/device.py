@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +17,7 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_whole,
 )
-from accord.cli.terminal import PLAIN_WIDTH, announced_compilation, print_json, print_text
+from accord.cli.terminal import announced_compilation, print_json, print_text, width
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -105,8 +103,7 @@ def device(
             f"{found.game}: {source}, {counted(policy.n_components, 'component')}, "
             f"{_counted(found)}\n"
         )
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-        print_text(found.to_text(width))
+        print_text(found.to_text(width()))
         _print_notes(found)
 
 

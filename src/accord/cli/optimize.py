@@ -22,7 +22,7 @@ from accord.cli.arguments import (
 )
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
-from accord.cli.terminal import announced_compilation, print_json, say
+from accord.cli.terminal import announced_compilation, print_json, say, width
 from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from accord.runs.result import Optimum
 
 NOT_PROVED = 1
+
+MOST_LINES = 40
+"""The length of a device that is printed."""
 
 Gap = Annotated[
     float,
@@ -228,7 +231,17 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
         f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
         f"bound {bound}, from {found.proof}",
         folder,
+        _plans(found),
     )
+
+
+def _plans(found: Optimum) -> str | None:
+    """The device, if it is small."""
+    from accord.reports.summary import small_device
+
+    device = small_device(found.policy)
+    text = None if device is None else device.to_text(width())
+    return None if text is None or text.count("\n") >= MOST_LINES else text
 
 
 def _shown(found: Optimum, value: float) -> str:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 
 def print_outcome(
-    outcome: Solution | Learned | Optimum, title: str, of_what: str, folder: Path | None
+    outcome: Solution | Learned | Optimum,
+    title: str,
+    of_what: str,
+    folder: Path | None,
+    device: str | None = None,
 ) -> None:
-    """Print a table of the players, the gap ``of_what``, the best deviation and the files."""
+    """Print the players, the device, the gap ``of_what``, the best deviation and the files."""
     from accord.equilibrium.rounding import is_accurate
     from accord.treeplex.form import sequence_form
 
@@ -35,6 +39,8 @@ def print_outcome(
         ("player", "gap", "relative", "value"),
         [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)],
     )
+    if device is not None:
+        print_text(f"\n{device}")
     print_text(
         f"\ngap {number(outcome.gap)}{within(outcome.gap, outcome.error)}, "
         f"{number(max(relative))} of the payoff range{of_what}"

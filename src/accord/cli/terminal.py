@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -23,6 +24,11 @@ SECONDS_PER_LINE = 5.0
 
 PLAIN_WIDTH = 120
 """Columns when standard output is not a terminal."""
+
+
+def width() -> int:
+    """Columns of standard output."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def say(message: str) -> None:
