@@ -102,6 +102,20 @@ def test_few_plans_are_those_that_can_be_listed(game: Game, seed: int, most: int
 
 
 @examples(60)
+@given(game=all_games(), seed=seeds, most=st.integers(1, 40), rare=st.sampled_from([0.01, 0.1]))
+def test_rare_plans_need_not_be_listed(game: Game, seed: int, most: int, rare: float) -> None:
+    policy = random_policy(game, seed, pure=0.7)
+    every = [plan.probability for plan in policy.device(ALL).plans]
+    likely = [probability for probability in every if probability >= rare]
+    assume(all(abs(probability - rare) > 1e-9 for probability in every))
+    few = len(likely) <= most and 1.0 - math.fsum(likely) <= 0.2
+    assume(abs(1.0 - math.fsum(likely) - 0.2) > 1e-9)
+    form = sequence_form(game)
+    found = has_few_plans(form, policy.weights, policy.behavior, most, rare=rare, rest=0.2)
+    assert found == few
+
+
+@examples(60)
 @given(game=all_games(), seed=seeds)
 def test_recommendations_off_the_path_are_told_after_deviations_only(game: Game, seed: int) -> None:
     policy = random_policy(game, seed, pure=1.0)

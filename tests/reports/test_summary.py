@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from accord.learning.guarantee import learn_bound, solve_bound
 from accord.reports import summary
 from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import summarise
+from accord.reports.summary import UNLISTED, small_device, summarise
 from accord.reports.write import write_report
 from accord.treeplex.form import sequence_form
 from tests.support.pages import Page, texts
@@ -90,6 +91,23 @@ def test_a_small_device_is_listed(tmp_path: Path) -> None:
         assert percent(plan.probability) in section
     link = '<a href="#inspector" data-go="1" data-label="col"><span class="label">col</span></a>'
     assert f"<li>{link} <strong>yield</strong></li>" in section
+
+
+def test_rare_plans_do_not_hide_the_others() -> None:
+    """Thirty-two plans are too many to list, but all but one are hardly ever drawn."""
+    names = list("abcde")
+    b = accord.GameBuilder("voters", players=names)
+    for n, name in enumerate(names):
+        for past in product(("aye", "nay"), repeat=n):
+            b.move(past, player=name, infoset="vote", actions="aye nay")
+    for votes in product(("aye", "nay"), repeat=len(names)):
+        b.payoff(votes, *(-float(vote == "aye") for vote in votes))
+    policy = accord.solve(b.build(), k=1, iterations=100).policy
+    assert len(policy.device(100).plans) == 32
+    device = small_device(policy)
+    assert device is not None
+    assert len(device.plans) == 1
+    assert 0.0 < device.rest <= UNLISTED
 
 
 def test_a_large_device_is_not(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

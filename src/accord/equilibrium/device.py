@@ -168,9 +168,7 @@ class Device:
 
     def _by_infoset(self) -> Table:
         places = self._places()
-        named = [
-            (heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own
-        ]
+        named = [(heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own]
         return Table(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
             rows=tuple(

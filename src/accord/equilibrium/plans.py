@@ -80,14 +80,31 @@ def drawn_plans(
     return DrawnPlans(tuple(plans), math.fsum(left), max(left, default=0.0))
 
 
-def has_few_plans(form: SequenceForm, weights: Floats, behavior: Floats, most: int) -> bool:
-    """Whether a correlated policy draws at most ``most`` plans; one look, in most large games."""
+def has_few_plans(
+    form: SequenceForm,
+    weights: Floats,
+    behavior: Floats,
+    most: int,
+    *,
+    rare: float = 0.0,
+    rest: float = 0.0,
+) -> bool:
+    """Whether a correlated policy draws at most ``most`` plans; one look, in most large games.
+
+    Plans with a probability below ``rare`` do not count if that of all of them is at most ``rest``.
+    """
     search = _Search(form, behavior, off_path=False)
     search.put(np.arange(len(weights)), weights, None, search.first)
     found = 0
-    while search.heap and found + len(search.heap) <= most and search.work < LARGEST_WORK:
+    while search.work < LARGEST_WORK:
+        masses = [-entry[0] for entry in search.heap]
+        likely = sum(mass >= rare for mass in masses)
+        if found + likely > most or math.fsum(mass for mass in masses if mass < rare) > rest:
+            return False
+        if not likely:
+            return True
         found += search.advance() is not None
-    return not search.heap
+    return False
 
 
 # Linked lists of (item, the items after it), which partial plans share: those of what is told have

@@ -15,7 +15,7 @@ from accord.deviations.notions import Notion, written_k
 from accord.deviations.rechistory import check_budget
 from accord.equilibrium.certificate import Certificate, Witness
 from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.device import Device
+from accord.equilibrium.device import RARE, Device
 from accord.equilibrium.inspection import Inspection, certify_and_inspect, steps
 from accord.equilibrium.inspection import Step as Move
 from accord.equilibrium.plans import has_few_plans
@@ -46,6 +46,9 @@ MOST_STEPS = 40
 
 MOST_PLANS = 20
 """Plans of a device that is listed."""
+
+UNLISTED = 1e-3
+"""The largest total probability of rare plans that are not listed."""
 
 MOST_TOLD = 300
 """Recommendations, in all plans, of a device that is listed."""
@@ -104,11 +107,12 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
 
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
-    """All plans that the mixture draws; None if they are too many for a page."""
+    """The plans that the mixture draws, rare ones apart; None if they are too many for a page."""
     form = sequence_form(policy.game)
-    if not has_few_plans(form, policy.weights, policy.behavior, MOST_PLANS):
+    few = has_few_plans(form, policy.weights, policy.behavior, MOST_PLANS, rare=RARE, rest=UNLISTED)
+    if not few:
         return None
-    device = policy.device(MOST_PLANS)
+    device = policy.device(MOST_PLANS).likely()
     told = sum(len(part) for plan in device.plans for part in plan.told)
     return device if told <= MOST_TOLD else None
 
