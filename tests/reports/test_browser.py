@@ -224,6 +224,10 @@ def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) 
         )
         assert len(hidden) >= 2
         assert max(hidden) == 0
+        page, screen = browser.execute_script(
+            "return [document.documentElement.scrollWidth, innerWidth]"
+        )
+        assert page <= screen
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
