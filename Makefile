@@ -16,7 +16,6 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	rm -rf runs/demo
 	$(BIN)/accord optimize signalling -k 1 --objective player=professor --out runs/demo
-	$(BIN)/accord device runs/demo
 	$(BIN)/accord certify signalling runs/demo/policy.npz -k 0 -k 1 -k inf
 	$(BIN)/accord report runs/demo
 
