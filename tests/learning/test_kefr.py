@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from accord.equilibrium import certificate as certificate_module
 from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, efce_gaps
@@ -408,7 +407,7 @@ def no_normal_form(monkeypatch):
     def refuse(policy):
         raise BudgetError("not asked for", 1, 0)
 
-    monkeypatch.setattr(certificate_module, "measured_nfce_gaps", refuse)
+    monkeypatch.setattr("accord.equilibrium.certify.measured_nfce_gaps", refuse)
 
 
 @pytest.mark.slow
