@@ -1,8 +1,4 @@
-"""Trackers: the numbers that they get, and the files that the real packages write.
-
-wandb is large, so it is not among the tests' dependencies; where it is installed, it is tested
-too.
-"""
+"""Trackers: the numbers that they get, and the files that the real packages write."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import math
 import sys
 import warnings
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -87,23 +82,30 @@ def test_arguments_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
         accord.TensorBoardTracker(chicken(), str(tmp_path))  # type: ignore[arg-type]
 
 
-if find_spec("wandb"):
+def test_wandb_obeys_its_own_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+            accord.solve(kuhn(), 1, iterations=5, progress=tracker)
+    assert list(tmp_path.iterdir()) == []
 
-    def test_wandb_obeys_its_own_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("WANDB_MODE", "disabled")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
-                accord.solve(kuhn(), 1, iterations=5, progress=tracker)
-        assert list(tmp_path.iterdir()) == []
 
-    def test_wandb_writes_an_offline_run(tmp_path: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
-                accord.solve(kuhn(), 1, iterations=5, progress=tracker)
-        (log,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-        assert log.stat().st_size > 0
+def test_wandb_writes_an_offline_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import wandb
+
+        with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+            found = accord.solve(kuhn(), 1, iterations=5, progress=tracker)
+            assert wandb.run is not None
+            logged = dict(wandb.run.summary)
+    point = found.history[-2]  # wandb logs the last one when the run ends
+    assert logged["_step"] == point.iteration
+    assert {**logged, **scalars(point, kuhn().player_labels)} == logged
+    (log,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    assert log.stat().st_size > 0
 
 
 def test_mlflow_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

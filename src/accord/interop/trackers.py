@@ -136,8 +136,8 @@ class WandbTracker(Tracker):
         except ImportError:
             raise MissingDependencyError("wandb", "wandb") from None
         super().__init__(game, lambda numbers, step: self._run.log(numbers, step=step))
-        mode = mode or os.environ.get("WANDB_MODE", "offline")
-        self._run = wandb.init(mode=mode, **{"project": "accord", **options})
+        settings = {"mode": mode or os.environ.get("WANDB_MODE", "offline"), "project": "accord"}
+        self._run: Any = wandb.init(**{**settings, **options})
 
     def close(self, failed: bool = False) -> None:
         """End the run."""
