@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -374,6 +375,16 @@ def test_killed_and_resumed_has_the_same_bits(
     resume_learn(Hidden(kuhn()), folder)
     learn(Hidden(kuhn()), 1, folder=tmp_path / "whole", episodes=20_000, seed=5)
     assert learned_bits(folder) == learned_bits(tmp_path / "whole")
+
+
+def test_a_run_stopped_before_its_first_component_leaves_no_workers() -> None:
+    found = learn_env(
+        NoisyChicken(), episodes=30_000, components=1, workers=2,
+        progress=lambda _: signal.raise_signal(signal.SIGINT),
+    )  # fmt: skip
+    assert found.interrupted
+    assert found.policy.n_components == 1
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,9 @@ class EnvironmentRun:
         loop, begun = self.loop, time.perf_counter()
         try:
             loop.run(episodes // self.each, files=files, progress=progress)
+            if not self.iterates.count:  # interrupted before the first was kept: take this one
+                self.iterates.stride = 1
+                self.selfplay.advance(1, self.iterates)
         except AccordError as error:
             loop.elapsed = time.perf_counter() - begun
             continued = loop.begun and self.selfplay.iteration
@@ -110,9 +113,6 @@ class EnvironmentRun:
             raise
         finally:
             self.selfplay.close()
-        if not self.iterates.count:  # interrupted before the first was kept: take this one
-            self.iterates.stride = 1
-            self.selfplay.advance(1, self.iterates)
         if self.meter is not None:
             return self.meter.certified(self)
         mixture = self._mixture()
