@@ -56,6 +56,22 @@ def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> N
     assert Page(watch.page()).outside == []
 
 
+def test_a_run_that_finishes_while_somebody_looks_is_not_stopped(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(folders["1"], folder)
+    policy = (folder / "policy.npz").rename(tmp_path / "policy.npz")
+    watch = Watch.of(folder)
+
+    def finish(path: Path) -> bool:
+        policy.rename(path / "policy.npz")
+        return False
+
+    monkeypatch.setattr("accord.reports.watch.is_held", finish)
+    assert "finished</p>" in watch.now()
+
+
 @pytest.mark.parametrize("name", ["l1", "sep"])
 def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
     Page(Watch.of(folders[name]).page())

@@ -74,12 +74,6 @@ class Watch(ABC):
             seconds=SECONDS,
         )
 
-    def state(self, *, finished: bool) -> str:
-        """``finished``, ``in progress``, or ``stopped`` if no process works on the run."""
-        if finished:
-            return "finished"
-        return "in progress" if is_held(self.folder) else "stopped"
-
     @abstractmethod
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
@@ -97,6 +91,7 @@ class SolvedWatch(Watch):
 
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
+        held = is_held(self.folder)  # asked first: meanwhile the run may finish
         try:
             files = RunFolder.open(self.folder)
             history = files.read_history(files.read_lines(), self.game.n_players)
@@ -111,7 +106,7 @@ class SolvedWatch(Watch):
             notion=self.request.notion,
             request=self.request,
             folder=shlex.quote(str(self.folder)),
-            state=self.state(finished=finished),
+            state=_state(held=held, finished=finished),
             waiting=waiting,
             point=point,
             players=() if point is None else players_of(self.form, point.values),
@@ -157,6 +152,7 @@ class PlayedWatch(Watch):
 
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
+        held = is_held(self.folder)
         history: tuple[Checkpoint, ...] = ()
         players, certificate, waiting, finished = [], None, WAITING, False
         try:
@@ -174,13 +170,18 @@ class PlayedWatch(Watch):
             game=self.name,
             request=self.request,
             folder=shlex.quote(str(self.folder)),
-            state=self.state(finished=finished),
+            state=_state(held=held, finished=finished),
             waiting=waiting,
             point=history[-1] if history else None,
             rate=episodes_per_second(history),
             players=players,
             certificate=certificate,
         )
+
+
+def _state(*, held: bool, finished: bool) -> str:
+    """``finished``, ``in progress``, or ``stopped`` if no process works on the run."""
+    return "finished" if finished else "in progress" if held else "stopped"
 
 
 def episodes_per_second(history: Sequence[Checkpoint]) -> float | None:
