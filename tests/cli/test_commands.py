@@ -578,6 +578,7 @@ def test_device_of_a_policy_with_too_many_plans(
         ("optimize chicken -k 1 --notion afce", "'--notion': must be given once"),
         ("play chicken device --obey -k 1 -k 2", "'-k': must be given once"),
         ("solve kuhn --iterations 1 --iterations 2", "'--iterations': must be given once"),
+        ("--max-nodes 9 --max-nodes 99 info kuhn", "'--max-nodes': must be given once"),
         ("learn kuhn --play --episodes 9", "did you mean kuhn_poker or"),
         ("solve kuhn extra", "unexpected extra argument"),
         ("solve khun", "did you mean kuhn"),

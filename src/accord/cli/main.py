@@ -102,21 +102,28 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            _check_given_once(self, ctx, args)
         except Exception as error:
             if getattr(error, "option_name", None) != MAX_NODES:
                 raise
             raise ArgumentError(
                 f"{MAX_NODES} must come before the command: accord {MAX_NODES} N {self.name}"
             ) from None
-        for one in self.params:
-            if (times := given.count(one)) > 1 and not (one.multiple or one.is_flag):
-                raise typer.BadParameter(
-                    f"must be given once, but was given {times} times; run the command once for "
-                    "each value",
-                    param=one,
-                )
         return super().parse_args(ctx, args)
+
+
+def _check_given_once(command: Any, ctx: Any, args: list[str]) -> None:
+    """Refuse several values of an option that takes one, of which click would take the last."""
+    _, _, given = command.make_parser(ctx).parse_args(args=list(args))
+    for one in command.params:
+        if (times := given.count(one)) > 1 and not (
+            one.multiple or one.is_flag or ctx.resilient_parsing  # a command that is being typed
+        ):
+            raise typer.BadParameter(
+                f"must be given once, but was given {times} times; run the command once for each "
+                "value",
+                param=one,
+            )
 
 
 def _is_argument(parameter: Any) -> bool:
@@ -161,6 +168,10 @@ class Commands(TyperGroup):
         if standalone:
             sys.exit(code or 0)
         return code
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _check_given_once(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
