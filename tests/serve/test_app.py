@@ -265,11 +265,11 @@ def test_answers_do_not_wait_for_acknowledgements(
 ) -> None:
     seen: list[int] = []
 
-    def note(self: PromptConnection) -> None:
+    def note(self: PromptConnection, last: Any) -> None:
         own = self.transport.get_extra_info("socket")
         seen.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(PromptConnection, "_expect", note)
+    monkeypatch.setattr(PromptConnection, "_expect_after", note)
     with running(hall) as server:
         assert Client(server).get("/nothing").status == 404
     assert seen

@@ -519,6 +519,8 @@ def test_at_k_0_the_time_of_a_delegation_is_not_that_of_a_move(tmp_path: Path) -
     hall.choose(play, 1, delegate=True)
     table = rows(export(hall, private=True))
     assert [(row["by"], row["time"]) for row in table] == [("mediator", "")] * 2
+    with hall.store.transaction():
+        assert hall.store.robot_moves(play) == set()
 
 
 def test_at_other_k_there_is_nothing_to_choose(tmp_path: Path) -> None:

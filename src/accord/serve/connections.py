@@ -25,16 +25,17 @@ class PromptConnection(H11Protocol):
         super().connection_made(transport)
         own = transport.get_extra_info("socket")
         own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._expect()
+        self._expect_after(None)
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._expect()
+        last = self.cycle
+        super().on_response_complete()  # begins the next one, if that has come already
+        self._expect_after(last)
 
-    def _expect(self) -> None:
-        self.loop.call_later(SLOWEST_HEAD, self._give_up, self.cycle)
+    def _expect_after(self, last: RequestResponseCycle | None) -> None:
+        self.loop.call_later(SLOWEST_HEAD, self._give_up, last)
 
     def _give_up(self, last: RequestResponseCycle | None) -> None:
-        """Close the connection unless a request has come since the last one."""
-        if self.cycle is last and (last is None or last.response_complete):
+        """Close the connection unless a request has come since the last one, which is answered."""
+        if self.cycle is last:
             self.transport.close()

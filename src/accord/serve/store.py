@@ -295,9 +295,10 @@ class Store:
         ).fetchall()
 
     def robot_moves(self, play: str) -> set[tuple[int, int]]:
-        """The ``(player, decision)`` of all moves that robots made."""
+        """The ``(player, decision)`` of all moves that robots made; delegating is not a move."""
         rows = self._db.execute(
-            "SELECT player, decision FROM events WHERE play = ? AND what LIKE 'robot moved%'",
+            "SELECT player, decision FROM events WHERE play = ? AND what LIKE 'robot moved%' "
+            "AND decision IS NOT NULL",
             (play,),
         )
         return {(player, decision) for player, decision in rows}
