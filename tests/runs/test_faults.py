@@ -178,7 +178,7 @@ def test_the_command_saves_and_says_how_to_resume(number: int, tmp_path: Path) -
         started.send_signal(number)
         output, errors = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert "EFCE by prm+" in output
+    assert "kuhn: EFCE by prm+" in output
     said = errors.splitlines()
     assert "stopping after this step; saving" in said
     assert said[-2:] == [f"saved; resume with: accord solve --resume {folder}", "interrupted"]

@@ -93,7 +93,7 @@ SOLVE = (
             (
                 ("gap.py", "the exact gap"),
                 ("correlated.py", "the mixture of iterates"),
-                ("certificate.py", "the best deviations"),
+                ("certify.py", "the best deviations"),
             ),
             "policy, certificate",
         ),

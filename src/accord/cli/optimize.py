@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NOT_PROVED = 1
 
 MOST_LINES = 40
-"""The length of a device that is printed."""
+"""Lines of the longest device that is printed."""
 
 Gap = Annotated[
     float,

@@ -65,7 +65,7 @@ class Mixture:
         return Agent(self.player_labels, player, self.plexes, self.weights, parts, seed)
 
     def to_frame(self) -> Any:
-        """A pandas data frame as of :meth:`accord.CorrelatedPolicy.to_frame`."""
+        """A pandas data frame, like that of :meth:`accord.CorrelatedPolicy.to_frame`."""
         return call_above(FRAMES, "policy_frame", self)
 
     def __repr__(self) -> str:

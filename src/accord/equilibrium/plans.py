@@ -90,7 +90,7 @@ def drawn_plans(
     search = _Search(form, behavior, LARGEST_WORK if work is None else work, off_path=off_path)
     search.put(np.arange(len(weights)), weights, None, search.first)
     plans: list[DrawnPlan] = []
-    while search.goes_on(least) and len(plans) < most:
+    while search.has_more(least) and len(plans) < most:
         if (plan := search.advance()) is not None:
             plans.append(plan)
     left = [-entry[0] for entry in search.heap]
@@ -118,7 +118,7 @@ class _Search:
                 roots += [(i, x) for x in plex.children(EMPTY_SEQUENCE)]
         self.first: _Chain = _pushed([0], _pushed(roots, None))
 
-    def goes_on(self, least: float) -> bool:
+    def has_more(self, least: float) -> bool:
         """Whether there may be another plan of at least this probability, and time to find it."""
         return bool(self.heap) and -self.heap[0][0] >= least and self.work < self.limit
 

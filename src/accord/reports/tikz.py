@@ -106,9 +106,7 @@ def _label(style: str, x: float, y: float, text: str) -> str:
 
 def _typeset(text: str) -> str:
     """A label, with powers of ten, minus signs and ellipses as LaTeX writes them."""
-    plain = POWER.sub(
-        lambda found: rf"$\times10^{{{found[1].translate(EXPONENT)}}}$", escaped(text)
-    )
+    plain = POWER.sub(_power, escaped(text))
     return plain.replace("\N{MINUS SIGN}", "$-$").replace("…", r"\ldots{}").replace("  ", r"\ ")
 
 
