@@ -18,6 +18,7 @@ import pytest
 import accord
 from accord.cli import play as module
 from accord.errors import BudgetError
+from accord.treeplex.strategy import uniform_behavior
 from tests.support.command import process, run
 from tests.support.mediation import crossed, overtaken
 
@@ -217,10 +218,7 @@ def written(game: accord.Game, folder: Path) -> tuple[Path, Path]:
     """Files of a game and of the policy that plays everything equally often."""
     accord.write_efg(game, folder / "game.efg")
     game = accord.load_game(folder / "game.efg")
-    uniform = [
-        np.concatenate([[1.0], *(np.full(n, 1 / n) for n in plex.n_actions)])
-        for plex in accord.sequence_form(game).plexes
-    ]
+    uniform = list(map(uniform_behavior, accord.sequence_form(game).plexes))
     accord.save_policy(accord.CorrelatedPolicy.product(game, uniform), folder / "policy.json")
     return folder / "game.efg", folder / "policy.json"
 

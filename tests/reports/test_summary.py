@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from accord.learning.guarantee import learn_bound, solve_bound
 from accord.reports import plots, summary
 from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import MOST_REST, small_device, summarise
+from accord.reports.summary import small_device, summarise
 from accord.reports.view import NEGLIGIBLE
 from accord.reports.write import write_report
 from accord.treeplex.form import sequence_form
@@ -104,6 +103,8 @@ def test_rare_plans_do_not_hide_a_device() -> None:
     (plan,) = device.plans
     assert plan.probability > 1 - 2e-5
     assert device.rest == pytest.approx(1 - plan.probability)
+    often = np.concatenate([[1.0], np.tile([0.9, 0.1], 6)])  # twenty plans are not nearly all
+    assert small_device(accord.CorrelatedPolicy.product(game, [often, often])) is None
 
 
 def test_tiny_gaps_are_written_but_not_drawn(tmp_path: Path) -> None:
@@ -113,23 +114,6 @@ def test_tiny_gaps_are_written_but_not_drawn(tmp_path: Path) -> None:
     assert plots.gaps_by_k(found) is None
     assert found.tree is not None
     assert not any(edge.marked for edge in found.tree.edges)
-
-
-def test_rare_plans_do_not_hide_the_others() -> None:
-    """Thirty-two plans are too many to list, but all but one are hardly ever drawn."""
-    names = list("abcde")
-    b = accord.GameBuilder("voters", players=names)
-    for n, name in enumerate(names):
-        for past in product(("aye", "nay"), repeat=n):
-            b.move(past, player=name, infoset="vote", actions="aye nay")
-    for votes in product(("aye", "nay"), repeat=len(names)):
-        b.payoff(votes, *(-float(vote == "aye") for vote in votes))
-    policy = accord.solve(b.build(), k=1, iterations=100).policy
-    assert len(policy.device(100).plans) == 32
-    device = small_device(policy)
-    assert device is not None
-    assert len(device.plans) == 1
-    assert 0.0 < device.rest <= MOST_REST
 
 
 def test_a_large_device_is_not(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
