@@ -180,7 +180,7 @@ class PlayedWatch(Watch):
 
 
 def _state(*, held: bool, finished: bool) -> str:
-    """``finished``, ``in progress``, or ``stopped`` if no process works on the run."""
+    """``finished``, ``in progress``, or ``stopped`` if no process here works on it."""
     return "finished" if finished else "in progress" if held else "stopped"
 
 

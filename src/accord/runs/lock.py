@@ -71,7 +71,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process holds ``folder``; also True where that cannot be known."""
+    """Whether a process holds ``folder``; also True where that cannot be known.
+
+    On network drives that do not share locks of folders, only processes of this computer count.
+    """
     try:
         import fcntl
 
