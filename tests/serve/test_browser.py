@@ -157,6 +157,10 @@ def test_the_operators_page_changes_under_the_keyboard(
     hall.start("8")
     time.sleep(2)
     assert find(browser, "input[name=id]").get_attribute("value") == "room 4"
+    browser.execute_script("document.activeElement.blur()")
+    hall.stop("8")
+    shows(browser, "stopped")
+    assert find(browser, "input[name=id]").get_attribute("value") == "room 4"
     browser.get(browser.current_url + "/play/7")
     for player in (0, 1):
         hall.act("7", player, 0, 0)

@@ -6,17 +6,23 @@ document.addEventListener("submit", (event) => {
   // after the browser has read which button it was
   setTimeout(() => event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
 });
-const keyOf = (element) => [element.tagName, element.href ?? element.form?.action, element.name, element.value].join(" ");
+const keyOf = (element) => [element.tagName, element.href ?? element.form?.action, element.name, element.tagName === "BUTTON" ? element.value : ""].join(" ");
+const findSame = (kind, key) => [...document.querySelectorAll(`main :is(${kind})`)].find((element) => keyOf(element) === key);
 async function renew() {
   const answer = await fetch(script.dataset.page, { cache: "no-store" });
   if (!answer.ok) return;
   const page = document.createElement("template");  // in which neither styles nor scripts count
   page.innerHTML = await answer.text();
   const held = keyOf(document.activeElement);
+  const typed = [...document.querySelectorAll("main input")].filter((input) => input.value !== input.defaultValue);
   document.querySelector("main").replaceWith(page.content.querySelector("main"));
   Object.assign(script.dataset, { view: "", state: "" }, page.content.getElementById("script").dataset);
-  // the keyboard stays where it was
-  [...document.querySelectorAll("main :is(a, button)")].find((element) => keyOf(element) === held)?.focus({ preventScroll: true });
+  // the keyboard stays where it was, and so does what was typed
+  findSame("a, button", held)?.focus({ preventScroll: true });
+  for (const input of typed) {
+    const same = findSame("input", keyOf(input));
+    if (same) same.value = input.value;
+  }
 }
 async function look() {
   if (!script.dataset.state) return;
