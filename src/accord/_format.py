@@ -125,6 +125,17 @@ def shortened(text: str, length: int) -> str:
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
 
 
+def narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """``widths`` of columns, the widest made narrower until all fit or none may be narrower."""
+    fitted = list(widths)
+    while sum(fitted) > room:
+        wide = [i for i, width in enumerate(fitted) if width > least[i]]
+        if not wide:
+            break
+        fitted[max(wide, key=fitted.__getitem__)] -= 1
+    return fitted
+
+
 def listed(items: Sequence[str], length: int = LONGEST * 3 // 4, separator: str = "; ") -> str:
     """All items in about ``length`` characters.
 

@@ -832,3 +832,16 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
         "a[b]   1  x",
         "b     20  :smile:",
     ]
+
+
+@pytest.mark.parametrize("players", [8, 40])
+def test_a_table_that_is_too_wide_loses_nothing(
+    players: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = ("notion", "K", *[f"player Incumbent{i}" for i in range(players)])
+    gaps = [f"{1 + i / 8:.3f}" for i in range(players)]
+    terminal.print_table(header, [("2-EFCE", "2", *gaps)], left=2)
+    above, titles, numbers = capsys.readouterr().out.splitlines()
+    assert above.split() == ["player"] * players
+    assert titles.split() == ["notion", "K", *[f"Incumbent{i}" for i in range(players)]]
+    assert numbers.split() == ["2-EFCE", "2", *gaps]

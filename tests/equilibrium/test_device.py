@@ -18,6 +18,7 @@ from accord.equilibrium.certify import certify
 from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
 from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
+from accord.equilibrium.tables import Table, as_text
 from accord.game.library import library_device
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -293,6 +294,12 @@ def test_long_labels_are_wrapped(width: int) -> None:
     starts = [line.split()[0] for line in text.splitlines()[1:] if line[:1].strip()]
     wanted = [*(plan.probability for plan in device.plans), device.rest]
     assert starts == [f"{p:.4g}" for p in wanted]
+
+
+def test_wrapped_columns_are_aligned() -> None:
+    table = Table(("p", "player", "told"), (("1", "the first entrant in the north", "yes " * 9),))
+    lines = as_text(table, 33).splitlines()
+    assert {at for line in lines for at in [line.find("told"), line.find("yes")] if at >= 0} == {19}
 
 
 def test_players_are_named() -> None:

@@ -208,6 +208,8 @@ def test_functions_are_not_called_for_unreachable_states():
         ({"initial": {("J",): 1.5, ("Q",): -0.5}}, "p_0 must be a distribution, non-negative"),
         ({"initial": {("J",): float("nan")}}, "p_0 must be a distribution"),
         ({"initial": {}}, "p_0 must be a distribution"),
+        ({"transition": lambda h, s, joint: s[0]},
+         r"p_1\(\. \| \('J',\), 0 0\) must be a dictionary .* got 'J'; if one state is certain"),
         ({"transition": lambda h, s, joint: {s: 0.4}},
          r"p_1\(\. \| \('J',\), 0 0\) must be a distribution"),
         ({"reward": lambda h, s, joint: (1, 2, 3)}, "each of the players 1, 2; got 1.0, 2.0, 3.0"),

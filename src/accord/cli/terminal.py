@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Literal
 
-from accord._format import LONGEST, safe
+from accord._format import LONGEST, narrowed, safe
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, SIGTERM or SIGHUP."""
@@ -21,6 +21,9 @@ LONG_SECONDS = 2.0
 
 SECONDS_PER_LINE = 5.0
 """The time between two lines about the same."""
+
+LEAST_COLUMN = 20
+"""Letters up to which a word in a table is never broken."""
 
 PLAIN_WIDTH = 120
 """Columns when standard output is not a terminal."""
@@ -49,8 +52,10 @@ def print_text(text: str = "") -> None:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
     """Print columns under a header.
 
-    Numbers are aligned to the right; words, and the first ``left`` columns, to the left.
+    Numbers are aligned to the right; words, and the first ``left`` columns, to the left. Where the
+    terminal is too narrow, words and titles are wrapped. A number never is: then lines are longer.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -58,13 +63,25 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = max(console.width, PLAIN_WIDTH)
+    columns = [[safe(str(row[at]), keep="") for row in rows] for at in range(len(header))]
+    numeric = [at >= left and all(_is_number(row[at]) for row in rows) for at in range(len(header))]
+    widths, least = [], []
+    for title, cells, numbers in zip(header, columns, numeric, strict=True):
+        longest = max(map(cell_len, cells), default=0)
+        words = [word for text in (title, *cells) for word in text.split()]
+        word = min(LEAST_COLUMN, max(map(cell_len, words), default=0))
+        widths.append(max(cell_len(title), longest))
+        least.append(max(longest, word) if numbers else word)
+    spaces = 2 * (len(header) - 1)
+    widths = narrowed(widths, least, console.width - spaces)
+    console.width = max(console.width, sum(widths) + spaces)
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column, title in enumerate(header):
-        numbers = column >= left and all(_is_number(row[column]) for row in rows)
+    for title, width, numbers in zip(header, widths, numeric, strict=True):
         justify: Literal["left", "right"] = "right" if numbers else "left"
-        table.add_column(title, justify=justify, overflow="fold", no_wrap=numbers)
-    for row in rows:
-        table.add_row(*(Text(safe(str(cell), keep="")) for cell in row))
+        table.add_column(Text(title), justify=justify, overflow="fold", width=width)
+    for row in zip(*columns, strict=True):
+        table.add_row(*map(Text, row))
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().splitlines():

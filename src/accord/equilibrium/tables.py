@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from accord._format import visible
+from accord._format import narrowed, visible
 
 LEAST_COLUMN = 12
 """Letters below which no column is wrapped."""
@@ -76,9 +76,8 @@ class Table:
 
 def as_text(table: Table, width: int) -> str:
     """The table, with columns wrapped so that lines have at most ``width`` letters if possible."""
-    widths = table.widths
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > LEAST_COLUMN:
-        widths[widths.index(max(widths))] -= 1
+    count = len(table.header)
+    widths = narrowed(table.widths, [LEAST_COLUMN] * count, width - 2 * (count - 1))
     lines: list[str] = []
     if table.groups:
         sizes = [size for _, size in table.groups]
@@ -172,4 +171,4 @@ def _filled(text: str, width: int) -> list[str]:
             lines.append(rest[:width])
             rest = rest[width:]
         lines.append(rest)
-    return lines
+    return [line.rstrip() for line in lines]

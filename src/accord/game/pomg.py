@@ -200,6 +200,11 @@ def _draw(
     b: GameBuilder, history: History, distribution: Mapping[State, float], what: str
 ) -> list[tuple[History, State]]:
     """Let chance draw a state after ``history``; return the possible states and their histories."""
+    if not isinstance(distribution, Mapping):
+        raise GameError(
+            f"{what} must be a dictionary of states and their probabilities; got {distribution!r}; "
+            "if one state is certain, give {state: 1.0}"
+        )
     probs = {state: float(p) for state, p in distribution.items() if p != 0}
     total = math.fsum(probs.values())
     if not all(p > 0 for p in probs.values()) or not abs(total - 1.0) <= CHANCE_TOLERANCE:

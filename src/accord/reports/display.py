@@ -200,8 +200,8 @@ def _inline(figure: Figure, label: str) -> Markup:
 
 def _best_deviation(gap: Gap) -> str:
     """The deviation of the player who gains most, in words."""
-    if gap.gap <= 0 and gap.notion.k != 0:
-        return "nobody can gain by deviating"
+    if gap.gap <= 0:
+        return "no player can gain by deviating"
     return str(max(gap.witnesses, key=lambda witness: witness.gain))
 
 

@@ -166,13 +166,14 @@ class Hall:
 
         Raises:
             ArgumentError: If the id is taken or has other characters than letters, digits, spaces,
-                dots, dashes and underscores.
+                dots, hyphens and underscores.
         """
         if not 1 <= count <= MOST_AT_ONCE or (id is not None and count != 1):
             raise ArgumentError(f"the number of plays must be 1 to {MOST_AT_ONCE}, 1 with a name")
         if id is not None and not re.fullmatch(r"[\w][\w .-]{0,39}", id):
             raise ArgumentError(
-                "the name of a play must have 1 to 40 letters, digits, spaces, dots or dashes"
+                "the name of a play must have 1 to 40 letters, digits, spaces, dots, hyphens or "
+                f"underscores, and begin with a letter or digit; got {id!r}"
             )
         with self.store.transaction():
             taken = {row.id for row in self.store.plays()}
