@@ -22,11 +22,13 @@ def test_the_table():
     assert "bound 10.5, from correlation plans over relevant tuples" in shown
 
 
-def test_a_small_device_is_printed(monkeypatch):
+def test_a_small_device_is_printed(tmp_path, monkeypatch):
     shown = run("optimize", "chicken").stdout
     assert {line.split()[0] for line in shown.splitlines() if "yield" in line} == {"0.5", "0.25"}
     monkeypatch.setattr("accord.cli.optimize.MOST_LINES", 4)
     assert "yield" not in run("optimize", "chicken").stdout
+    kept = run("optimize", "chicken", "--out", tmp_path / "run").stdout
+    assert f"components; accord device {tmp_path / 'run'} lists its plans" in kept
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -223,15 +224,18 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
         print_json(found.to_json())
         return
     value, bound = (_shown(found, one) for one in (found.value, found.bound))
+    plans = _plans(found)
+    unlisted = plans is None and folder is not None
+    more = f"; accord device {shlex.quote(str(folder))} lists its plans" if unlisted else ""
     print_outcome(
         found,
         f"{found.game.name}: {found.notion}, {found.objective} {value}, "
         f"{'proved optimal' if found.optimal else f'bound {bound}'}; "
         f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
-        f"\nmixture of {_count(found.policy.n_components, 'component')}\n"
+        f"\nmixture of {_count(found.policy.n_components, 'component')}{more}\n"
         f"bound {bound}, from {found.proof}",
         folder,
-        _plans(found),
+        plans,
     )
 
 
