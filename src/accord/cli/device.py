@@ -17,7 +17,7 @@ from accord.cli.arguments import (
     load_policy_of,
     parse_whole,
 )
-from accord.cli.terminal import announced_compilation, print_json, print_text, width
+from accord.cli.terminal import announced_compilation, line_width, print_json, print_text
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def device(
             f"{found.game}: {source}, {counted(policy.n_components, 'component')}, "
             f"{_counted(found)}\n"
         )
-        print_text(found.to_text(width()))
+        print_text(found.to_text(line_width()))
         _print_notes(found)
 
 

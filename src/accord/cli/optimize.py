@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import counted, number
 from accord.cli.arguments import (
     AsJson,
     OptionalGameName,
@@ -23,7 +23,7 @@ from accord.cli.arguments import (
 )
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
-from accord.cli.terminal import announced_compilation, print_json, say, width
+from accord.cli.terminal import announced_compilation, line_width, print_json, say
 from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError
 
@@ -231,8 +231,8 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
         found,
         f"{found.game.name}: {found.notion}, {found.objective} {value}, "
         f"{'proved optimal' if found.optimal else f'bound {bound}'}; "
-        f"{_count(found.iterations, 'round')}, {_count(found.columns, 'joint plan')}",
-        f"\nmixture of {_count(found.policy.n_components, 'component')}{more}\n"
+        f"{counted(found.iterations, 'round')}, {counted(found.columns, 'joint plan')}",
+        f"\nmixture of {counted(found.policy.n_components, 'component')}{more}\n"
         f"bound {bound}, from {found.proof}",
         folder,
         plans,
@@ -244,7 +244,7 @@ def _plans(found: Optimum) -> str | None:
     from accord.reports.summary import small_device
 
     device = small_device(found.policy)
-    text = None if device is None else device.to_text(width())
+    text = None if device is None else device.to_text(line_width())
     return None if text is None or text.count("\n") >= MOST_LINES else text
 
 
@@ -253,10 +253,6 @@ def _shown(found: Optimum, value: float) -> str:
     from accord.equilibrium.rounding import settled
 
     return f"{settled(value, found.game.n_players * found.value_error)[0]:.9g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _exit(found: Optimum, folder: Path | None) -> None:

@@ -29,7 +29,7 @@ PLAIN_WIDTH = 120
 """Columns when standard output is not a terminal."""
 
 
-def width() -> int:
+def line_width() -> int:
     """Columns of standard output."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
 
