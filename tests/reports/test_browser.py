@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 import accord
 from accord._format import percent, pretty
 from accord.treeplex.form import sequence_form
-from tests.support.browser import chromium, find, find_all
+from tests.support.browser import chromium, find, find_all, page_and_screen, screen
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
 
@@ -43,7 +43,7 @@ def kuhn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=[2, 3, 4, 6])
 def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report about so many players, with gaps that take many letters."""
+    """A report about this many players, with gaps that take many letters."""
     game = accord.load_game(f"random:players={request.param},depth=8,seed=4")
     folder: Path = tmp_path_factory.mktemp("runs") / "many"
     # On threads, players take their turns in kernels that do not depend on how many there are.
@@ -200,36 +200,25 @@ def test_nothing_is_wider_than_the_screen(
     opened: Callable[[Path], Any], kuhn: Path, width: int
 ) -> None:
     browser = opened(kuhn / "report.html")
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
-        script = "return [document.documentElement.scrollWidth, innerWidth]"
-        page, screen = browser.execute_script(script)
-        assert page <= screen == width
+    with screen(browser, width):
+        page, shown = page_and_screen(browser)
+        assert page <= shown == width
         plots = [svg.is_displayed() for svg in find_all(browser, "figure .narrow svg")]
         assert plots == [width < 600] * 2
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.parametrize("width", [360, 390, 800, 1000, 1280])
 def test_no_table_is_cut(opened: Callable[[Path], Any], many: Path, width: int) -> None:
     browser = opened(many)
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
+    with screen(browser, width):
         hidden = browser.execute_script(
             "return [...document.querySelectorAll('.scroll:has(table):not(details *)')]"
             ".map(box => box.scrollWidth - box.clientWidth)"
         )
         assert len(hidden) >= 2
         assert max(hidden) == 0
-        page, screen = browser.execute_script(
-            "return [document.documentElement.scrollWidth, innerWidth]"
-        )
-        assert page <= screen
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page, shown = page_and_screen(browser)
+        assert page <= shown
 
 
 def test_no_comparison_is_cut(opened: Callable[[Path], Any], kuhn: Path, tmp_path: Path) -> None:
@@ -240,26 +229,19 @@ def test_no_comparison_is_cut(opened: Callable[[Path], Any], kuhn: Path, tmp_pat
         "const box = document.querySelector('.scroll'); return [box.scrollWidth, box.clientWidth]"
     )
     for width in (390, 800, 1280):
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        try:
-            table, screen = browser.execute_script(script)
-            assert table <= screen
-        finally:
-            browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        with screen(browser, width):
+            table, shown = browser.execute_script(script)
+            assert table <= shown
 
 
 def test_no_table_is_cut_on_paper(opened: Callable[[Path], Any], many: Path) -> None:
     browser = opened(many)
-    size = {"width": A4_WITHOUT_MARGINS, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
-        script = "return [document.documentElement.scrollWidth, innerWidth]"
-        page, paper = browser.execute_script(script)
-        assert page <= paper == A4_WITHOUT_MARGINS
+        with screen(browser, A4_WITHOUT_MARGINS):
+            page, paper = page_and_screen(browser)
+            assert page <= paper == A4_WITHOUT_MARGINS
     finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
@@ -277,12 +259,9 @@ def test_notebooks_fit_a_phone(opened: Callable[[Path], Any], tmp_path: Path) ->
     path.write_text(head + '<link rel="icon" href="data:,">' + "".join(pieces))
     browser = opened(path)
     for width in (390, 1200):
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        try:
-            script = "return [document.documentElement.scrollWidth, innerWidth]"
-            page, screen = browser.execute_script(script)
-            assert page <= screen == width
+        with screen(browser, width):
+            page, shown = page_and_screen(browser)
+            assert page <= shown == width
             tables = browser.execute_script(
                 "return [...document.querySelectorAll('.scroll:has(table)')]"
                 ".map(box => box.scrollWidth - box.clientWidth)"
@@ -296,8 +275,6 @@ def test_notebooks_fit_a_phone(opened: Callable[[Path], Any], tmp_path: Path) ->
             )
             assert all(wider == said for wider, said in told)
             assert any(wider for wider, _ in told) == (width < 600)
-        finally:
-            browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_dark_pages_have_light_ink(opened: Callable[[Path], Any], kuhn: Path) -> None:

@@ -38,6 +38,25 @@ def program(*names: str) -> str | None:
 
 
 @contextmanager
+def screen(browser: Any, width: int) -> Iterator[None]:
+    """The browser with a screen of this many pixels: that of a phone, if it is narrow."""
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def page_and_screen(browser: Any) -> list[int]:
+    """The widths of the page and of the screen."""
+    widths: list[int] = browser.execute_script(
+        "return [document.documentElement.scrollWidth, innerWidth]"
+    )
+    return widths
+
+
+@contextmanager
 def chromium(profile: Path) -> Iterator[Any]:
     """A browser with an empty profile."""
     browser = program("chromium", "chromium-browser", "google-chrome")
