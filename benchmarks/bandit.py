@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import BudgetError
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form

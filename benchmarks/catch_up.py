@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.regret.methods import SAMPLED_DEFAULT
 from accord.runs.known_game import Learning

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.exact import certify
+from accord.certifying.normal_form import nfce_gaps
 from accord.equilibrium.gap import efce_gaps
-from accord.equilibrium.normal_form import nfce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import LIBRARY, library_device, library_game, random_game
 from accord.game.tree import Game
 from accord.reports.chart import HALF, chart, decades, drawing, end_labels, margin

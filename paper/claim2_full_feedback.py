@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from accord.deviations.notions import clipped_k, read_k
 from accord.interop.load import load_game
-from accord.learning.bounds import regret_bound
-from accord.learning.plan import plan
+from accord.learning.theory.bounds import regret_bound
+from accord.learning.theory.plan import plan
 from accord.regret.rates import paper_learning_rate
 from accord.reports.chart import decades, drawing, end_labels, margin
 from accord.reports.colours import INK, SERIES

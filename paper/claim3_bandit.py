@@ -32,8 +32,8 @@ from accord.deviations.notions import clipped_k, read_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
 from accord.learning.balanced_kefr import BalancedKEFR
-from accord.learning.bounds import bandit_regret_bound
-from accord.learning.plan import plan
+from accord.learning.theory.bounds import bandit_regret_bound
+from accord.learning.theory.plan import plan
 from accord.regret.rates import bandit_learning_rate
 from accord.regret.swrhedge import SWRHedge
 from accord.reports.chart import DASHES, decades, drawing, end_labels, margin

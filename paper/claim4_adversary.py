@@ -33,8 +33,8 @@ from accord.equilibrium.gap import RegretMeter
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.learning.balanced_kefr import BalancedKEFR
-from accord.learning.bounds import bandit_regret_bound, regret_bound
 from accord.learning.kefr import KEFR
+from accord.learning.theory.bounds import bandit_regret_bound, regret_bound
 from accord.regret.rates import bandit_learning_rate
 from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge

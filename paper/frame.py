@@ -30,7 +30,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError, ParseError
 from accord.reports.chart import FLOOR, chart, drawing, to_svg
 from accord.reports.colours import INK, MUTED, PAPER, SERIES

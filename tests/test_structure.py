@@ -22,7 +22,17 @@ DOCS = PACKAGE.parents[1] / "docs"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 ORDER = (
-    ("errors", "_above", "_kernel_cache", "_jit", "_memory", "_arrays", "_check", "_format"),
+    (
+        "errors",
+        "_above",
+        "_activity",
+        "_kernel_cache",
+        "_jit",
+        "_memory",
+        "_arrays",
+        "_check",
+        "_format",
+    ),
     ("game",),
     ("treeplex",),
     ("deviations",),
@@ -30,10 +40,12 @@ ORDER = (
     ("equilibrium",),
     ("mediator",),
     ("play",),
+    ("interop",),
+    ("certifying",),
     ("learning",),
     ("optimal",),
     ("runs",),
-    ("interop",),
+    ("exports",),
     ("reports",),
     ("serve",),
     ("cli",),

@@ -13,7 +13,7 @@ from typing import Any
 DISPLAY = "accord.reports.display"
 """Results as HTML and as plots."""
 
-FRAMES = "accord.interop.frames"
+FRAMES = "accord.exports.frames"
 """Results as pandas data frames."""
 
 

@@ -38,7 +38,7 @@ from numba.core.runtime.nrt import rtsys
 _rebuild: Any = numba_compiler.CompileResult._rebuild
 _dumps: Any = numba_serialize.dumps
 
-WITHOUT_KERNELS = ("runs", "interop", "reports", "serve", "cli")
+WITHOUT_KERNELS = ("runs", "exports", "reports", "serve", "cli")
 """The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
 
 KEPT_FOLDERS, KEPT_SECONDS = 4, 30 * 24 * 3600

@@ -17,8 +17,8 @@ import pytest
 import accord
 from accord._arrays import Floats
 from accord._format import NOTHING
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.exact import certify
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel

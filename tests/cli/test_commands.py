@@ -21,7 +21,7 @@ import accord
 from accord import _format
 from accord.cli import progress, terminal
 from accord.equilibrium import plans
-from accord.equilibrium.files import save_policy
+from accord.equilibrium.policy_files import save_policy
 from accord.game.library import LIBRARY, library_device
 from accord.regret.methods import METHODS
 from accord.runs.loop import Checkpoint

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import accord
+from accord._activity import doing, listening
 from accord.cli import terminal
 from accord.cli.terminal import LongSteps
-from accord.runs.activity import doing, listening
 from tests.support.command import process, refused, run, run_json
 
 LONG = "1" * 400

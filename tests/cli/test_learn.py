@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
+from accord.certifying.exact import certify
 from accord.cli.main import app
-from accord.equilibrium.certify import certify
 from accord.game.library import kuhn
 from accord.learning.exploration import EXPLORATIONS
 from accord.regret.methods import SAMPLED_METHODS

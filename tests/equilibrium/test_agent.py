@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from accord._arrays import TERMINAL
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import as_mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.library import kuhn, matrix_game
 from accord.interop.openspiel_env import OpenSpielEnvironment

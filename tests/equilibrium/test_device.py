@@ -13,11 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import accord
+from accord.certifying.exact import certify
 from accord.equilibrium import plans as plans_module
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import Device
 from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.tables import Table, as_text
 from accord.game.library import library_device
 from accord.game.tree import Game

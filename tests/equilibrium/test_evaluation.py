@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium import evaluation
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, centres, evaluate, obedient_nodes
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation, efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import kuhn
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form

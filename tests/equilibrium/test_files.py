@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.certifying.exact import certify
 from accord.equilibrium import files, policy_npz
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.files import load_policy, save_policy
 from accord.equilibrium.mixture import as_mixture
 from accord.equilibrium.packing import pack
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.equilibrium.policy_json import to_json
 from accord.equilibrium.policy_npz import to_arrays
 from accord.errors import (

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.certifying.exact import certify
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, add_deviation_loss, efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, separation

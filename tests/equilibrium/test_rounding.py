@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import certify
+from accord.certifying.normal_form import nfce_gaps
 from accord.deviations.modification import Modification
 from accord.equilibrium import rounding
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import centres
 from accord.equilibrium.gap import MixtureMeter
-from accord.equilibrium.normal_form import nfce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import settled, settled_all
 from accord.errors import GameError
 from accord.game.builder import GameBuilder

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from open_spiel.python.algorithms.gambit import export_gambit
 
 from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
-from accord.equilibrium.certify import certify
-from accord.equilibrium.files import load_policy, save_policy
+from accord.certifying.exact import certify
+from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
     AccordError,
     ArgumentError,

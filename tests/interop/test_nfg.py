@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import chicken, kuhn, shapley, signalling
 from accord.interop.nfg import format_nfg, parse_nfg
 from tests.support.strategies import examples, games

@@ -18,7 +18,7 @@ from open_spiel.python import policy as spiel_policy
 from open_spiel.python.algorithms import expected_game_score
 
 from accord._arrays import Floats
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import (
     AccordError,
     ArgumentError,

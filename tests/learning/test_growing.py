@@ -13,7 +13,6 @@ from accord.deviations.rechistory import RechistoryTree
 from accord.errors import AccordError, BudgetError, ImperfectRecallError, SimulatorError
 from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
-from accord.learning.exploration import spread_behavior
 from accord.learning.growing_kefr import GrowingKEFR
 from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.learning.sampled_self_play import SampledSelfPlay
@@ -25,6 +24,7 @@ from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.runs.result import LearnedByPlay
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import spread_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
 from tests.support.policies import grown_game

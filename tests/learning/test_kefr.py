@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.exact import certify
 from accord.equilibrium.gap import RegretMeter, efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
 from accord.game.library import (
     balanced,
@@ -407,7 +407,7 @@ def no_normal_form(monkeypatch):
     def refuse(policy):
         raise BudgetError("not asked for", 1, 0)
 
-    monkeypatch.setattr("accord.equilibrium.certify.measured_nfce_gaps", refuse)
+    monkeypatch.setattr("accord.certifying.exact.measured_nfce_gaps", refuse)
 
 
 @pytest.mark.slow

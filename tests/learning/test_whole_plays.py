@@ -19,7 +19,6 @@ from accord.errors import ArgumentError
 from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
 from accord.learning.averaging import add_iterate, is_sampled, write_average
-from accord.learning.exploration import spread_behavior
 from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.learning.whole_plays import (
     WholePlayKEFR,
@@ -32,7 +31,7 @@ from accord.regret.sampled import join, refresh
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
-from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.strategy import spread_behavior, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.driven import (

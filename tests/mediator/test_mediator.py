@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import accord
 from accord._arrays import CHANCE, TERMINAL
+from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MediatorError, MismatchError
 from accord.game.library import chicken, kuhn, library_device, separation
 from accord.game.tree import Game

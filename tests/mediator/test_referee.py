@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, MediatorError
 from accord.game.library import chicken, kuhn, library_device, separation, signalling
 from accord.game.tree import Game

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, MismatchError
 from accord.game.library import chicken, kuhn, library_device, signalling
 from accord.game.tree import Game

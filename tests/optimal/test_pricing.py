@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.enumeration import Enumeration, all_plans, count_plans
 from accord.optimal.exact_pricing import price_exactly
 from accord.optimal.incentives import Incentives

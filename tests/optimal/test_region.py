@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import accord
+from accord.certifying.exact import certify
 from accord.deviations.notions import as_notion
-from accord.equilibrium.certify import certify
 from accord.game.library import chicken, kuhn, random_game, signalling
 from accord.game.tree import Game
 from accord.optimal import column_generation

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.certify import certify
+from accord.certifying.exact import certify
 from accord.game.library import chicken, kuhn, matrix_game, random_game, signalling
 from accord.optimal.zero_sum import constant_sum
 from accord.runs.optimize import optimize

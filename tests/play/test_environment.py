@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
-from accord.equilibrium.certify import certify
-from accord.equilibrium.files import load_policy, save_policy
+from accord.certifying.exact import certify
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
     BudgetError,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.equilibrium.files import save_policy
+from accord.certifying.by_play import certify_by_play
+from accord.equilibrium.policy_files import save_policy
 from accord.errors import ArgumentError, MissingDependencyError, SimulatorError
 from accord.game.library import kuhn
 from accord.interop.load_env import load_environment
@@ -19,7 +20,6 @@ from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.play.ray_actors import RayActors
 from accord.play.venue import venue
 from accord.play.workers import Workers
-from accord.runs.certify_by_play import certify_by_play
 from accord.runs.growing_iterates import GrowingIterates
 from accord.runs.learn_env import learn_env
 from tests.support.command import run

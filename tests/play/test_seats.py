@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.exact import certify
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MismatchError
 from accord.game.library import kuhn, matrix_game
 from tests.support.environments import Hidden, NoisyChicken

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.inspection import inspect
+from accord.certifying.inspection import inspect
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import chicken, kuhn, library_device, separation
 from accord.reports import inspector
 from accord.reports.inspector import inspector_data

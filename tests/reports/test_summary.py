@@ -11,7 +11,7 @@ import pytest
 
 import accord
 from accord._format import percent, pretty
-from accord.learning.guarantee import learn_bound, solve_bound
+from accord.learning.theory.guarantee import learn_bound, solve_bound
 from accord.reports import plots, summary
 from accord.reports.page import run_page
 from accord.reports.source import read_source

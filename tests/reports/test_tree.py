@@ -9,7 +9,7 @@ import pytest
 
 import accord
 from accord._format import pretty
-from accord.equilibrium.inspection import inspect
+from accord.certifying.inspection import inspect
 from accord.reports import tree
 from accord.reports.page import tree_svg
 from accord.reports.source import read_source

@@ -23,11 +23,11 @@ import numpy as np
 import pytest
 
 import accord
+from accord._activity import listening
 from accord.equilibrium import files as policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
 from accord.game.tree import Game
-from accord.runs.activity import listening
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import SAVING, STOPPING, heeding_interrupts
 from accord.runs.iterates import Iterates

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.equilibrium.certify import certify
-from accord.equilibrium.files import load_policy
+from accord.certifying.exact import certify
+from accord.equilibrium.policy_files import load_policy
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import library_game
 from accord.regret.swrhedge import SWRHedge

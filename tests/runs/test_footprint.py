@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import accord
-from accord.equilibrium.footprint import check_memory
+from accord.certifying.footprint import check_memory
 from accord.runs.footprint import solve_memory
 from accord.treeplex.form import sequence_form
 from tests.support.command import run_json
@@ -55,7 +55,7 @@ def test_info_tells_it():
 )
 @pytest.mark.parametrize("name", ["kuhn:players=3", "kuhn"])
 def test_searches_that_do_not_fit_are_refused_with_the_numbers(call, name, monkeypatch):
-    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
     with pytest.raises(accord.BudgetError, match=r"kuhn.* takes .* prices .*try a smaller k"):
         call(accord.load_game(name), 1)
 
@@ -69,7 +69,7 @@ def test_a_timed_run_certifies_while_it_learns():
 @pytest.mark.parametrize("call", [accord.solve, accord.learn])
 def test_runs_that_do_not_fit_are_refused_with_the_numbers(call, monkeypatch):
     game = accord.load_game("kuhn")
-    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
     limit = {"iterations": 10} if call is accord.solve else {"episodes": 100}
     with pytest.raises(
         accord.BudgetError, match=r"kuhn at k = inf takes .* kept iterates"

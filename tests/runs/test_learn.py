@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from accord._arrays import Floats
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.exact import certify
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, library_game, matching_pennies

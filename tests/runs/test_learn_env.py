@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from accord.cli.progress import _Pace
-from accord.equilibrium.files import load_policy, save_policy
+from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
     BudgetError,

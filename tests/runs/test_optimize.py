@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, MismatchError, NumericalError, ParseError
 from accord.game.library import chicken, in_out, kuhn, signalling
 from accord.optimal import column_generation, linear

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord.equilibrium.certify import certify
+from accord.certifying.exact import certify
 from accord.equilibrium.gap import efce_gaps
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder

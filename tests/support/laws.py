@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.mediator import mediator, referee, seat
 from tests import reference
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import random_game
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import uvicorn
 
 import accord
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.mediator.mediator import Mediator
 from accord.mediator.referee import Referee
 from accord.mediator.timing import TimingWarning

@@ -14,7 +14,7 @@ from accord.deviations.notions import NAMES, Notion, as_notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
 
 DEVICE = "device"
@@ -225,8 +225,8 @@ def refuse_with_resume(context: typer.Context, *names: str) -> None:
 
 def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
     """The policy in a file, or the library's device for the game called ``name``."""
-    from accord.equilibrium.correlated import CorrelatedPolicy
-    from accord.equilibrium.files import load_policy
+    from accord.equilibrium.policy import CorrelatedPolicy
+    from accord.equilibrium.policy_files import load_policy
 
     if policy == DEVICE:
         from accord.game.library import library_device

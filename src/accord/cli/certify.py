@@ -29,7 +29,7 @@ from accord.deviations.notions import NFCE, Notion, chains, written_k
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.equilibrium.certificate import Certificate
+    from accord.certifying.certificate import Certificate
     from accord.game.tree import Game
 
 
@@ -101,9 +101,9 @@ def certify(
             "--episodes and --confidence are for environments; the gap of a loaded game is exact"
         )
 
-    from accord.equilibrium.certify import certify as certify_policy
+    from accord._activity import doing
+    from accord.certifying.exact import certify as certify_policy
     from accord.interop.load import load_game
-    from accord.runs.activity import doing
 
     with announced_compilation():
         loaded = load_game(game)
@@ -125,9 +125,9 @@ def _by_play(
     *,
     as_json: bool,
 ) -> None:
-    from accord.equilibrium.files import load_policy
+    from accord.certifying.by_play import certify_by_play
+    from accord.equilibrium.policy_files import load_policy
     from accord.interop.load_env import load_environment
-    from accord.runs.certify_by_play import certify_by_play
 
     ks = [notion.k for notion in notions or [Notion(1)]]
     if None in ks:

@@ -83,7 +83,7 @@ def _convert_game(source: str, target: Path) -> str:
 
 
 def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
-    from accord.equilibrium.files import save_policy
+    from accord.equilibrium.policy_files import save_policy
     from accord.interop.load import load_game
 
     if not is_policy(source):

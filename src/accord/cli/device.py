@@ -21,8 +21,8 @@ from accord.cli.terminal import announced_compilation, line_width, print_json, p
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.equilibrium.correlated import CorrelatedPolicy
     from accord.equilibrium.device import Device
+    from accord.equilibrium.policy import CorrelatedPolicy
 
 FORMATS = (".csv", ".tex", ".json")
 
@@ -135,7 +135,7 @@ def read_policy(source: str, game: str | None) -> CorrelatedPolicy:
 
 
 def _write(found: Device, target: Path) -> None:
-    from accord.equilibrium.files import write_whole
+    from accord.equilibrium.policy_files import write_whole
 
     if target.suffix == ".csv":
         text = found.to_csv()

@@ -14,7 +14,7 @@ from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.policy import CorrelatedPolicy
     from accord.runs.played_run import PlayedRun
 
 FORMATS = {
@@ -83,7 +83,7 @@ def export(
         raise ArgumentError(f"{target} exists; give --force to replace it")
     with announced_compilation():
         data = EXPORTS[kind](source, game, target.suffix)
-        from accord.equilibrium.files import write_whole
+        from accord.equilibrium.policy_files import write_whole
 
         write_whole(target, lambda file: file.write(data))
     print_text(f"{target}: {kind}")
@@ -123,8 +123,8 @@ def _policy(source: str, game: str | None, ending: str) -> bytes:
 def _certificate(source: str, game: str | None, ending: str) -> bytes:
     import json
 
-    from accord.equilibrium.certify import certify
-    from accord.reports.latex import certificate_latex
+    from accord.certifying.exact import certify
+    from accord.exports.latex import certificate_latex
 
     policy = read_policy(source, game)
     certificate = certify(policy.game, policy)
@@ -136,7 +136,7 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
 
 
 def _history(source: str, game: str | None, ending: str) -> bytes:
-    from accord.interop.frames import checkpoints_frame
+    from accord.exports.frames import checkpoints_frame
     from accord.reports.source import read_run
 
     if not Path(source).is_dir():
@@ -192,7 +192,7 @@ def _played(source: str) -> PlayedRun | None:
 
 
 def _recommended(policy: CorrelatedPolicy) -> Any:
-    from accord.equilibrium.inspection import inspect
+    from accord.certifying.inspection import inspect
 
     return inspect(policy, []).recommended
 
@@ -202,7 +202,7 @@ def _table(frame: Any, ending: str) -> bytes:
 
 
 def _sheet(frame: Any) -> bytes:
-    from accord.interop.frames import to_excel
+    from accord.exports.frames import to_excel
 
     return to_excel(frame)
 

@@ -132,7 +132,7 @@ def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
 
 
 def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
-    from accord.learning.plan import plan
+    from accord.learning.theory.plan import plan
 
     planned = plan(game, k, epsilon)
     return {

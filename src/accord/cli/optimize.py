@@ -28,7 +28,7 @@ from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
     from accord.runs.result import Optimum
 

@@ -23,7 +23,7 @@ from accord.cli.terminal import announced_compilation, print_json, print_table, 
 from accord.deviations.notions import written_k
 
 if TYPE_CHECKING:
-    from accord.equilibrium.correlated import CorrelatedPolicy
+    from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
     from accord.mediator.referee import RefereedPlay, RefereedSeat
     from accord.mediator.seat import Move

@@ -96,7 +96,7 @@ def announced_compilation() -> Iterator[None]:
     """
     from numba.core import event
 
-    from accord.runs.activity import listening
+    from accord._activity import listening
     from accord.runs.interrupt import deferring_interrupts
 
     class Compiling(event.Listener):

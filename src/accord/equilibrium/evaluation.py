@@ -41,8 +41,8 @@ from accord._arrays import Floats, Ints
 from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.leaves import CentredLeaves

@@ -35,7 +35,7 @@ from accord._jit import jit, once
 from accord.deviations.modification import Modification
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured, Measuring
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays

@@ -1,7 +1,7 @@
 """Correlated policies for a game of which only the players' treeplexes are known.
 
 A policy learned by playing episodes has weights over product policies, like any correlated policy
-(``equilibrium/correlated.py``). But the treeplexes do not say how the players' moves and chance
+(``equilibrium/policy.py``). But the treeplexes do not say how the players' moves and chance
 determine payoffs, so no gap can be computed. The files are the same: once the game is known,
 :func:`accord.load_policy` reads them as policies of that game.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from accord._above import FRAMES, call_above
 from accord._arrays import Floats
 from accord.equilibrium.agent import Agent
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex

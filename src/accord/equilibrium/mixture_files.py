@@ -15,8 +15,8 @@ import numpy as np
 
 from accord._arrays import NO_INFOSET
 from accord.equilibrium.archive import Archive
-from accord.equilibrium.correlated import TOLERANCE
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import TOLERANCE
 from accord.equilibrium.policy_header import PACKED, VERSION, check_format
 from accord.equilibrium.policy_npz import (
     NOTE,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import MismatchError, ParseError, PolicyError
 from accord.game.tree import Game
 

@@ -1,4 +1,4 @@
-"""Policies as JSON (``equilibrium/files.py`` shows the format): readable for people."""
+"""Policies as JSON (``equilibrium/policy_files.py`` shows the format): readable for people."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import check_header, header_of, most_common, named, reason
 from accord.errors import ParseError, PolicyError
 from accord.game.labels import player_name

@@ -21,9 +21,9 @@ from accord._arrays import Floats
 from accord._format import memory
 from accord._memory import available_memory
 from accord.equilibrium.archive import Archive
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.packing import Packed, pack, unpack
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import (
     HEADER,
     PACKED,

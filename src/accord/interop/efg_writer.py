@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.policy_files import write_whole
 from accord.errors import GameError
 from accord.game.tree import Game, checked_game, total_rewards
 from accord.interop.efg_tokens import distinct

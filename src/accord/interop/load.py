@@ -19,10 +19,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from accord._activity import doing
 from accord._format import shortened
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.runs.activity import doing
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from accord._arrays import Floats
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.policy_files import write_whole
 from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.game.library.matrix import matrix_game

@@ -16,8 +16,8 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
 from accord.equilibrium.agent import Agent
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.interop.openspiel_games import (
     SpielGame,
     game_name,

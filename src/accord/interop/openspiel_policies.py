@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from accord._arrays import CHANCE, NO_NODE, Floats
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import GameError, MismatchError, PolicyError
 from accord.game.tree import Game
 from accord.interop.openspiel_games import (

@@ -18,8 +18,8 @@ import numpy as np
 
 from accord._arrays import TERMINAL
 from accord.equilibrium.agent import Agent
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
 from accord.interop.pettingzoo_turns import Rounds, Turns

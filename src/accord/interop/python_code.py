@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.policy_files import write_whole
 from accord.game.tree import Game, checked_game, total_rewards
 
 

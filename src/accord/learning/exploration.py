@@ -16,7 +16,8 @@ h and all action sets there have the same size. Uniform exploration, which takes
 the same probability at every layer, is included for comparison; it reaches deep infosets
 exponentially less often.
 
-Learning from whole plays needs one policy for all layers; :func:`spread_behavior` is its default.
+Learning from whole plays needs one policy for all layers; by default it is
+:func:`accord.treeplex.strategy.spread_behavior`.
 """
 
 from __future__ import annotations
@@ -54,24 +55,6 @@ def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
         below = counts[seqs, layer - 1]
         even = 1.0 / (seqs.stop - seqs.start)
         behavior[seqs] = below / below.sum() if below.sum() > 0 else even
-    return behavior
-
-
-def spread_behavior(plex: Treeplex) -> Floats:
-    """A single policy over sequences that spreads plays over all ends of the treeplex.
-
-    It takes each action in proportion to 1 plus the number of childless infosets below it.
-    """
-    ends = np.ones(plex.n_sequences)  # 1 + the childless infosets below each sequence
-    for h in range(plex.horizon - 1, -1, -1):
-        layer = slice(plex.layers[h], plex.layers[h + 1])
-        first, end = plex.first_seq[layer.start], plex.first_seq[layer.stop]
-        below = np.add.reduceat(ends[first:end] - 1.0, plex.first_seq[layer] - first)
-        np.add.at(ends, plex.parent_seq[layer], np.maximum(below, 1.0))
-    behavior = np.ones(plex.n_sequences)
-    if plex.n_infosets:
-        totals = np.add.reduceat(ends, plex.first_seq[:-1])
-        behavior[1:] = ends[1:] / np.repeat(totals, plex.n_actions)
     return behavior
 
 

@@ -39,7 +39,7 @@ from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import RechistoryTree
 from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import SamplingPlan, sampling_plan
-from accord.learning.exploration import balanced_behavior, checked_exploration, spread_behavior
+from accord.learning.exploration import balanced_behavior, checked_exploration
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.sampled import (
     Infosets,
@@ -51,7 +51,7 @@ from accord.regret.sampled import (
     observe_at,
     recommend_at,
 )
-from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.strategy import spread_behavior, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 
 

@@ -18,9 +18,9 @@ from accord._arrays import Floats
 from accord.deviations.modification import Modification
 from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import evaluate
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
 from accord.treeplex.form import sequence_form

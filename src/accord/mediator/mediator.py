@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import Any, NoReturn, SupportsIndex
 
 from accord.deviations.notions import checked_k, written_k
-from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game
 from accord.mediator.seat import Name, Seat, find, shown

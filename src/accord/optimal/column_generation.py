@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import BudgetError, NumericalError
 from accord.optimal.decomposition import decomposed
 from accord.optimal.enumeration import Enumeration

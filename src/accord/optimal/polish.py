@@ -23,10 +23,10 @@ from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import lsqr
 
 from accord._arrays import Floats
+from accord.certifying.certificate import Certificate
 from accord.deviations.notions import Notion
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, NumericalError
 from accord.optimal.linear import INFINITY, OutOfTime, solver
 from accord.optimal.program import Lottery, Program

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from accord._arrays import Floats
+from accord.certifying.exact import certify
 from accord.deviations.notions import NFCCE, Notion
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord._arrays import Floats
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.linear import INFINITY, LinearProgram, Triples, run_to_optimum, triples
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import reach_to_behavior

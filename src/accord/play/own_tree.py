@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord._arrays import NO_INFOSET
+from accord._arrays import NO_INFOSET, Floats
+from accord.equilibrium.mixture import Mixture
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.labels import player_name
 from accord.play.environment import quoted
@@ -221,3 +222,29 @@ class OwnTree:
                 f"be the same; got {quoted(tuple(actions))}, but {quoted(self.actions[x])} "
                 "before"
             )
+
+
+def mixture_of(name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]) -> Mixture:
+    """The uniform mixture of components over the infosets of all ``trees``."""
+    plexes, order = zip(*(tree.ordered() for tree in trees), strict=True)
+    weights = np.full(len(rows), 1.0 / len(rows))
+    players = tuple(tree.player for tree in trees)
+    return Mixture(name, players, plexes, weights, filled(rows, trees, order))
+
+
+def filled(
+    rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree], order: Sequence[NDArray[np.int64]]
+) -> Floats:
+    """``[n_components, n_sequences]`` joint behaviours, uniform where a row says nothing.
+
+    ``order[i]`` is the sequence in ``trees[i]`` of each of player i's columns.
+    """
+    columns = []
+    for i, tree in enumerate(trees):
+        counts = np.array([len(actions) for actions in tree.actions], np.int64)
+        uniform = np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
+        known = np.tile(uniform, (len(rows), 1))
+        for c, row in enumerate(rows):
+            known[c, : len(row[i])] = row[i]
+        columns.append(known[:, order[i]])
+    return np.concatenate(columns, axis=1)

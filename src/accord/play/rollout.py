@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord._check import checked_whole
 from accord._jit import jit
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment

@@ -14,8 +14,8 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_whole
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture, as_mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
 from accord.play.environment import Environment, check_environment, quoted

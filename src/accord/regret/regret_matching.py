@@ -16,7 +16,7 @@ Mas-Colell 2000; with time selections Morrill et al. 2021). There are three ways
   next regret will equal the last (Farina, Kroer, Sandholm 2021).
 
 There is no learning rate, and scaling the losses changes nothing. The regret bound, also with
-decaying weights and weighted averages of the iterates, is in ``learning/matching_bound.py``.
+decaying weights and weighted averages of the iterates, is in ``learning/theory/matching_bound.py``.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from accord._arrays import CHANCE
 from accord._format import counted, duration, pretty
-from accord.equilibrium.certificate import Certificate, Gap
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.certificate import Certificate, Gap
 from accord.equilibrium.device import Device
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.labels import player_name
 from accord.game.tree import Game

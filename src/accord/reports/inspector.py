@@ -1,4 +1,4 @@
-"""The inspector of a report: an inspection (``equilibrium/inspection.py``) as JSON for the page.
+"""The inspector of a report: an inspection (``certifying/inspection.py``) as JSON for the page.
 
 Nothing is computed here. Numbers are rounded to seven digits, and as many infosets are kept as fit
 into a page.
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats
+from accord.certifying.inspection import Inspection
 from accord.deviations.notions import written_k
-from accord.equilibrium.inspection import Inspection
 from accord.treeplex.treeplex import Treeplex
 
 LARGEST_DATA = 100_000

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from accord._format import one_line, percent, shortened
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.inspection import Inspection, inspect
+from accord.certifying.inspection import Inspection, inspect
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.labels import player_name
 from accord.reports.chart import Plot, drawing, plain
 from accord.reports.colours import INK, MUTED, PAPER, colour_of

@@ -22,7 +22,7 @@ from matplotlib.transforms import ScaledTranslation
 from accord._arrays import Floats
 from accord._format import shortened
 from accord.deviations.notions import Notion, k_symbol
-from accord.equilibrium.files import write_whole
+from accord.equilibrium.policy_files import write_whole
 from accord.game.labels import player_name
 from accord.optimal.polygon import area, distances
 from accord.reports.chart import chart, drawing, margin, plain, to_png, to_svg

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.deviations.counting import count_rechistories, count_triggers
-from accord.deviations.notions import LADDER, NFCE, Notion, NotionLike
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.footprint import (
+from accord._activity import doing
+from accord.certifying.footprint import (
     centred_bytes,
     derived_bytes,
     deviator_bytes,
     solving_bytes,
 )
+from accord.deviations.counting import count_rechistories, count_triggers
+from accord.deviations.notions import LADDER, NFCE, Notion, NotionLike
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
-from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun
 from accord.runs.footprint import Parts, certify_memory

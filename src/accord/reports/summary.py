@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from accord.certifying.certificate import Certificate, Witness
+from accord.certifying.inspection import Inspection, certify_and_inspect, steps
+from accord.certifying.inspection import Step as Move
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import Notion, written_k
 from accord.deviations.rechistory import check_budget
-from accord.equilibrium.certificate import Certificate, Witness
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.device import RARE, Device
-from accord.equilibrium.inspection import Inspection, certify_and_inspect, steps
-from accord.equilibrium.inspection import Step as Move
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
-from accord.learning.guarantee import GapBound, learn_bound, solve_bound
+from accord.learning.theory.guarantee import GapBound, learn_bound, solve_bound
 from accord.reports.inspector import inspector_data
 from accord.reports.source import Source, evaluated, shown_ks
 from accord.reports.tree import tree_view

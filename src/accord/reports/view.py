@@ -20,7 +20,7 @@ from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.equilibrium.rounding import is_accurate
 from accord.game.labels import player_name
-from accord.learning.guarantee import GapBound
+from accord.learning.theory.guarantee import GapBound
 from accord.reports.tree import TreeView
 from accord.runs.region import Region
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from accord.errors import AccordError, ArgumentError
 from accord.game.tree import Game
-from accord.learning.guarantee import GapBound
+from accord.learning.theory.guarantee import GapBound
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render

@@ -9,7 +9,8 @@ from pathlib import Path
 from markupsafe import escape
 from matplotlib.figure import Figure
 
-from accord.equilibrium.files import write_whole
+from accord._activity import doing
+from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.reports import plots
@@ -27,7 +28,6 @@ from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
-from accord.runs.activity import doing
 from accord.runs.folder import RunFolder
 from accord.runs.played_run import is_played, read_played_run
 from accord.runs.result import Learned, Optimum, Solution

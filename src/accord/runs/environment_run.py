@@ -2,7 +2,7 @@
 
 The learners meet the infosets as they play (``learning/growing_self_play.py``), and the output is a
 mixture of evenly spaced components. The game is unknown, so the gap is bounded from fresh plays at
-the end (``runs/certify_by_play.py``). If the game is given, its exact gap is computed on the way;
+the end (``certifying/by_play.py``). If the game is given, its exact gap is computed on the way;
 the learners do not see it.
 """
 
@@ -14,26 +14,26 @@ from typing import Any
 
 import numpy as np
 
+from accord._activity import doing
 from accord._arrays import Floats
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
+from accord.certifying.play_certificate import PlayCertificate
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
 from accord.game.tree import Game
 from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.play.environment import Environment
 from accord.play.episodes import Player
-from accord.play.own_tree import OwnTree
+from accord.play.own_tree import OwnTree, mixture_of
 from accord.play.rollout import QUANTILE, estimated_values
 from accord.play.venue import Venue
-from accord.runs.activity import doing
-from accord.runs.certify_by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
 from accord.runs.checkpoint import Seen, numbers
 from accord.runs.folder import RunFolder
-from accord.runs.growing_iterates import GrowingIterates, mixture_of
+from accord.runs.growing_iterates import GrowingIterates
 from accord.runs.loop import Loop, Progress
-from accord.runs.play_certificate import PlayCertificate
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form

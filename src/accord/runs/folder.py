@@ -36,20 +36,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from accord._activity import doing
 from accord._format import memory
+from accord.certifying.footprint import check_memory
 from accord.equilibrium.archive import Archive, write_arrays
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.files import (
+from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy_files import (
     load_policy_with_note,
     remove_temporaries,
     save_policy_with_note,
     write_whole,
 )
-from accord.equilibrium.footprint import check_memory
-from accord.equilibrium.mixture import Mixture
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
-from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
 from accord.runs.request import LIMITS, LearnRequest

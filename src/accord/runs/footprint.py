@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.deviations.counting import BYTES_PER_NODE, RechistoryCount, count_rechistories
-from accord.deviations.notions import NotionLike
-from accord.equilibrium.footprint import (
+from accord.certifying.footprint import (
     SMALL,
     certificate_bytes,
     certify_bytes,
@@ -28,6 +26,8 @@ from accord.equilibrium.footprint import (
     solving_bytes,
     sorted_bytes,
 )
+from accord.deviations.counting import BYTES_PER_NODE, RechistoryCount, count_rechistories
+from accord.deviations.notions import NotionLike
 from accord.learning.self_play import LARGE
 from accord.regret.methods import DEFAULT, METHODS, configured
 from accord.regret.sampled import SampledMinimizer, footprint

@@ -16,11 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord._arrays import Floats
-from accord.equilibrium.mixture import Mixture
-from accord.play.own_tree import OwnTree
 from accord.runs.iterates import DEFAULT_BYTES, DEFAULT_COMPONENTS, FEWEST_COMPONENTS
 
 
@@ -141,29 +138,3 @@ class GrowingIterates:
         for row in self.rows:
             if len(row) != len(sizes) or any(map(operator.gt, map(len, row), sizes)):
                 raise ValueError("the kept components must fit the players")
-
-
-def mixture_of(name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]) -> Mixture:
-    """The uniform mixture of components over the infosets of all ``trees``."""
-    plexes, order = zip(*(tree.ordered() for tree in trees), strict=True)
-    weights = np.full(len(rows), 1.0 / len(rows))
-    players = tuple(tree.player for tree in trees)
-    return Mixture(name, players, plexes, weights, filled(rows, trees, order))
-
-
-def filled(
-    rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree], order: Sequence[NDArray[np.int64]]
-) -> Floats:
-    """``[n_components, n_sequences]`` joint behaviours, uniform where a row says nothing.
-
-    ``order[i]`` is the sequence in ``trees[i]`` of each of player i's columns.
-    """
-    columns = []
-    for i, tree in enumerate(trees):
-        counts = np.array([len(actions) for actions in tree.actions], np.int64)
-        uniform = np.concatenate([[1.0], np.repeat(1.0 / counts, counts)])
-        known = np.tile(uniform, (len(rows), 1))
-        for c, row in enumerate(rows):
-            known[c, : len(row[i])] = row[i]
-        columns.append(known[:, order[i]])
-    return np.concatenate(columns, axis=1)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from accord.runs.activity import answer
+from accord._activity import answer
 
 STOPPING = "stopping after this step"
 SAVING = "stopping after this step; saving"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.correlated import TOLERANCE
 from accord.equilibrium.packing import Packed, pack, round_vectors, unpack
+from accord.equilibrium.policy import TOLERANCE
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex
 

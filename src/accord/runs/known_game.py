@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from accord._activity import doing
 from accord._arrays import Floats
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.environment_self_play import EnvironmentSelfPlay
 from accord.learning.sampled_self_play import SampledSelfPlay
-from accord.runs.activity import doing
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import FEWEST_COMPONENTS, Iterates, vectors_of

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from accord._activity import answer, doing
 from accord._arrays import Floats
 from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
-from accord.runs.activity import answer, doing
 from accord.runs.checkpoint import Checkpoint, Seen, numbers
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts

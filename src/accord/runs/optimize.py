@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from accord._activity import doing
 from accord._arrays import Ints
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import certify
 from accord.deviations.notions import NFCCE, NotionLike
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
@@ -30,7 +31,6 @@ from accord.optimal.incentives import Incentives
 from accord.optimal.objective import KEEP, WELFARE, parsed_objective
 from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
-from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint, Progressed
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.footprint import SMALLER_K, check_run, optimize_memory

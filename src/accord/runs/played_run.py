@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.files import load_mixture_with_note
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy_files import load_mixture_with_note
 from accord.errors import AccordError, ArgumentError, ParseError
-from accord.play.own_tree import OwnTree
+from accord.play.own_tree import OwnTree, mixture_of
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import CERTIFICATE, POLICY, RunFolder
-from accord.runs.growing_iterates import GrowingIterates, mixture_of
+from accord.runs.growing_iterates import GrowingIterates
 from accord.runs.loop import part_of
 from accord.runs.request import LearnRequest
 

@@ -17,7 +17,7 @@ from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import check_positive, checked_whole
 from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.pure_nash import pure_nash_payoffs

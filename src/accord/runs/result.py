@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from accord._above import DISPLAY, FRAMES, call_above
+from accord._activity import doing
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import certify
+from accord.certifying.play_certificate import PlayCertificate
 from accord.deviations.notions import Notion, written_k
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game
-from accord.runs.activity import doing
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.play_certificate import PlayCertificate
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 
 if TYPE_CHECKING:

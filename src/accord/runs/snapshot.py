@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.packing import Packed
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game
 from accord.runs.folder import RunFolder, SavedRun

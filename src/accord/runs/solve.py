@@ -12,16 +12,16 @@ import time
 from functools import partial
 from typing import SupportsIndex
 
+from accord._activity import doing
 from accord._arrays import Floats, Ints
+from accord.certifying.exact import certify
 from accord.deviations.notions import written_k
 from accord.equilibrium.archive import write_arrays
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
-from accord.runs.activity import doing
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.footprint import check_run, solve_memory
 from accord.runs.iterates import Iterates, vectors_of

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accord.equilibrium.files import remove_temporaries, write_whole
+from accord.equilibrium.policy_files import remove_temporaries, write_whole
 from accord.errors import (
     AccordError,
     ArgumentError,

@@ -57,6 +57,24 @@ def reach_to_behavior(plex: Treeplex, reach: Floats) -> Floats:
     return behavior
 
 
+def spread_behavior(plex: Treeplex) -> Floats:
+    """A single policy over sequences that spreads plays over all ends of the treeplex.
+
+    It takes each action in proportion to 1 plus the number of childless infosets below it.
+    """
+    ends = np.ones(plex.n_sequences)  # 1 + the childless infosets below each sequence
+    for h in range(plex.horizon - 1, -1, -1):
+        layer = slice(plex.layers[h], plex.layers[h + 1])
+        first, end = plex.first_seq[layer.start], plex.first_seq[layer.stop]
+        below = np.add.reduceat(ends[first:end] - 1.0, plex.first_seq[layer] - first)
+        np.add.at(ends, plex.parent_seq[layer], np.maximum(below, 1.0))
+    behavior = np.ones(plex.n_sequences)
+    if plex.n_infosets:
+        totals = np.add.reduceat(ends, plex.first_seq[:-1])
+        behavior[1:] = ends[1:] / np.repeat(totals, plex.n_actions)
+    return behavior
+
+
 @jit
 def compute_reach(plex: TreeplexArrays, behavior: Floats, reach: Floats) -> None:
     """Overwrite ``reach`` with the sequence form of ``behavior``."""

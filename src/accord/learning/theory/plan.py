@@ -7,9 +7,9 @@ It also has the number for ``solve``'s default, from the theorem of regret match
 (``docs/theory/bandit.md``).
 
 The paper's learning rates (``regret/rates.py``) are a constant over sqrt(T), so every term of the
-regret bound (``learning/bounds.py``) grows as sqrt(T), and the required T is explicit. It covers
-the worst case. A run usually gets there much earlier, so ``runs/loop.py`` measures the gap and can
-stop at a target.
+regret bound (``learning/theory/bounds.py``) grows as sqrt(T), and the required T is explicit. It
+covers the worst case. A run usually gets there much earlier, so ``runs/loop.py`` measures the gap
+and can stop at a target.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import SupportsIndex
 from accord._check import check_positive, check_probability
 from accord.deviations.notions import checked_k, clipped_k
 from accord.game.tree import Game
-from accord.learning.bounds import (
+from accord.learning.theory.bounds import (
     CONTEXT,
     bandit_bound,
     full_feedback_bound,
 )
-from accord.learning.matching_bound import matching_bound
+from accord.learning.theory.matching_bound import matching_bound
 from accord.regret.methods import AVERAGING, DEFAULT, METHODS
 from accord.regret.rates import (
     DEFAULT_FAILURE_PROB,

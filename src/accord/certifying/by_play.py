@@ -1,12 +1,12 @@
 """A certificate from play: bounds on the K-EFCE gap of a policy in an environment.
 
-A quarter of the plays search for a deviation of each player (``learning/search.py``) and for the
+A quarter of the plays search for a deviation of each player (``certifying/search.py``) and for the
 infosets that it leads to. In half of them one player explores while the rest obey, or all obey;
 they help the search, and give an *upper* bound on the gain of every deviation
-(``learning/evidence.py``). The others are fresh: everybody obeys, and then one player at a time
+(``certifying/evidence.py``). The others are fresh: everybody obeys, and then one player at a time
 plays the deviation that was found, with the same random numbers. The differences of their losses
-give a *lower* bound on the gap (``learning/confidence.py``). With the stated probability all bounds
-of all players hold.
+give a *lower* bound on the gap (``certifying/confidence.py``). With the stated probability all
+bounds of all players hold.
 
 The upper bound is large until plays have covered all that a deviator may do. It then says no more
 than that a deviator cannot be paid more than the best payoff, and :attr:`PlayGap.vacuous` is True.
@@ -22,23 +22,23 @@ import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_whole
+from accord.certifying.certificate import FirstDeviation, Witness
+from accord.certifying.confidence import bernstein, mean_at_least
+from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
+from accord.certifying.play_certificate import PlayCertificate, PlayGap
+from accord.certifying.search import Move, Search, average_behavior
 from accord.deviations.modification import Modification
 from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import ROOT
-from accord.equilibrium.certificate import FirstDeviation, Witness
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.learning.confidence import bernstein, mean_at_least
-from accord.learning.evidence import FOLLOW, Evidence, check_evidence
-from accord.learning.exploration import spread_behavior
-from accord.learning.search import Move, Search, average_behavior
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
+from accord.play.own_tree import filled
 from accord.play.venue import venue
-from accord.runs.growing_iterates import filled
-from accord.runs.play_certificate import PlayCertificate, PlayGap
+from accord.treeplex.strategy import spread_behavior
 
 _Found = tuple[Modification, Floats]  # what Search.best returns
 
@@ -216,7 +216,7 @@ class _Trial:
         return self._chunks(count, range(len(self.players)), self._hearing(self._explore))
 
     def _explore(self, episode: Episode, i: int, x: int, recommended: int, n: int) -> int:
-        """A move of the sampling policies of ``learning/evidence.py``."""
+        """A move of the sampling policies of ``certifying/evidence.py``."""
         obeys = int(np.searchsorted(self.until[i], episode.chance, side="right"))
         if len(episode.paths[i]) < obeys or episode.draw() < FOLLOW:
             return recommended

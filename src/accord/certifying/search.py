@@ -26,7 +26,7 @@ In plays that search the deviator takes the action with the least
 the rule of tree search with a prior (Rosin 2011; Silver et al. 2017). P is half uniform and half
 the player's average policy; if the mediator speaks, half of it moves to the recommendation.
 
-Nothing here needs to be exact: fresh plays test what was found (``runs/certify_by_play.py``).
+Nothing here needs to be exact: fresh plays test what was found (``certifying/by_play.py``).
 """
 
 from __future__ import annotations

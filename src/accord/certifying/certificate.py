@@ -5,7 +5,7 @@ deviation that attains it, both as a modification phi and in words. Notions are 
 K = 0 is the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and
 agent-form ones of ``deviations/notions.py``. Gaps are not clamped: they cannot be negative, because
 phi may obey, except at K = 0. Two related gaps come with them: the trigger gap (eq. trigger-def)
-and the normal-form (NFCE) gap. ``equilibrium/certify.py`` computes them.
+and the normal-form (NFCE) gap. ``certifying/exact.py`` computes them.
 
 Every number has an error bound: the exact one differs from it by no more
 (``equilibrium/rounding.py``). A gap or value that its error bound cannot tell from 0 is 0 here, so

@@ -21,13 +21,13 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from accord._arrays import Floats
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import Deviators
 from accord.deviations.notions import Notion
 from accord.deviations.rechistory import ROOT, RechistoryTree
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.certify import Deviators
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import settled_all
 from accord.treeplex.form import SequenceForm, sequence_form
 

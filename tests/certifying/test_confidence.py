@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from accord.learning.confidence import bernstein, mean_at_least
+from accord.certifying.confidence import bernstein, mean_at_least
 
 
 def test_the_two_sided_bound_is_maurer_and_pontils() -> None:

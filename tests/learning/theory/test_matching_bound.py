@@ -15,10 +15,10 @@ import accord
 from accord.deviations.notions import clipped_k
 from accord.deviations.rechistory import RechistoryTree
 from accord.game.library import chicken, kuhn, matching_pennies, separation
-from accord.learning.guarantee import solve_bound
 from accord.learning.kefr import KEFR
-from accord.learning.matching_bound import choices_at_once, covers, matching_bound
-from accord.learning.plan import plan
+from accord.learning.theory.guarantee import solve_bound
+from accord.learning.theory.matching_bound import choices_at_once, covers, matching_bound
+from accord.learning.theory.plan import plan
 from accord.regret.methods import AVERAGING, METHODS
 from accord.regret.regret_matching import RegretMatching
 from accord.treeplex.treeplex import Treeplex, treeplexes

@@ -7,11 +7,11 @@ constant over sqrt(t). For the paper's methods the average regret after t iterat
     eta H + sum_h (sqrt(c_h) + sqrt(c'_h)) / sqrt(T)
           + (D' / eta + sqrt(T) sum_h (sqrt(c_h) + sqrt(c'_h))) / t               (SWRHedge)
 
-with the constants of ``learning/bounds.py``. It falls like 1 / t towards a constant, and at t = T
-it is what :func:`accord.plan` uses. WRHedge's holds always. SWRHedge's holds with probability
+with the constants of ``learning/theory/bounds.py``. It falls like 1 / t towards a constant, and at
+t = T it is what :func:`accord.plan` uses. WRHedge's holds always. SWRHedge's holds with probability
 1 - p at all t together (``docs/theory/constants.md``). Both are for the uniform average of all
 iterates. Regret matching has no learning rate, and its bound falls as in
-``learning/matching_bound.py``.
+``learning/theory/matching_bound.py``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 from accord.deviations.notions import clipped_k
-from accord.learning.bounds import CONTEXT, RegretBound, bandit_bound, full_feedback_bound
-from accord.learning.matching_bound import covers, matching_bound
+from accord.learning.theory.bounds import CONTEXT, RegretBound, bandit_bound, full_feedback_bound
+from accord.learning.theory.matching_bound import covers, matching_bound
 from accord.regret.rates import episodes_per_iteration, log_bandit_rate, log_paper_rate
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.swrhedge import SWRHedge

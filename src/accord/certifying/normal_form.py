@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BLOCK, Block, Sums, centres
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
 from accord.game.labels import player_name

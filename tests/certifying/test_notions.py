@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.certifying.exact import certify
 from accord.deviations.notions import LADDER, NFCE, Notion
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import RegretMeter, efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.builder import GameBuilder
 from accord.game.library import library_device, library_game
 from accord.game.tree import Game

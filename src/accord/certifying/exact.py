@@ -3,7 +3,7 @@
 Each notion has one deviator per player, who adds up the losses that a deviation can meet
 (``equilibrium/gap.py``), and trigger policies have another. One pass over the components feeds them
 all (``equilibrium/evaluation.py``); then each is solved for its best deviation, which is compared
-with obeying. ``equilibrium/certificate.py`` has the results.
+with obeying. ``certifying/certificate.py`` has the results.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
+from accord.certifying.footprint import check_certifying
+from accord.certifying.normal_form import measured_nfce_gaps
 from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
 from accord.deviations.notions import BCE, EFCE, LADDER, NFCCE, NFCE, Notion, NotionLike, as_notion
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
-from accord.equilibrium.correlated import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
-from accord.equilibrium.footprint import check_certifying
 from accord.equilibrium.gap import Deviator
-from accord.equilibrium.normal_form import measured_nfce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.rounding import settled
 from accord.errors import BudgetError
 from accord.game.tree import Game

@@ -9,12 +9,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from accord.certifying.by_play import _Trial, certify_by_play, deviating, grown
+from accord.certifying.evidence import Evidence, check_evidence
+from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.mixture import Mixture, as_mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.library import (
     kuhn,
@@ -25,8 +27,6 @@ from accord.game.library import (
 )
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.learning.evidence import Evidence, check_evidence
-from accord.runs.certify_by_play import _Trial, certify_by_play, deviating, grown
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
@@ -345,7 +345,7 @@ def test_infosets_that_the_policy_does_not_know() -> None:
 
 def test_evidence_takes_the_memory_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     form, told = sequence_form(load_game("liars_dice(numdice=1,dice_sides=4)")), {}
-    where = "accord.learning.evidence.check_memory"
+    where = "accord.certifying.evidence.check_memory"
     monkeypatch.setattr(where, lambda what, parts, *_: told.update(parts))
     check_evidence(form.plexes, math.inf)
 
@@ -371,7 +371,7 @@ def test_evidence_takes_the_memory_that_is_told(monkeypatch: pytest.MonkeyPatch)
 
 def test_evidence_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = some_policy(kuhn())
-    monkeypatch.setattr("accord.equilibrium.footprint.available_memory", lambda: 1000)
+    monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
     with pytest.raises(BudgetError, match=r"bounding the gain of every deviation takes .*smaller"):
         certify_by_play(Hidden(kuhn()), policy, math.inf, episodes=200)
 

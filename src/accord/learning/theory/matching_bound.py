@@ -28,7 +28,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._jit import jit
-from accord.learning.bounds import MARGIN, log_largest_cost
+from accord.learning.theory.bounds import MARGIN, log_largest_cost
 from accord.regret.regret_matching import RegretMatching
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex, TreeplexArrays
 

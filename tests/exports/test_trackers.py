@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import accord
+from accord.exports.trackers import Tracker, scalars
 from accord.game.library import chicken, kuhn
-from accord.interop.trackers import Tracker, scalars
 from tests.support.environments import NoisyChicken
 
 

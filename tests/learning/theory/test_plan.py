@@ -16,10 +16,10 @@ from accord.deviations.rechistory import RechistoryTree
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, matching_pennies, matrix_game, separation, shapley
-from accord.learning.bounds import bandit_regret_bound, regret_bound, weight_sums
 from accord.learning.kefr import KEFR
-from accord.learning.plan import plan
 from accord.learning.self_play import SelfPlay
+from accord.learning.theory.bounds import bandit_regret_bound, regret_bound, weight_sums
+from accord.learning.theory.plan import plan
 from accord.regret.rates import episodes_per_iteration, paper_learning_rate
 from accord.regret.wrhedge import WRHedge
 from accord.treeplex.form import sequence_form

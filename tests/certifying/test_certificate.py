@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import certify
+from accord.certifying.normal_form import nfce_gaps
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.evaluation import BLOCK
-from accord.equilibrium.normal_form import nfce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder
 from accord.game.library import (
@@ -673,9 +673,9 @@ def test_a_small_game_gets_the_whole_ladder(monkeypatch):
     assert [*(gap.notion.name for gap in certify(game, policy).gaps), "NFCE"] == ladder
     plexes = sequence_form(game).plexes
     cells = sum(count_rechistories(plexes[0], one).cells for one in LADDER[:-1])
-    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells)
+    monkeypatch.setattr("accord.certifying.exact.SMALL", cells)
     assert len(certify(game, policy).gaps) == len(ladder) - 1
-    monkeypatch.setattr("accord.equilibrium.certify.SMALL", cells - 1)
+    monkeypatch.setattr("accord.certifying.exact.SMALL", cells - 1)
     assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=LADDER).gaps][1] is None
 
@@ -1025,9 +1025,9 @@ def test_the_limit_of_the_normal_form_gap_is_lower_in_a_large_game(monkeypatch):
     policy = CorrelatedPolicy.product(
         game, [uniform_behavior(p) for p in sequence_form(game).plexes]
     )
-    monkeypatch.setattr("accord.equilibrium.normal_form.NUMBERS", 64 * 13)  # of 13 sequences
+    monkeypatch.setattr("accord.certifying.normal_form.NUMBERS", 64 * 13)  # of 13 sequences
     assert nfce_gaps(policy).shape == (2,)
-    monkeypatch.setattr("accord.equilibrium.normal_form.NUMBERS", 64 * 13 - 1)
+    monkeypatch.setattr("accord.certifying.normal_form.NUMBERS", 64 * 13 - 1)
     with pytest.raises(BudgetError, match="at most 63 are expanded"):
         nfce_gaps(policy)
 

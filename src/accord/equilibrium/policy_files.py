@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import IO, overload
 
 from accord.equilibrium.archive import write_arrays
-from accord.equilibrium.correlated import CorrelatedPolicy
 from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.mixture_files import read_mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import reason
 from accord.equilibrium.policy_json import read_json, to_json
 from accord.equilibrium.policy_npz import read_npz, to_arrays

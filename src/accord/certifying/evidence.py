@@ -42,11 +42,11 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.certifying.footprint import check_memory, derived_bytes
 from accord.deviations.counting import count_rechistories
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
-from accord.equilibrium.footprint import check_memory, derived_bytes
-from accord.learning.exploration import spread_behavior
+from accord.treeplex.strategy import spread_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 FOLLOW = 0.1

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.certificate import Certificate
-from accord.equilibrium.correlated import CorrelatedPolicy
+from accord.certifying.certificate import Certificate
 from accord.equilibrium.device import Device
 from accord.equilibrium.mixture import Mixture, as_mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, MissingDependencyError
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.region import Region

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 from accord._arrays import Floats
-from accord.deviations.modification import Modification
-from accord.game.library import kuhn
-from accord.game.tree import Game
-from accord.learning.evidence import Evidence
-from accord.learning.search import (
+from accord.certifying.evidence import Evidence
+from accord.certifying.search import (
     CELL_TRUST,
     FAVOUR,
     TRUST,
@@ -21,6 +18,9 @@ from accord.learning.search import (
     Search,
     average_behavior,
 )
+from accord.deviations.modification import Modification
+from accord.game.library import kuhn
+from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests.support.policies import grown_game

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord._format import number
-from accord.equilibrium.certificate import Certificate
+from accord.certifying.certificate import Certificate
 from accord.equilibrium.device import heading
 from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
 

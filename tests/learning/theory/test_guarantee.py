@@ -10,11 +10,11 @@ import pytest
 import accord
 from accord.deviations.notions import clipped_k
 from accord.game.library import chicken, kuhn, matching_pennies, prisoners_dilemma, separation
-from accord.learning.bounds import bandit_regret_bound, regret_bound
-from accord.learning.guarantee import GapBound, learn_bound, solve_bound
-from accord.learning.matching_bound import MatchingBound
-from accord.learning.plan import plan
 from accord.learning.self_play import SelfPlay
+from accord.learning.theory.bounds import bandit_regret_bound, regret_bound
+from accord.learning.theory.guarantee import GapBound, learn_bound, solve_bound
+from accord.learning.theory.matching_bound import MatchingBound
+from accord.learning.theory.plan import plan
 from accord.regret.discounted import DiscountedRegretMatching
 from accord.regret.rates import episodes_per_iteration, paper_learning_rate
 from accord.regret.regret_matching import RegretMatching

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import accord
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.equilibrium.certify import certify
-from accord.equilibrium.correlated import CorrelatedPolicy
-from accord.equilibrium.inspection import inspect, steps
+from accord.certifying.exact import certify
+from accord.certifying.inspection import inspect, steps
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import chicken, kuhn, library_device, separation
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form

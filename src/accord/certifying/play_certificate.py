@@ -1,4 +1,4 @@
-"""What plays prove about the K-EFCE gap of a policy; ``runs/certify_by_play.py`` computes it."""
+"""What plays prove about the K-EFCE gap of a policy; ``certifying/by_play.py`` computes it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from accord._format import number
+from accord.certifying.certificate import Witness
 from accord.deviations.notions import Notion, written_k
-from accord.equilibrium.certificate import Witness
 from accord.game.labels import player_name
 
 
