@@ -24,7 +24,7 @@ import pytest
 
 import accord
 from accord._activity import listening
-from accord.equilibrium import files as policy_files
+from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
 from accord.game.tree import Game
