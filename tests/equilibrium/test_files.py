@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.certifying.exact import certify
-from accord.equilibrium import files, policy_npz
+from accord.equilibrium import policy_files, policy_npz
 from accord.equilibrium.mixture import as_mixture
 from accord.equilibrium.packing import pack
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -848,7 +848,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        files.write_whole(tmp_path / "p.json", interrupted)
+        policy_files.write_whole(tmp_path / "p.json", interrupted)
     assert list(tmp_path.iterdir()) == []
 
 
