@@ -150,7 +150,7 @@ class EpisodeLearner:
             if self.policies.explores[policy, layer]:
                 follow, column = self._mixtures[policy]
         infosets, nodes, behavior, regret, _, scratch = self.tables.arrays
-        return choose_action(  # type: ignore[no-any-return]
+        return choose_action(
             self.schedule, self.player, x, self.iteration, draw, follow, column,
             self.policies.base, infosets, nodes, behavior, regret, scratch,
         )  # fmt: skip
@@ -185,10 +185,7 @@ class EpisodeLearner:
 
     def add_iterate(self, *, everywhere: bool) -> None:
         """Add pi^t to the next component to save (``learning/averaging.py``)."""
-        if len(self._total) < len(self.tables.arrays.behavior):
-            room = len(self.tables.arrays.behavior)
-            self._total = with_room(self._total, room)
-            self._reach = with_room(self._reach, room, 1.0)
+        self._make_totals()
         everywhere = everywhere or not self.averages_iterates
         averaging = Averaging(self.tables.parent_seq, self._reach, self._total, everywhere)
         add_iterate(
@@ -216,9 +213,8 @@ class EpisodeLearner:
 
     def saved(self) -> dict[str, Any]:
         """Everything that cannot be rebuilt from the infosets, by name."""
-        size = self.tables.n_sequences
-        self._total = with_room(self._total, size)
-        return {**self.tables.state(), "total": self._total[:size]}
+        self._make_totals()
+        return {**self.tables.state(), "total": self._total[: self.tables.n_sequences]}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what :meth:`saved` returned; the infosets must have been added.
@@ -231,6 +227,12 @@ class EpisodeLearner:
             raise ValueError("total must be a finite number per sequence")
         total[:] = saved["total"]
         self.tables.restore(saved)
+
+    def _make_totals(self) -> None:
+        """Make room to add iterates."""
+        if len(self._total) < (room := len(self.tables.arrays.behavior)):
+            self._total = with_room(self._total, room)
+            self._reach = with_room(self._reach, room, 1.0)
 
     def _make_room(self, length: int) -> None:
         """Make room for plays in which the player decides this often."""

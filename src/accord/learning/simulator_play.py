@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats, Ints
 from accord._jit import jit
+from accord.deviations.notions import checked_k
 from accord.learning.averaging import Averaging, add_iterate, is_sampled, write_average
 from accord.learning.episode_learner import observe_play
 from accord.learning.episode_play import (
@@ -94,7 +95,7 @@ class SimulatorPlay:
         self.episodes_per_iteration = shared + sum(own)
         iterations = max(1, episodes // max(1, self.episodes_per_iteration))
         self.averages = minimizer.sampling.averages
-        self._everywhere = k > 1
+        self._everywhere = checked_k(k) > 1
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
         learners = learners_for(plexes, k, minimizer, exploration, iterations, budget=budget)
         self.schedule = learners[0].schedule

@@ -53,6 +53,7 @@ class Tables:
     """The tables of one player, which begin empty. Infosets are numbered from 0 in their order.
 
     Attributes:
+        k: How many recommendations a deviator may disobey.
         minimizer: The regret minimizer that they are for.
         arrays: The minimizers' state. Arrays may have room for more than there is.
         n_infosets: How many infosets there are.
@@ -66,7 +67,8 @@ class Tables:
 
     def __init__(self, k: float, minimizer: SampledMinimizer) -> None:
         self.minimizer = minimizer
-        self._k = UNLIMITED if math.isinf(k) else int(k)
+        self.k = UNLIMITED if math.isinf(k) else int(k)
+        self._n_spread = 0  # infosets that the policy that spreads has taken in
         self._allocate(START, START, START, START, 1)
 
     @classmethod
@@ -95,7 +97,7 @@ class Tables:
         """Add an infoset that follows ``parent_seq``, and return its number."""
         x = self.n_infosets
         swap, external = count_nodes(
-            parent_seq, self._k, self.seq_infoset, self.arrays.infosets, self._deviations
+            parent_seq, self.k, self.seq_infoset, self.arrays.infosets, self._deviations
         )
         self._reserve(
             x + 1, self.n_sequences + n_actions, self.n_nodes + swap + external,
@@ -196,13 +198,12 @@ class Tables:
         self._ends = np.ones(sequences)  # 1 + the childless infosets below each sequence
         self.spread = np.ones(sequences)
         self.n_infosets, self.n_sequences, self.n_nodes, self.n_cells = 0, 1, 1, 1
-        self._n_spread = 0  # infosets that the policy that spreads has taken in
 
     def _take_in(self, end: int) -> None:
         """Write the records of all infosets up to ``end - 1``, of which two facts are written."""
         own = self.arrays
         self.n_sequences, self.n_nodes, self.n_cells = add_infosets(
-            self.n_infosets, end, self._k, self.parent_seq, self.seq_infoset, own.infosets,
+            self.n_infosets, end, self.k, self.parent_seq, self.seq_infoset, own.infosets,
             own.nodes, self._deviations,
         )  # fmt: skip
         self.n_infosets = end
