@@ -127,7 +127,7 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
     from accord.exports.latex import certificate_latex
 
     policy = read_policy(source, game)
-    certificate = certify(policy.game, policy)
+    certificate = certify(policy.form.game, policy)
     if ending == ".tex":
         return _text(certificate_latex(certificate))
     if ending == ".json":
@@ -159,7 +159,7 @@ def _tree(source: str, game: str | None, ending: str) -> bytes:
     if Path(source).is_dir() or is_policy(source):
         policy: CorrelatedPolicy | None = read_policy(source, game)
         assert policy is not None
-        drawn = policy.game
+        drawn = policy.form.game
     else:
         policy, drawn = None, load_game(source)
     view = tree_view(drawn, None if policy is None else _recommended(policy))

@@ -368,13 +368,13 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
         hindsight = Hindsight(policy, me, k)
     except BudgetError as error:
         return [*lines, f"The best deviation is not computed: {error}"]
-    game = policy.game
+    plex = policy.plexes[me]
     for n, move in enumerate(moves, 1):
         if move.told is None or move.told == move.action:
             continue
-        actions = game.action_labels[me][move.infoset]
+        actions = plex.action_labels[move.infoset]
         lines.append(
-            f"At {game.infoset_labels[me][move.infoset]!r} you were told "
+            f"At {plex.infoset_labels[move.infoset]!r} you were told "
             f"{actions[move.told]} and played {actions[move.action]}: following from there on was "
             f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
             f"{number(hindsight.deviating(moves[:n]))}."
