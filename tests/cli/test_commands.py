@@ -583,7 +583,7 @@ def test_device_of_a_policy_with_too_many_plans(
         ("solve kuhn extra", "unexpected extra argument"),
         ("solve khun", "did you mean kuhn"),
         ("solve nowhere.efg", "nowhere.efg"),
-        ("solve kuhn -k 1.5", "whole number of deviations, 0 or more, or inf; got '1.5'"),
+        ("solve kuhn -k 1.5", "or infinity, or one of nfcce, efce, bce; got '1.5'"),
         ("solve kuhn -k -1", "got '-1'"),
         ("solve kuhn -k abc", "got 'abc'"),
         ("solve kuhn -k nan", "got 'nan'"),

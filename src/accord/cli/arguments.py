@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from accord.deviations.notions import NAMES, Notion, as_notion
+from accord.deviations.notions import KS, NAMES, Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -18,34 +18,29 @@ if TYPE_CHECKING:
     from accord.game.tree import Game
 
 DEVICE = "device"
-MOST_DIGITS = 300
-"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides that often."""
+T = TypeVar("T")
 
 
 def parse_k(text: str) -> float:
-    """Parse a number of deviations: ``0``, ``1``, ..., ``inf``."""
-    text = str(text)  # defaults come through here too
-    if text in ("inf", "infinity", "∞"):
-        return math.inf
-    if re.fullmatch("[0-9]+", text):
-        return int(text) if len(text) <= MOST_DIGITS else math.inf
-    raise typer.BadParameter(
-        f"must be a whole number of deviations, 0 or more, or inf; got {text!r}"
-    )
+    """Parse a number of deviations, or the name of a notion that has one."""
+    return _parsed(checked_k, text)
 
 
 def parse_notion(text: str) -> Notion:
     """Parse a number of deviations, or the name of a notion."""
-    text = str(text)  # defaults come through here too
-    if text.upper() in NAMES:
-        return as_notion(text)
+    return _parsed(as_notion, text)
+
+
+def _parsed(parse: Callable[[str], T], text: str) -> T:
     try:
-        return Notion(parse_k(text))
-    except typer.BadParameter:
-        raise typer.BadParameter(
-            "must be a whole number of deviations, 0 or more, or inf, or one of "
-            f"{', '.join(NAMES).lower()}; got {text!r}"
-        ) from None
+        return parse(str(text))  # defaults come through here too
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error).removeprefix("k ")) from None
+
+
+def complete_k(incomplete: str) -> list[str]:
+    """Complete the name of a notion that has a K in the shell."""
+    return [name for name in complete_notion(incomplete) if name.upper() in KS]
 
 
 def complete_notion(incomplete: str) -> list[str]:
@@ -127,15 +122,37 @@ PolicyName = Annotated[
         show_default=False,
     ),
 ]
+
+
+def k_option(description: str) -> Any:
+    """The option ``-k`` for notions that have a K."""
+    return typer.Option(
+        "-k", parser=parse_k, autocompletion=complete_k, metavar="K", help=description
+    )
+
+
+def notion_option(description: str) -> Any:
+    """The option ``-k`` or ``--notion`` for all notions."""
+    return typer.Option(
+        "-k",
+        "--notion",
+        parser=parse_notion,
+        autocompletion=complete_notion,
+        metavar="K",
+        help=description,
+    )
+
+
 K = Annotated[
     float,
-    typer.Option(
-        "-k",
-        parser=parse_k,
-        metavar="K",
-        help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
-        "..., inf (BCE).",
+    k_option(
+        "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+        "inf (bce)."
     ),
+]
+Silence = Annotated[
+    float,
+    k_option("Deviations after which the mediator is silent: 0 (nfcce), 1 (efce), 2, ..., inf."),
 ]
 Components = Annotated[
     int | None,

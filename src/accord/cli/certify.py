@@ -15,10 +15,9 @@ from accord.cli.arguments import (
     PolicyName,
     Ray,
     Workers,
-    complete_notion,
     environment_source,
     load_policy_of,
-    parse_notion,
+    notion_option,
     parse_number,
     parse_whole,
     refuse_for_games,
@@ -38,15 +37,10 @@ def certify(
     policy: PolicyName,
     k: Annotated[
         list[Notion] | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may "
-            "be repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a "
-            "large one.",
+        notion_option(
+            "Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may be "
+            "repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a large "
+            "one."
         ),
     ] = None,
     episodes: Annotated[

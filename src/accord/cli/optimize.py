@@ -15,8 +15,7 @@ from accord.cli.arguments import (
     OptionalGameName,
     Out,
     Resume,
-    complete_notion,
-    parse_notion,
+    notion_option,
     parse_number,
     parse_whole,
     refuse_with_resume,
@@ -64,14 +63,9 @@ def optimize(
     game: OptionalGameName = None,
     k: Annotated[
         Notion,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
-            "..., inf (BCE); or efcce, afce or afcce.",
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce."
         ),
     ] = EFCE,
     objective: Annotated[
@@ -152,17 +146,7 @@ def optimize(
 
 def reduce(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    k: Annotated[
-        Notion | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="By default the notion of the run.",
-        ),
-    ] = None,
+    k: Annotated[Notion | None, notion_option("By default the notion of the run.")] = None,
     gap: Gap = 0.0,
     components: Components = None,
     seconds: Seconds = None,

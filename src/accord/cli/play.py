@@ -15,8 +15,8 @@ from accord.cli.arguments import (
     AsJson,
     GameName,
     PolicyName,
+    Silence,
     load_policy_of,
-    parse_k,
     parse_whole,
 )
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text, say
@@ -53,15 +53,7 @@ def play(
             "turns at this terminal.",
         ),
     ] = None,
-    k: Annotated[
-        float,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
-        ),
-    ] = 1,
+    k: Silence = 1,
     obey: Annotated[
         bool, typer.Option("--obey", help="Simulate plays in which everybody follows.")
     ] = False,

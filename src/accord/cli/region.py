@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import number
-from accord.cli.arguments import (
-    AsJson,
-    GameName,
-    complete_notion,
-    parse_notion,
-    parse_number,
-)
+from accord.cli.arguments import AsJson, GameName, notion_option, parse_number
 from accord.cli.terminal import (
     INTERRUPTED,
     SECONDS_PER_LINE,
@@ -42,14 +36,9 @@ def region(
     game: GameName,
     k: Annotated[
         list[Notion] | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), "
-            "2, ..., inf (BCE); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf.",
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf."
         ),
     ] = None,
     players: Annotated[

@@ -19,8 +19,8 @@ from accord._format import number
 from accord.cli.arguments import (
     GameName,
     PolicyName,
+    Silence,
     load_policy_of,
-    parse_k,
     parse_number,
     parse_whole,
 )
@@ -51,15 +51,7 @@ def serve(
             "its plays continue.",
         ),
     ] = DATA,
-    k: Annotated[
-        float,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
-        ),
-    ] = 1,
+    k: Silence = 1,
     limit: Annotated[
         float | None,
         typer.Option(

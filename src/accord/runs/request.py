@@ -14,7 +14,7 @@ from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from accord._check import MAX_SEED, check_probability, checked_whole
-from accord.deviations.notions import NAMES, Notion, as_notion, checked_k, read_k
+from accord.deviations.notions import Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
 from accord.regret.methods import (
@@ -102,9 +102,8 @@ class _Request:
         needed = [name for name, field in known.items() if field.default is MISSING]
         if missing := [name for name in needed if name not in content]:
             raise ArgumentError(f"missing entries: {', '.join(map(repr, missing))}")
-        k = content["k"]
-        named = isinstance(k, str) and k.upper() in NAMES
-        given = {**content, "k": k if named else read_k(k)}
+        notion = as_notion(content["k"])
+        given = {**content, "k": notion.written if notion.k is None else notion.k}
         kinds = get_type_hints(cls)
         for name, value in given.items():
             if not _fits(value, kinds[name]):
