@@ -706,7 +706,7 @@ def test_names_are_read_leniently_and_written_one_way():
         ("kuhn:player=3", "kuhn has no parameter 'player'; did you mean players?"),
         ("chicken:k=1", "chicken has no parameter 'k'; there are none"),
         ("kuhn:players=3.5", "players of kuhn must be an integer; got '3.5'"),
-        ("random:observe=much", "observe of random must be a number; got 'much'"),
+        ("random:observe=much", "observe of random must be a number, such as 0.25 .* got 'much'"),
         ("kuhn:players", "must be key=value, each at most once; got 'players'"),
         ("kuhn:players=2,players=3", "each at most once; got 'players=3'"),
         ("kuhn:players=3,", "each at most once; got ''"),

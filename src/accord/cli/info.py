@@ -9,6 +9,7 @@ import typer
 
 from accord._format import count, memory, number
 from accord.cli.arguments import AsJson, GameName, k_option, parse_number
+from accord.cli.loading import load_game
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import written_k
 from accord.regret.methods import DEFAULT
@@ -46,8 +47,6 @@ def info(
     Example:
         accord info leduc_poker -k 1 --epsilon 0.1
     """
-    from accord.interop.load import load_game
-
     with announced_compilation():
         described = _described(load_game(game), list(k or SHOWN), epsilon)
     if as_json:

@@ -148,23 +148,21 @@ def _check(folder: Path, result: Any, limit: str) -> None:
 
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
     """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run."""
-    from accord.interop.load import load_game
-    from accord.interop.load_env import load_environment, names_environment
+    from accord.cli.loading import load_playable
     from accord.runs.learn import learn, resume_learn
     from accord.runs.learn_env import learn_env, resume_learn_env
     from accord.runs.solve import resume_solve, solve
 
     begun = (folder / "run.json").exists()
     asked: dict[str, Any] = {"k": checked_k(k), "method": method, **limit}
-    if names_environment(game):
-        env = load_environment(game)
+    loaded, record = load_playable(game, play=False, payoffs=None)
+    if record is not None:
         played: LearnedByPlay = (
-            resume_learn_env(env, folder)
+            resume_learn_env(loaded, folder)
             if begun
-            else learn_env(env, folder=folder, source={"source": game}, **asked)
+            else learn_env(loaded, folder=folder, source=record, **asked)
         )
         return played.to_json()
-    loaded = load_game(game)
     outcome: Solution | Learned
     if "episodes" in limit:
         outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)
