@@ -104,7 +104,7 @@ def serve(
     \b
     Examples:
         accord serve chicken device
-        accord serve runs/chicken
+        accord serve runs/chicken --data chicken.db
         accord serve signalling device --data lab.db --pace 30 --host 0.0.0.0
     """
     try:
