@@ -31,12 +31,15 @@ from accord.errors import ArgumentError
 if TYPE_CHECKING:
     from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
+    from accord.optimal.objective import ObjectiveLike
     from accord.runs.result import Optimum
 
 NOT_PROVED = 1
 
 MOST_LINES = 40
 """Lines of the longest device that is printed."""
+
+OBJECTIVES = "welfare, egalitarian, player=NAME, weights=1,0,-1/2 (one per player), or keep"
 
 Gap = Annotated[
     float,
@@ -74,8 +77,7 @@ def optimize(
         str,
         typer.Option(
             metavar="OBJECTIVE",
-            help="welfare, egalitarian, player=NAME, weights=1,0,-1, or keep (the values of the "
-            "run given with --from).",
+            help=f"{OBJECTIVES} (the values of the run given with --from).",
         ),
     ] = "welfare",
     minimize: Annotated[
@@ -138,7 +140,7 @@ def optimize(
                 found = optimize_game(
                     loaded,
                     k,
-                    objective,
+                    _parsed(objective),
                     minimize=minimize,
                     gap=gap,
                     components=components,
@@ -193,6 +195,18 @@ def reduce(
             )
         _print(found, out, as_json=as_json)
     _exit(found, out, game)
+
+
+def _parsed(text: str) -> ObjectiveLike:
+    """The objective written as ``text``."""
+    kind, equals, argument = text.strip().partition("=")
+    if kind == "player" and equals:
+        return {argument: 1}
+    if kind == "weights" and equals:
+        return argument.split(",")
+    if kind in ("welfare", "egalitarian", "keep") and not equals:
+        return kind
+    raise ArgumentError(f"--objective must be {OBJECTIVES}; got {text!r}")
 
 
 def _start(run: Path | None, game: Game) -> CorrelatedPolicy | None:

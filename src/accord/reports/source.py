@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from accord._activity import doing
 from accord.certifying.footprint import (
@@ -153,7 +154,7 @@ def source_of(run: SavedRun) -> Source:
         notion=run.request.notion,
         method=run.request.method,
         requests=tuple(
-            Request(name, value, name in LIMITS)
+            Request(name, _shown(value), name in LIMITS)
             for name, value in run.request.to_json().items()
             if value is not None
         ),
@@ -169,6 +170,13 @@ def source_of(run: SavedRun) -> Source:
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def _shown(value: Any) -> Any:
+    """The value of a request; the weights of an objective in words."""
+    if isinstance(value, Mapping) and all(isinstance(one, float) for one in value.values()):
+        return ", ".join(f"{player} {weight:g}" for player, weight in value.items())
+    return value
 
 
 def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:

@@ -17,6 +17,7 @@ from accord._check import MAX_SEED, check_probability, checked_whole
 from accord.deviations.notions import Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
+from accord.optimal.objective import WELFARE, Written, objective_text
 from accord.regret.methods import (
     AVERAGING,
     DEFAULT,
@@ -226,7 +227,7 @@ class OptimizeRequest(_Request):
 
     game: str  # the name or path that loads the game
     k: float | str
-    objective: str = "welfare"
+    objective: Written = WELFARE
     minimize: bool = False
     gap: float = 0.0
     components: int | None = None
@@ -235,8 +236,8 @@ class OptimizeRequest(_Request):
 
     @property
     def goal(self) -> str:
-        """The objective as results have it, with ``minimize`` before it if it is minimised."""
-        return f"minimize {self.objective}" if self.minimize else self.objective
+        """The objective as results have it, such as ``minimize player=row``."""
+        return objective_text(self.objective, minimize=self.minimize)
 
     def __post_init__(self) -> None:
         notion = as_notion(self.k)
