@@ -18,7 +18,6 @@ from accord.deviations.modification import Modification as Modification
 from accord.deviations.rechistory import RechistoryTree as RechistoryTree
 from accord.equilibrium.device import Device as Device
 from accord.equilibrium.gap import RegretMeter as RegretMeter
-from accord.equilibrium.mixture import Mixture as Mixture
 from accord.equilibrium.policy import CorrelatedPolicy as CorrelatedPolicy
 from accord.equilibrium.policy_files import load_policy as load_policy
 from accord.equilibrium.policy_files import save_policy as save_policy

@@ -15,7 +15,6 @@ from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.gap import MixtureMeter
-from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.library import (
@@ -32,7 +31,7 @@ from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
-from tests.support.environments import Hidden, NoisyChicken
+from tests.support.environments import Hidden
 from tests.support.policies import grown_game
 
 CHICKEN = matrix_game([[[6, 2], [7, 0]], [[6, 7], [2, 0]]], name="chicken")
@@ -130,7 +129,7 @@ def test_upper_bounds_hold_although_no_union_is_taken(seed: int) -> None:
     span = 1.0 / sequence_form(game).leaves.loss_scale
     missed = 0
     for trial in range(60):
-        run = _Trial(Hidden(game), as_mixture(policy), 1, 400, 0.6, trial, None)
+        run = _Trial(Hidden(game), policy, 1, 400, 0.6, trial, None)
         run._sit(grown(run.plays))
         run.delta = 0.2
         evidence = run._evidence(400)
@@ -315,7 +314,7 @@ def test_deviators_play_the_same_game_until_they_leave() -> None:
     """Both plays of a pair agree in all moves before the first one that differs by choice."""
     game = library_game("kuhn:players=3")
     policy = some_policy(game)
-    trial = _Trial(Hidden(game), as_mixture(policy), 1, 2000, 0.9, 3, None)
+    trial = _Trial(Hidden(game), policy, 1, 2000, 0.9, 3, None)
     trial._search(500)
     evidence = trial._evidence(1000)
     for i, (search, one) in enumerate(zip(trial.searches, evidence, strict=True)):
@@ -382,8 +381,7 @@ def test_arguments_of_certificates() -> None:
         certify_by_play(Hidden(CHICKEN), policy, 1, confidence=1.0)
     with pytest.raises(ArgumentError, match="episodes must be a whole number, 40 or more"):
         certify_by_play(Hidden(CHICKEN), policy, 1, episodes=39)
-    with pytest.raises(ArgumentError, match=r"policy must be an accord\.Mixture"):
+    with pytest.raises(ArgumentError, match=r"policy must be an accord\.CorrelatedPolicy"):
         certify_by_play(Hidden(CHICKEN), "policy", 1)  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="has 3 players; the policy is for 2"):
         certify_by_play(Hidden(grown_game(1, 3, 60)), policy, 1)
-    assert isinstance(learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy, Mixture)

@@ -30,8 +30,7 @@ from accord.certifying.search import Move, Search, average_behavior
 from accord.deviations.modification import Modification
 from accord.deviations.notions import checked_k
 from accord.deviations.rechistory import ROOT
-from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
@@ -57,7 +56,7 @@ CONFIDENCE = 0.95
 
 def certify_by_play(
     env: Environment,
-    policy: Mixture | CorrelatedPolicy,
+    policy: CorrelatedPolicy | Solved,
     k: SupportsIndex | float = 1,
     *,
     episodes: SupportsIndex = 20_000,
@@ -87,15 +86,15 @@ def certify_by_play(
     check_environment(env)
     check_probability("confidence", confidence)
     total = checked_whole("episodes", episodes, FEWEST_PLAYS * len(env.players))
-    start, mixture = checked_whole("seed", seed, 0), as_mixture(policy)
+    start, policy = checked_whole("seed", seed, 0), policy_in(policy)
     with venue(workers, ray) as where:
         player = where.player(env, start)
-        return bounded_by_play(env, mixture, checked_k(k), total, confidence, start, player)
+        return bounded_by_play(env, policy, checked_k(k), total, confidence, start, player)
 
 
 def bounded_by_play(
     env: Environment,
-    policy: Mixture,
+    policy: CorrelatedPolicy,
     k: float,
     episodes: int,
     confidence: float,
@@ -116,7 +115,7 @@ class _Trial:
     def __init__(
         self,
         env: Environment,
-        policy: Mixture,
+        policy: CorrelatedPolicy,
         k: float,
         episodes: int,
         confidence: float,
@@ -138,7 +137,7 @@ class _Trial:
             for plex, part in zip(policy.plexes, parts, strict=True)
         ]
 
-    def _sit(self, policy: Mixture) -> None:
+    def _sit(self, policy: CorrelatedPolicy) -> None:
         self.plays = MediatedPlays(self.env, policy, self.seed, self._player)
         self.bases = [spread_behavior(plex) for plex in policy.plexes]
         # with which probabilities players obey before each layer, summed up
@@ -371,10 +370,12 @@ def deviating(phi: Modification) -> Deviate:
     return deviate
 
 
-def grown(plays: MediatedPlays) -> Mixture:
+def grown(plays: MediatedPlays) -> CorrelatedPolicy:
     """The policy with the infosets that plays have shown beside its own, uniform there."""
     policy = plays.policy
     plexes, order = zip(*(tree.ordered() for tree in plays.trees), strict=True)
-    rows = [parts for _, parts in policy.components()]
-    behavior = filled(rows, plays.trees, order)
-    return Mixture(policy.name, policy.player_labels, plexes, policy.weights, behavior)
+    behavior = filled(list(map(policy.split, policy.behavior)), plays.trees, order)
+    behavior.flags.writeable = False  # nobody else has it
+    return CorrelatedPolicy.of_players(
+        policy.name, policy.player_labels, plexes, policy.weights, behavior
+    )

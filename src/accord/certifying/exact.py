@@ -27,7 +27,7 @@ from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.rounding import settled
 from accord.errors import BudgetError
 from accord.game.tree import Game
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 
 SMALL = 1e8
 """Cells times components up to which a certificate has the whole ladder: well under a second."""
@@ -59,7 +59,7 @@ def certify(
         BudgetError: If there are too many rechistories.
     """
     policy = checked_policy(game, policy)
-    form = sequence_form(policy.game)
+    form = policy.form
     notions = _usual(form, policy) if k is None else _notions(k)
     deviators = Deviators.of(form, notions, budget)
     return deviators.certificate(policy, evaluate(policy, deviators.by_player()))

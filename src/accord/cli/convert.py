@@ -82,4 +82,4 @@ def _convert_policy(source: str, target: Path, game: str | None) -> str:
         )
     policy = load_policy(source, game)
     save_policy(policy, target)
-    return f"policy of {policy.game.name}, {counted(policy.n_components, 'component')}"
+    return f"policy of {policy.form.game.name}, {counted(policy.n_components, 'component')}"

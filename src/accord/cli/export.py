@@ -118,7 +118,7 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
     from accord.exports.latex import certificate_latex
 
     policy = load_policy(source, game)
-    certificate = certify(policy.game, policy)
+    certificate = certify(policy.form.game, policy)
     if ending == ".tex":
         return _text(certificate_latex(certificate))
     if ending == ".json":
@@ -149,7 +149,7 @@ def _tree(source: str, game: str | None, ending: str) -> bytes:
     if Path(source).is_dir() or is_policy(source):
         policy: CorrelatedPolicy | None = load_policy(source, game)
         assert policy is not None
-        drawn = policy.game
+        drawn = policy.form.game
     else:
         policy, drawn = None, load_game(source)
     view = tree_view(drawn, None if policy is None else _recommended(policy))

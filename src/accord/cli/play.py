@@ -98,7 +98,7 @@ def play(
     name, policy = game_and_policy(game, policy)
     with announced_compilation():
         mixture = load_policy(policy, name)
-    loaded = mixture.game
+    loaded = mixture.form.game
     if as_players:
         people = [_find_player(loaded, text) for text in as_players]
         if len(set(people)) < len(people):
@@ -359,13 +359,13 @@ def _looking_back(policy: CorrelatedPolicy, me: int, k: float, moves: list[Move]
         hindsight = Hindsight(policy, me, k)
     except BudgetError as error:
         return [*lines, f"The best deviation is not computed: {error}"]
-    game = policy.game
+    plex = policy.plexes[me]
     for n, move in enumerate(moves, 1):
         if move.told is None or move.told == move.action:
             continue
-        actions = game.action_labels[me][move.infoset]
+        actions = plex.action_labels[move.infoset]
         lines.append(
-            f"At {game.infoset_labels[me][move.infoset]!r} you were told "
+            f"At {plex.infoset_labels[move.infoset]!r} you were told "
             f"{actions[move.told]} and played {actions[move.action]}: following from there on was "
             f"worth {number(hindsight.following(moves[:n]))} on average, your move at best "
             f"{number(hindsight.deviating(moves[:n]))}."

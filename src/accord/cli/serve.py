@@ -135,7 +135,7 @@ def _prepare(
     with announced_compilation(), warnings.catch_warnings():
         warnings.simplefilter("ignore", TimingWarning)
         mixture = load_policy(policy, game)
-        referee = Referee(Mediator(mixture.game, mixture, k_of(policy) if k is None else k))
+        referee = Referee(Mediator(mixture.form.game, mixture, k_of(policy) if k is None else k))
         check_times(referee, limit, pace)
         _say_whether_disobeying_pays(referee.mediator)
     return referee

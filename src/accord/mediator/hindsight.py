@@ -22,7 +22,6 @@ from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
-from accord.treeplex.form import sequence_form
 
 
 class Hindsight:
@@ -45,7 +44,7 @@ class Hindsight:
         Raises:
             BudgetError: If there are too many rechistories.
         """
-        form = sequence_form(policy.game)
+        form = policy.form
         self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
         loss, prob = Deviator(self.tree), Deviator(self.tree)
         self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre

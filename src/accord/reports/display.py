@@ -49,13 +49,19 @@ def game_html(game: Game) -> str:
 
 
 def policy_html(policy: CorrelatedPolicy) -> str:
-    """Payoffs and device; the recommendations at each infoset if there are too many plans."""
-    players = players_of(sequence_form(policy.game), policy.values().tolist())
-    device = small_device(policy)
-    chart = marginals(policy) if device is None else None
+    """Payoffs and device; the recommendations at each infoset if there are too many plans.
+
+    All of these need the game. Without it there is only the number of components.
+    """
+    players: tuple[PlayerView, ...] = ()
+    device = chart = None
+    if policy.game is not None:
+        players = players_of(policy.form, policy.values().tolist())
+        device = small_device(policy)
+        chart = marginals(policy) if device is None else None
     return render(
         "display_policy.html",
-        title=policy.game.name,
+        title=policy.name,
         count=counted(policy.n_components, "component"),
         players=players,
         named=players,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.runs.played_run import PlayedRun
 
 MOST_INFOSETS = 200
@@ -99,7 +99,7 @@ def _worded(name: str, value: Any) -> str:
     return f"K = {value}" if name == "k" else f"{name.replace('_', ' ')} {value}"
 
 
-def _advice(policy: Mixture, i: int) -> tuple[Advice, ...]:
+def _advice(policy: CorrelatedPolicy, i: int) -> tuple[Advice, ...]:
     plex = policy.plexes[i]
     mean = (policy.weights @ policy.split(policy.behavior)[i]).tolist()
     shown = range(min(plex.n_infosets, MOST_INFOSETS))

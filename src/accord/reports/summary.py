@@ -111,7 +111,7 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
     """Nearly all plans that the mixture draws; None if they are too many for a page."""
-    form = sequence_form(policy.game)
+    form = policy.form
     device = Device.of(form, policy.weights, policy.behavior, MOST_PLANS, least=RARE, work=SEARCH)
     told = sum(len(part) for plan in device.plans for part in plan.told)
     return device if device.rest <= MOST_REST and told <= MOST_TOLD else None

@@ -50,9 +50,6 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not 0.0 <= value < math.inf:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
-
-    def check_target(self) -> None:
-        """Refuse a target that no run can reach; run folders of earlier versions may have it."""
         if self.target_gap == 0.0:
             raise ArgumentError(
                 "target_gap must be positive; got 0: iterates only approach an equilibrium, and "

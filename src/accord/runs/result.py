@@ -13,7 +13,6 @@ from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify
 from accord.certifying.play_certificate import PlayCertificate
 from accord.deviations.notions import Notion, written_k
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
@@ -166,7 +165,7 @@ class LearnedByPlay:
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
     value_plays: int  # the number of fresh plays
-    policy: Mixture  # the saved mixture of evenly spaced components
+    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
     certificate: PlayCertificate | None = None  # bounds on the gap from fresh plays
