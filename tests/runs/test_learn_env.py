@@ -28,8 +28,9 @@ from accord.errors import (
     SimulatorError,
 )
 from accord.game.library import kuhn
-from accord.interop.load_env import load_environment, names_environment
+from accord.interop.load_env import load_environment
 from accord.interop.pettingzoo import PettingZooEnvironment
+from accord.interop.python_files import names_python
 from accord.reports.played import compare_played
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
@@ -264,7 +265,7 @@ def test_environments_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     file = f"{tmp_path}/some_envs.py"
     monkeypatch.syspath_prepend(str(tmp_path))
     for place in (file, "some_envs", "tests.support.environments"):
-        assert names_environment(f"{place}:NoisyChicken")
+        assert names_python(f"{place}:NoisyChicken")
         assert load_environment(f"{place}:NoisyChicken").name == "noisy chicken"
     assert load_environment(f"{file}:made").name == "noisy chicken"
     for name, known in (("zoo", "pennies"), ("parallel", "together")):
@@ -287,7 +288,7 @@ def test_environments_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ArgumentError, match="must be a Python file"):
         load_environment("absent.py:thing")
     for game in ("kuhn", "kuhn:players=3", "separation:k=1", "kuhn_poker(players=3)", "a.efg"):
-        assert not names_environment(game)
+        assert not names_python(game)
     with pytest.raises(ArgumentError, match=r"FILE\.py:NAME"):
         load_environment("kuhn")
 
