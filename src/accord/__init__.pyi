@@ -11,8 +11,6 @@ from accord._arrays import TERMINAL as TERMINAL
 from accord.certifying.by_play import certify_by_play as certify_by_play
 from accord.certifying.certificate import Certificate as Certificate
 from accord.certifying.exact import certify as certify
-from accord.certifying.play_certificate import PlayCertificate as PlayCertificate
-from accord.certifying.play_certificate import PlayGap as PlayGap
 from accord.deviations.counting import count_rechistories as count_rechistories
 from accord.deviations.modification import Modification as Modification
 from accord.deviations.rechistory import RechistoryTree as RechistoryTree

@@ -313,7 +313,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         assert words in page
     proof = json.loads((out / "certificate.json").read_text())
     for number, deviation in enumerate((None, "somebody dares")):
-        proof["players"][number]["deviation"] = deviation
+        proof["gaps"][0]["witness"][number]["text"] = deviation
     (out / "certificate.json").write_text(json.dumps(proof))
     run("report", str(out))
     page = (out / "report.html").read_text("utf-8")

@@ -148,9 +148,7 @@ def _by_play(
 def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
     from accord.game.labels import player_name
 
-    gaps = list(certificate.gaps)
-    if show_nfce and certificate.nfce is not None:
-        gaps.append(certificate.nfce)
+    gaps = certificate.all_gaps if show_nfce else certificate.gaps
     players = [player_name(label) for label in game.player_labels]
     print_table(
         ("notion", "K", "gap", "relative", "sum", *players),

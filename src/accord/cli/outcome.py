@@ -76,7 +76,9 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
     certificate = learned.certificate
     bounds = [("", "")] * len(learned.values)
     if certificate is not None:
-        bounds = [(number(part.lower), number(part.upper)) for part in certificate.players]
+        gap = certificate[learned.k]
+        ends = zip(gap.player_lower, gap.player_upper, strict=True)
+        bounds = [(number(lower), number(upper)) for lower, upper in ends]
     print_table(
         ("player", "value", "+-", "gap at least", "at most"),
         [

@@ -67,17 +67,18 @@ def certificate_frame(certificate: Certificate) -> Any:
     """One row per notion and player."""
     pandas = _pandas()
     rows = []
-    for gap in (*certificate.gaps, certificate.nfce):
-        if gap is None:
-            continue
+    for gap in certificate.all_gaps:
         words: list[str | None] = [str(witness) for witness in gap.witnesses]
         words = words or [None] * len(certificate.players)
         k = np.nan if gap.k is None else float(gap.k)
-        for i, (label, value) in enumerate(
-            zip(certificate.players, certificate.values, strict=True)
-        ):
-            rows.append((gap.notion.name, k, label, gap.player_gaps[i], value, words[i]))
-    columns = ["notion", "k", "player", "gap", "value", "deviation"]
+        ranges = zip(gap.player_gaps, gap.player_lower, gap.player_upper, strict=True)
+        rows += [
+            (gap.notion.name, k, label, *numbers, value, text)
+            for label, numbers, value, text in zip(
+                certificate.players, ranges, certificate.values, words, strict=True
+            )
+        ]
+    columns = ["notion", "k", "player", "gap", "lower", "upper", "value", "deviation"]
     return pandas.DataFrame(rows, columns=columns)
 
 

@@ -85,13 +85,14 @@ def device_html(device: Device) -> str:
 
 def certificate_html(certificate: Certificate) -> str:
     """The ladder of gaps, and the best deviation for each notion with one."""
-    gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
     return render(
         "display_certificate.html",
         certificate=certificate,
         players=_named(certificate.players),
-        gaps=gaps,
-        deviations=[(gap.notion, _best_deviation(gap)) for gap in gaps if gap.witnesses],
+        gaps=certificate.all_gaps,
+        deviations=[
+            (gap.notion, _best_deviation(gap)) for gap in certificate.all_gaps if gap.witnesses
+        ],
     )
 
 
@@ -208,6 +209,8 @@ def _best_deviation(gap: Gap) -> str:
     """The deviation of the player who gains most, in words."""
     if gap.gap <= 0:
         return "no player can gain by deviating"
+    if not gap.is_exact and gap.lower <= 0:
+        return "no deviation has been shown to gain"
     return str(max(gap.witnesses, key=lambda witness: witness.gain))
 
 

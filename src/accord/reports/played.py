@@ -52,7 +52,7 @@ class PlayedComparison:
     @property
     def best(self) -> int | None:
         """The rank of the run with the smallest upper bound, if all have one and the same K."""
-        uppers = [run.certificate["upper"] for _, run in self.runs if run.certificate is not None]
+        uppers = [run.result["upper"] for _, run in self.runs if run.certificate is not None]
         ks = {(run.digest, run.request.k) for _, run in self.runs}
         if len(uppers) < len(self.runs) or len(ks) > 1:
             return None

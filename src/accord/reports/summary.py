@@ -88,11 +88,11 @@ def summarise(source: Source) -> RunView:
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
         notions=tuple(
             NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
-            for gap in (*certificate.gaps, certificate.nfce)
-            if gap is not None and gap.k is None
+            for gap in certificate.all_gaps
+            if gap.k is None
         ),
         trigger_gap=certificate.trigger.gap,
-        error=max(gap.error for gap in (*certificate.gaps, certificate.nfce) if gap is not None),
+        error=max(gap.error for gap in certificate.all_gaps),
         bound=bound_of(source.request, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),

@@ -17,7 +17,7 @@ import numpy as np
 from accord._activity import doing
 from accord._arrays import Floats
 from accord.certifying.by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
-from accord.certifying.play_certificate import PlayCertificate
+from accord.certifying.certificate import Certificate
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
@@ -167,7 +167,7 @@ class EnvironmentRun:
         values: tuple[float, ...],
         margins: tuple[float, ...],
         plays: int,
-        certificate: PlayCertificate | None = None,
+        certificate: Certificate | None = None,
         refusal: str | None = None,
     ) -> LearnedByPlay:
         return LearnedByPlay(
@@ -184,7 +184,7 @@ def bounded_or_refused(
     plays: int,
     seed: int,
     player: Player | None = None,
-) -> tuple[PlayCertificate | None, str | None]:
+) -> tuple[Certificate | None, str | None]:
     """A certificate from ``plays`` plays, or the reason why there is none."""
     try:
         if plays < (least := FEWEST_PLAYS * len(env.players)):
