@@ -942,7 +942,7 @@ def test_optimal_equilibria_by_linear_programming(k):
 
 
 @pytest.mark.parametrize(
-    "k", [-1, 1.5, math.nan, True, "1", "nash", [None], -math.inf, [0, -1], [1, "inf"]]
+    "k", [-1, 1.5, math.nan, True, "-1", "nash", [None], -math.inf, [0, -1], [1, "one"]]
 )
 def test_a_k_that_is_no_number_of_deviations(k):
     game, policy = device_of("in_out")
