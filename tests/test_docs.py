@@ -27,7 +27,8 @@ from accord.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+DOCUMENTS = [*(ROOT / name for name in TOP), *PAGES]
 GENERATED = {ROOT / "docs" / "benchmarks", ROOT / "docs" / "paper"}
 WRAPPED = [
     *(path for path in DOCUMENTS if path.parent not in GENERATED),
@@ -214,7 +215,11 @@ def _class(name: str) -> type:
 def test_pages_use_public_names_only() -> None:
     """No page imports from inside the package, except those that document its inside."""
     public = {f"accord.{name}" for name in accord.__all__}
-    inside = {ROOT / "CONTRIBUTING.md", ROOT / "docs" / "notation.md"}
+    inside = {
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "docs" / "notation.md",
+        ROOT / "docs" / "theory" / "citations.md",
+    }
     inside |= set((ROOT / "docs" / "reference").glob("*.md"))
     for path in set(DOCUMENTS) - inside:
         used = set(re.findall(r"\baccord\.\w+", path.read_text()))

@@ -23,7 +23,7 @@ from accord.certifying.exact import certify
 from accord.certifying.normal_form import nfce_gaps
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
-from accord.equilibrium.evaluation import BLOCK
+from accord.equilibrium.evaluation import BLOCK_NUMBERS
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder
@@ -580,6 +580,9 @@ def test_reprs_are_short():
         repr(certificate) == "Certificate('separation:k=1', gaps={EFCE: 0, 2-EFCE: 0.5, BCE: 0.5})"
     )
     assert repr(certificate[2]) == "Gap(2-EFCE, gap=0.5, relative=0.5)"
+    first, second = str(certificate).splitlines()
+    assert first == "separation:k=1: exact gaps EFCE 0, 2-EFCE 0.5, BCE 0.5, NFCE 0.5"
+    assert second == str(certificate[2].witnesses[0])
     assert repr(certificate[2].witnesses[0]) == "Witness('1', gain=0.5, first_deviations=2)"
 
 
@@ -608,8 +611,11 @@ def test_a_certificate_as_json():
     assert [entry["notion"] for entry in content["gaps"]] == ["NFCCE", "2-EFCE", "BCE"]
     for entry, gap in zip(content["gaps"], certificate.gaps, strict=True):
         assert set(entry) == {
-            "notion", "k", "gap", "error", "relative", "sum", "players", "player_errors", "witness",
+            "notion", "k", "gap", "error", "lower", "upper", "relative", "sum", "players",
+            "player_errors", "player_lower", "player_upper", "vacuous", "witness",
         }  # fmt: skip
+        assert (entry["lower"], entry["upper"]) == (gap.lower, gap.upper)
+        assert gap.gap - gap.error <= gap.lower <= gap.gap <= gap.upper <= gap.gap + gap.error
         assert entry["error"] == gap.error == max(entry["player_errors"])
         assert entry["gap"] == gap.gap == max(entry["players"])
         assert entry["sum"] == gap.sum == pytest.approx(sum(entry["players"]))
@@ -936,7 +942,7 @@ def test_optimal_equilibria_by_linear_programming(k):
 
 
 @pytest.mark.parametrize(
-    "k", [-1, 1.5, math.nan, True, "1", "nash", [None], -math.inf, [0, -1], [1, "inf"]]
+    "k", [-1, 1.5, math.nan, True, "1.5", "nash", [None], -math.inf, [0, -1], [1, "-inf"]]
 )
 def test_a_k_that_is_no_number_of_deviations(k):
     game, policy = device_of("in_out")
@@ -1037,7 +1043,8 @@ def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)
     plexes = sequence_form(game).plexes
     rng = np.random.default_rng(0)
-    few = 2 * (1 + BLOCK // sum(plex.n_sequences for plex in plexes))  # more than two blocks
+    n_sequences = sum(plex.n_sequences for plex in plexes)
+    few = 2 * (1 + BLOCK_NUMBERS // n_sequences)  # more than two blocks
     peaks = []
     for count in (few, few + 800):
         policy = CorrelatedPolicy.from_components(

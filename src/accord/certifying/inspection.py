@@ -29,7 +29,7 @@ from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import settled_all
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 
 LEAST_PROB = 1e-290
 """Below this, quotients of sums of probabilities are nothing but rounding."""
@@ -92,7 +92,7 @@ class Step(TypedDict):
 
 def inspect(policy: CorrelatedPolicy, ks: Sequence[float]) -> Inspection:
     """Evaluate all components for every K at once, and find the best deviations."""
-    form = sequence_form(policy.game)
+    form = policy.form
     trees = {k: [RechistoryTree.build(plex, k) for plex in form.plexes] for k in ks}
     losses, probs = (
         {i: [Deviator(trees[k][i]) for k in ks] for i in range(form.n_players)} for _ in range(2)
@@ -112,7 +112,7 @@ def certify_and_inspect(
 
     Both come from one pass over the components.
     """
-    form = sequence_form(policy.game)
+    form = policy.form
     every = Deviators.of(form, notions, None)
     losses = {k: every.of_notions[list(notions).index(Notion(k))] for k in ks}
     probs = {k: [Deviator(one.tree) for one in losses[k]] for k in ks}
@@ -141,7 +141,7 @@ def steps(best: BestDeviation, start: tuple[int, int] | None, limit: int) -> tup
     cells = arrays.parent_cell[by_cell]
 
     def next_rows(cell: int) -> list[_Row]:
-        """What may happen after ``cell``, the likeliest last."""
+        """The rows that may follow ``cell``, the likeliest last."""
         low, high = np.searchsorted(cells, [cell, cell + 1])
         rows = [row for node in by_cell[low:high] for row in _rows(best, int(node))]
         return sorted((row for row in rows if row.prob > 0.0), key=lambda row: row.prob)

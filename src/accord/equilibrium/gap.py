@@ -1,6 +1,6 @@
 """The K-EFCE gap, exactly, and the deviation that attains it.
 
-Definition kefce of Song, Mei, Bai 2022: with weights w_t over product policies pi^t,
+Definition 2 of Song, Mei, Bai 2022: with weights w_t over product policies pi^t,
 
     gap_i = max over phi of  sum_t w_t ( V_i^{phi o pi_i^t x pi_-i^t} - V_i^{pi^t} ).
 
@@ -37,7 +37,7 @@ from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured, Measuring
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
 
@@ -67,8 +67,8 @@ class Deviator:
 
 
 class RegretMeter:
-    """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret), or
-    that of another notion.
+    """The K-EFCE regret of one player's policies against whatever happened, Equation (7) of the
+    paper, or that of another notion.
 
     Feed it every policy with the immediate losses it met; ask at any time. Works for one player
     alone against arbitrary opponents, and with weights for the gap of a mixture.
@@ -155,7 +155,7 @@ class MixtureMeter:
 
 def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None) -> Floats:
     """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, without witnesses."""
-    meter = MixtureMeter(sequence_form(policy.game), k, budget)
+    meter = MixtureMeter(policy.form, k, budget)
     for weight, behaviors in policy.components():
         meter.observe(behaviors, weight)
     return meter.measured().gaps

@@ -2,28 +2,26 @@
 
 A player at infoset x remembers the rechistory b and is told r (Section 3 of Song, Mei, Bai 2022).
 ``equilibrium/evaluation.py`` adds up, over the components of the correlated policy, the probability
-of that and the losses of whatever the player does next. Completed by the sweep for the best phi
-they are the losses of the best continuation, completed by the one that obeys those of following.
-Divided by the probability they are the losses the player could expect, given everything they knew.
+of being there and the loss of each action. One sweep back from the end adds the losses of the best
+continuation to these sums, and another the losses of following. Divided by the probability, the
+results are the losses that the player could expect, given everything they knew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NotionLike, checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.evaluation import evaluate
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
-from accord.treeplex.form import sequence_form
 
 
 class Hindsight:
@@ -38,7 +36,7 @@ class Hindsight:
         self,
         policy: CorrelatedPolicy,
         player: int,
-        k: SupportsIndex | float,
+        k: NotionLike,
         budget: int | None = None,
     ) -> None:
         """Evaluate every component once.
@@ -46,7 +44,7 @@ class Hindsight:
         Raises:
             BudgetError: If there are too many rechistories.
         """
-        form = sequence_form(policy.game)
+        form = policy.form
         self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
         loss, prob = Deviator(self.tree), Deviator(self.tree)
         self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre
@@ -55,7 +53,7 @@ class Hindsight:
         self._prob = prob.taken()
         best_continuation(self.tree, self._best_loss)
         add_continuation(obey, self._follow_loss)
-        add_continuation(obey, self._prob)  # the same under any modification
+        add_continuation(obey, self._prob)  # probabilities do not depend on the modification
         self.best = self._payoff(self._best_loss, ROOT)
 
     def following(self, moves: Iterable[Move]) -> float:

@@ -39,7 +39,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import WELFARE, Objective, parsed_objective
+from accord.optimal.objective import WELFARE, Objective, as_objective
 from accord.optimal.polish import is_exact, polished
 from accord.optimal.polygon import cut, distances, edges, hull
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
@@ -58,7 +58,7 @@ AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 
 def strength(notion: Notion) -> tuple[float, bool, bool]:
-    """Sorts notions such that none contains an earlier one."""
+    """A sort key for notions; no notion in this order contains an earlier one."""
     return notion.deviations, notion.agent, not notion.coarse
 
 
@@ -72,7 +72,7 @@ class Found:
 
 
 class Sandwich:
-    """What is known about one region, in a plane where both payoffs are in [0, 1]."""
+    """An inner and an outer polygon of one region, with both payoffs scaled to [0, 1]."""
 
     def __init__(self, box: Floats) -> None:
         self.box = box
@@ -102,7 +102,7 @@ class Sandwich:
 
     @property
     def error(self) -> float:
-        """How far outer reaches beyond inner; the diameter of outer if inner is empty."""
+        """The largest distance of outer from inner; the diameter of outer if inner is empty."""
         outer, inner = self.outer, self.inner
         if not len(inner):
             return float(max(distances(outer, outer[[i]]).max() for i in range(len(outer))))
@@ -193,7 +193,7 @@ class RegionSearch:
         self.unit = np.where(span > 0, span, 1.0)
         x, y = (span > 0).astype(np.float64)
         box = cut(np.array([[0.0, 0.0], [x, 0.0], [x, y], [0.0, y]]), np.zeros(2), 0.0)
-        self.welfare = parsed_objective(WELFARE, form.game.player_labels)
+        self.welfare = as_objective(WELFARE, form.game.player_labels)
         deepest = max(plex.horizon for plex in form.plexes)
         self.alike = {  # nobody can disobey more often than they decide
             one: one if one.k is None else Notion(min(one.k, deepest)) for one in notions
@@ -286,7 +286,7 @@ class RegionSearch:
     def _ask(self, side: Side, direction: Floats) -> Question:
         weights = np.zeros(self.form.n_players)
         weights[list(self.pair)] = direction / self.unit
-        return Question(side, Objective("direction", tuple(weights.tolist())), direction)
+        return Question(side, Objective(tuple(weights.tolist())), direction)
 
     def _welfare_direction(self) -> Floats | None:
         """Of the welfare of all players, if these are two."""

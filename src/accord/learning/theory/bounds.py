@@ -1,6 +1,6 @@
 """Regret bounds of the paper's two theorems, with every constant written out.
 
-Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. The
+Theorems 5 and 7 of Song, Mei, Bai 2022 give orders of magnitude. The
 bounds here are numbers, for any game; ``docs/theory/constants.md`` derives them. Take one player
 whose loss in a whole play is between 0 and 1. Clip K to the player's horizon, and let H be the
 number of layers in which the player has a choice. After T iterations at learning rate eta the
@@ -36,7 +36,7 @@ from __future__ import annotations
 import decimal
 import math
 from decimal import Decimal
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from accord._arrays import Floats
 from accord._check import check_positive, check_probability, checked_whole
 from accord._jit import jit
 from accord.deviations.counting import rechistories_per_infoset
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import NotionLike, clipped_k
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -54,9 +54,7 @@ MARGIN = Decimal("1e-9")
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 
-def regret_bound(
-    plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
-) -> float:
+def regret_bound(plex: Treeplex, k: NotionLike, learning_rate: float, iterations: int) -> float:
     """Upper bound on the regret of K-EFR with WRHedge after ``iterations``, against any opponents.
 
     It holds for one player alone, at every number of iterations and every constant learning rate,
@@ -70,7 +68,7 @@ def regret_bound(
 
 def bandit_regret_bound(
     plex: Treeplex,
-    k: SupportsIndex | float,
+    k: NotionLike,
     learning_rate: float,
     iterations: int,
     failure_prob: float,
@@ -158,7 +156,7 @@ def bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> 
 def weight_sums(plex: Treeplex, k: int) -> list[tuple[int, int]]:
     """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over rechistories that one phi can meet.
 
-    Eqs. (swap-mu-over-pi-bound) and (ext-mu-over-pi-bound), for action sets of any sizes.
+    Equations (37) and (38) of the paper, for action sets of any sizes.
     """
     sums = []
     ways = [1] + [0] * k  # e_0 .. e_K of the widths of the layers above
