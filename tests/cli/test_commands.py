@@ -24,7 +24,7 @@ from accord.equilibrium import plans
 from accord.equilibrium.policy_files import save_policy
 from accord.game.library import LIBRARY, library_device
 from accord.regret.methods import METHODS
-from accord.runs.loop import Checkpoint
+from accord.runs.checkpoint import Checkpoint
 from tests.support.command import process, refused, run, run_json
 
 COMMANDS = (

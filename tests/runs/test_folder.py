@@ -17,9 +17,9 @@ from accord.game.library import library_game
 from accord.regret.swrhedge import SWRHedge
 from accord.runs import folder as folders
 from accord.runs import lock
+from accord.runs.iterations import next_checkpoint
 from accord.runs.learn import learn, resume_learn
 from accord.runs.lock import is_held, locked
-from accord.runs.loop import next_checkpoint
 from accord.runs.solve import resume_solve, solve
 
 GAME = "kuhn:players=3"

@@ -21,7 +21,7 @@ from accord.learning.self_play import SelfPlay
 from accord.regret.methods import AVERAGING, METHODS
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.wrhedge import WRHedge
-from accord.runs.loop import next_checkpoint
+from accord.runs.iterations import next_checkpoint
 from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from tests.support.runs import run
