@@ -26,15 +26,15 @@ from paper.frame import Finding, heat_map, table, write_figure
 
 TITLE = "Trigger policies, containment and related notions"
 CLAIM = r"""
-*Proposition (equivalence of 1-EFCE and trigger definition).* For every correlated policy
+*Proposition 3 (equivalence of 1-EFCE and trigger definition).* For every correlated policy
 $\text{TriggerGap}\le\text{1-EFCEGap}\le\max_i X_iA_i\cdot\text{TriggerGap}$. Hence one is 0 if and
 only if the other is.
 
-*Proposition (containment).* For every correlated policy the $K$-EFCE gap is non-decreasing in $K$.
-For every $K$ there is a game with $H=K+1$ and a correlated policy whose $K$-EFCE gap is 0 and whose
-$(K+1)$-EFCE gap is at least 1/3.
+*Proposition 4 (containment).* For every correlated policy the $K$-EFCE gap is non-decreasing in
+$K$. For every $K$ there is a game with $H=K+1$ and a correlated policy whose $K$-EFCE gap is 0 and
+whose $(K+1)$-EFCE gap is at least 1/3.
 
-*Proposition (relationship with NFCE and NFCCE).* The $\infty$-EFCE gap is at most the NFCE gap.
+*Proposition C.4 (relationship with NFCE and NFCCE).* The $\infty$-EFCE gap is at most the NFCE gap.
 There is a game with $H=2$ and a policy whose $\infty$-EFCE gap is 0 and whose NFCE gap is more than
 1/20. The 0-EFCE gap equals the NFCCE gap.
 """

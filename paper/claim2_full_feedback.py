@@ -48,7 +48,7 @@ from paper.scaling import (
 
 TITLE = "Full feedback: iterations"
 CLAIM = r"""
-*Theorem (computing K-EFCE from full feedback).* If all players run K-EFR with WRHedge for $T$
+*Theorem 5 (computing K-EFCE from full feedback).* If all players run K-EFR with WRHedge for $T$
 iterations at the learning rate
 $\eta=\sqrt{\binom H{K\wedge H}X_iA_i^{K\wedge H}\log A_i/(H^2T)}$, then the uniform average of
 their policies has a $K$-EFCE gap of at most $\epsilon$ as long as

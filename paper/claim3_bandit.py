@@ -65,7 +65,7 @@ from paper.scaling import (
 
 TITLE = "Bandit feedback: episodes"
 CLAIM = r"""
-*Theorem (learning K-EFCE from bandit feedback).* If all players run Balanced K-EFR with SWRHedge
+*Theorem 7 (learning K-EFCE from bandit feedback).* If all players run Balanced K-EFR with SWRHedge
 for $T$ iterations at the theorem's learning rate, then with probability at least $1-p$ the uniform
 average of their policies has a $K$-EFCE gap of at most $\epsilon$ as long as
 $T\ge\mathcal O\big(H^3\binom H{K\wedge H}\max_iX_iA_i^{K\wedge H+1}\,\iota/\epsilon^2\big)$.
@@ -78,7 +78,7 @@ where factors polynomial in $H$ are hidden. So the number of episodes to a fixed
 like $X\iota$ in $X$, and at most like $A^{K\wedge H+1}\iota$ in $A$. These are upper bounds:
 needing fewer episodes does not contradict them.
 
-*Lemma (balancing) and the remark after it.* For every policy $\mu$ of a player,
+*Lemma B.5 (balancing) and the remark after it.* For every policy $\mu$ of a player,
 $\sum_{x,a}\mu_{1:h}(x,a)/\pi^{\star,h}_{1:h}(x,a)=X_hA$, summed over layer $h$. With
 uniform instead of balanced exploration the sum can be as large as $X_hA^h$ in the worst case.
 """

@@ -48,14 +48,13 @@ from paper.scaling import TOLERANCE
 
 TITLE = "Regret against an adversarial opponent"
 CLAIM = r"""
-*Corollary (K-EFCE regret bound for K-EFR).* A player who runs K-EFR with full feedback against
+*Corollary F.3 (K-EFCE regret bound for K-EFR).* A player who runs K-EFR with full feedback against
 arbitrary, possibly adversarial opponents has a $K$-EFCE regret of at most
 $\mathcal{O}\big(\sqrt{H^4\binom{H}{K\wedge H}X_iA_i^{K\wedge H}T\log A_i}\big)$ after $T$
 iterations: it grows at most like $\sqrt T$, so the regret per iteration vanishes.
 
-*Remark after the theorem on bandit feedback.* The policies of Balanced K-EFR also have sublinear
-regret. Strictly speaking this is not the regret of the algorithm, which plays sampling policies
-instead.
+*Remark after Theorem 7.* The policies of Balanced K-EFR also have sublinear regret. Strictly
+speaking this is not the regret of the algorithm, which plays sampling policies instead.
 """
 
 OPPONENTS = ("exploits", "switches", "fixed")

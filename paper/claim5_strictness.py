@@ -32,7 +32,7 @@ from paper.frame import Finding, heat_map, log_slope, table, write_figure
 
 TITLE = "A larger K in practice"
 CLAIM = r"""
-*Proposition (containment)* says that a larger $K$ gives a stricter equilibrium, in the worst case
+*Proposition 4 (containment)* says that a larger $K$ gives a stricter equilibrium, in the worst case
 by a constant: no gap falls as $K$ grows. The paper does not claim how much stricter it is in games
 that people play. The amounts below are measurements of particular solutions, not tests of a claim.
 

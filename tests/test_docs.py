@@ -214,7 +214,11 @@ def _class(name: str) -> type:
 def test_pages_use_public_names_only() -> None:
     """No page imports from inside the package, except those that document its inside."""
     public = {f"accord.{name}" for name in accord.__all__}
-    inside = {ROOT / "CONTRIBUTING.md", ROOT / "docs" / "notation.md"}
+    inside = {
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "docs" / "notation.md",
+        ROOT / "docs" / "theory" / "citations.md",
+    }
     inside |= set((ROOT / "docs" / "reference").glob("*.md"))
     for path in set(DOCUMENTS) - inside:
         used = set(re.findall(r"\baccord\.\w+", path.read_text()))

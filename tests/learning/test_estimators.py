@@ -48,7 +48,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @pytest.mark.parametrize("horizon", range(1, 9))
 def test_number_and_sets_of_episodes(horizon: int) -> None:
-    """Lemma needed-episode, and the sets of Algorithms 4 and 7."""
+    """Lemma G.1, and the sets of Algorithms 4 and 7."""
     for k in range(horizon + 1):
         sets = sampling_sets(horizon, k)
         one, two = reference.type_one_episodes(horizon, k), reference.type_two_episodes(horizon, k)
@@ -191,7 +191,7 @@ def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:
 
 
 def assert_bounded(learner: BalancedKEFR, added: np.ndarray) -> None:
-    """Assumption (i) of Lemma regret-with-time-selection-bandit: 0 <= M_b w_b estimate <= 1."""
+    """Assumption (i) of Lemma A.3: 0 <= M_b w_b estimate <= 1."""
     tree = learner.tree
     for node, x, _ in nodes_of(learner):
         n = int(tree.plex.n_actions[x])

@@ -36,7 +36,7 @@ def some_behavior(plex: Treeplex, rng: np.random.Generator, *, pure: bool) -> Fl
 
 
 def mismatch(plex: Treeplex, layer: int, behavior: Floats) -> float:
-    """The left-hand side of Lemma balancing: the sum over layer h of pi_{1:h} / pi^{*,h}_{1:h}."""
+    """The left-hand side of Lemma B.5: the sum over layer h of pi_{1:h} / pi^{*,h}_{1:h}."""
     ours = behavior_to_reach(plex, behavior)
     star = behavior_to_reach(plex, balanced_behavior(plex, layer))
     there = np.concatenate([[False], plex.depth[plex.seq_infoset[1:]] == layer - 1])
@@ -83,7 +83,7 @@ def test_where_a_layer_cannot_be_reached_it_is_uniform() -> None:
 @given(all_games(), st.integers(0, 2**32 - 1))
 @examples(60)
 def test_balancing_bounds_every_policy(game: Game, seed: int) -> None:
-    """Lemma balancing in uneven trees: at most X_h A_h, whatever the policy."""
+    """Lemma B.5 in uneven trees: at most X_h A_h, whatever the policy."""
     rng = np.random.default_rng(seed)
     for plex in sequence_form(game).plexes:
         for h in range(1, plex.horizon + 1):
@@ -98,7 +98,7 @@ def test_balancing_bounds_every_policy(game: Game, seed: int) -> None:
     "game", [balanced(60, horizon=3), balanced(40, horizon=2, actions=3)], ids=repr
 )
 def test_balancing_is_an_identity_in_even_trees(game: Game) -> None:
-    """Lemma balancing as it stands: every play reaches every layer, all action sets are equal."""
+    """Lemma B.5 as it stands: every play reaches every layer, all action sets are equal."""
     rng = np.random.default_rng(0)
     for plex in sequence_form(game).plexes:
         for h in range(1, plex.horizon + 1):

@@ -466,7 +466,7 @@ def arbitrary(plex, rng):
 @checked
 @given(games(max_depth=6), ks, st.integers(1, 5), seeds)
 def test_regret_is_at_most_the_sum_of_local_regrets(game, k, rounds, seed):
-    """Lemma k-ce-regret_decomposition, whatever the iterates."""
+    """Lemma E.2, whatever the iterates."""
     assume(sum(len(reference.rechistories(game, i, k)) for i in range(game.n_players)) < 2000)
     rng = np.random.default_rng(seed)
     form = sequence_form(game)

@@ -22,8 +22,8 @@ their payoff is constant. Gaps are in payoff units, and nothing is clamped at 0.
 
 The paper is corrected in three places. A Type-II rechistory ends with its K-th mismatch,
 ``a_{h'} != b_{h'}``; for K = 0 there is one at every infoset, the empty one. The second sum of
-lemma general-balancing-mu runs over b_{1:h-1}: over b_{1:h} it would count everything A times. And
-the opponents' reach of a state, eq. (eqn:pi-i(x)), contains only their actions before that state.
+Lemma D.1 runs over b_{1:h-1}: over b_{1:h} it would count everything A times. And the opponents'
+reach of a state, Equation (16), contains only their actions before that state.
 """
 # ruff: noqa: F403
 

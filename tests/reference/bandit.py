@@ -50,7 +50,7 @@ from tests.reference.types import (
 
 
 def balanced_behavior(game: Any, i: int, h: int) -> Behavior:
-    """pi^{*,h}_i (definition:balanced-policy); uniform where layer h is out of reach."""
+    """pi^{*,h}_i (Definition 6); uniform where layer h is out of reach."""
     behavior = uniform_behavior(game, i)
     for x in infosets(game, i):
         ahead = descendants(game, i, h, x)
@@ -62,7 +62,7 @@ def balanced_behavior(game: Any, i: int, h: int) -> Behavior:
 
 
 def fill(indices: Iterable[int], size: int) -> tuple[int, ...]:
-    """Eq. (equation:fill): the smallest numbers added until there are ``size``."""
+    """Equation (35): the smallest numbers added until there are ``size``."""
     chosen = set(indices)
     k = 1
     while len(chosen) < size:
@@ -128,7 +128,7 @@ def episode_of(game: Any, i: int, K: float, x: int, b: Rechistory) -> Episode:
 
 @remember
 def sampling_weight(game: Any, i: int, K: float, x: int, b: Rechistory) -> float:
-    """w_b(x), eq. (equation:wb-i) and (equation:wb-ii)."""
+    """w_b(x), Equations (11) and (12)."""
     h = layer(game, i, x)
     star = balanced_behavior(game, i, h)
     total = 1.0
@@ -139,7 +139,7 @@ def sampling_weight(game: Any, i: int, K: float, x: int, b: Rechistory) -> float
 
 
 def loss_estimate(game: Any, i: int, x: int, behavior: Behavior, *, play: Terminal) -> list[float]:
-    """Eq. (equation:pil-estimator-i) and (-ii) over actions at x, from one play of ``behavior``."""
+    """Equations (13) and (36) over actions at x, from one play of ``behavior``."""
     h = layer(game, i, x)
     estimate = [0.0] * len(actions(game, i, x))
     if play.seqs[i] != 0:
@@ -182,7 +182,7 @@ def estimator_facts(
     """For every (x, b), over all plays: mean and maximum of the loss estimates.
 
     The mean is taken per action; the maximum is that of M_b w_b times an estimate (assumption (i)
-    of lemma regret-with-time-selection-bandit).
+    of Lemma A.3).
     """
     facts = {}
     for x, b in rechistories(game, i, K):
@@ -201,7 +201,7 @@ def estimator_facts(
 
 
 def bandit_rate(game: Any, i: int, K: float, iterations: int, failure_prob: float) -> float:
-    """Eq. (equation:learningrate-bandit), for losses in [0, 1]; the loss bound is then 1."""
+    """Equation (14), for losses in [0, 1]; the loss bound is then 1."""
     K, H, A = clip(game, i, K), horizon(game, i), max_actions(game, i)
     players = range(n_players(game))
     pairs = sum(len(infosets(game, j)) * max_actions(game, j) for j in players)

@@ -31,7 +31,7 @@ from tests.reference.values import correlated_values, immediate_payoffs
 
 
 def efce_gap(game: Any, i: int, K: float, policy: CorrelatedPolicy, limit: int = 300_000) -> float:
-    """Player i's K-EFCE gap (definition:kefce), by trying every modification."""
+    """Player i's K-EFCE gap (Definition 2), by trying every modification."""
     components = [(w, bs[i], immediate_payoffs(game, i, bs)) for w, bs in policy]
 
     def gain(phi: Modification) -> float:
@@ -116,7 +116,7 @@ def trigger_value(
 
 
 def trigger_gap(game: Any, i: int, policy: CorrelatedPolicy, limit: int = 300_000) -> float:
-    """Player i's part of the trigger gap, eq. (equation:trigger-def), by trying every plan."""
+    """Player i's part of the trigger gap, Equation (6), by trying every plan."""
     value = correlated_values(game, policy)[i]
     best = -math.inf if infosets(game, i) else 0.0
     for x in infosets(game, i):
@@ -172,7 +172,7 @@ def nfcce_gap(game: Any, i: int, policy: CorrelatedPolicy) -> float:
 
 
 def nfce_gap(game: Any, i: int, policy: CorrelatedPolicy) -> float:
-    """Player i's NFCE gap (definition:nfce-strategy-modification).
+    """Player i's NFCE gap (Definition C.1).
 
     Each component is expanded into the pure policies of player i; the others stay as they are. A
     player who is told a pure policy answers best against all components that may recommend it.

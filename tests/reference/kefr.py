@@ -23,7 +23,7 @@ from tests.reference.values import counterfactual_losses
 
 
 def full_feedback_rate(game: Any, i: int, K: float, iterations: int) -> float:
-    """Eq. (equation:learning-rate-full-feedback), for losses in [0, 1]."""
+    """Equation (9), for losses in [0, 1]."""
     K, H, A = clip(game, i, K), horizon(game, i), max_actions(game, i)
     return math.sqrt(math.comb(H, K) * len(infosets(game, i)) * A**K * math.log(A) / iterations)
 

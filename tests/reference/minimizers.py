@@ -200,7 +200,7 @@ def wide_range_bounds(
     external: Iterable[Rechistory],
     learning_rate: float,
 ) -> dict[Rechistory, float]:
-    """The bound of lemma regret-with-time-selection on the regret of WRHedge, for each b."""
+    """The bound of Lemma A.2 on the regret of WRHedge, for each b."""
     swap, external = list(swap), list(external)
     A = len(rounds[0][1])
     sizes = dict.fromkeys(swap, A**A) | dict.fromkeys(external, A)

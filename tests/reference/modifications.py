@@ -50,7 +50,7 @@ def n_modifications(game: Any, i: int, K: float) -> int:
 
 
 def modifications(game: Any, i: int, K: float, limit: int = 300_000) -> Iterator[Modification]:
-    """All of Phi_i^K (definition:strategy-modification)."""
+    """All of Phi_i^K (Definition 1)."""
     count = n_modifications(game, i, K)
     if count > limit:
         raise ValueError(f"Phi has {count} modifications, more than {limit}")
@@ -150,7 +150,7 @@ def modified_reach(
 
 
 def lemma_reach(game: Any, i: int, K: float, phi: Modification, behavior: Behavior) -> list[float]:
-    """(phi o pi_i)_{1:h} over sequences: both sums of lemma general-balancing-mu (corrected)."""
+    """(phi o pi_i)_{1:h} over sequences: both sums of Lemma D.1 (corrected)."""
     K = clip(game, i, K)
     form = [1.0] + [0.0] * (n_sequences(game, i) - 1)
     for x in infosets(game, i):

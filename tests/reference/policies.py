@@ -33,7 +33,7 @@ def at_infoset(game: Any, i: int, x: int, vector: list[float]) -> list[float]:
 
 
 def reach(game: Any, i: int, behavior: Behavior, seq: int) -> float:
-    """pi_{i,1:h}(x, a), eq. (eqn:sequence-form-policy)."""
+    """pi_{i,1:h}(x, a), Equation (3)."""
     if seq == 0:
         return 1.0
     x, a = pair(game, i, seq)
@@ -69,7 +69,7 @@ def plays_against(game: Any, i: int, behaviors: Behaviors) -> list[tuple[float, 
 
 
 def opponent_reach(game: Any, i: int, behaviors: Behaviors, x: int) -> float:
-    """p^{pi_-i}_{1:h}(x), eq. (eqn:pi-i(x))."""
+    """p^{pi_-i}_{1:h}(x), Equation (16)."""
     return sum(
         node_chance(game, node) * others_reach(game, i, behaviors, node_sequences(game, node))
         for node in range(len(game.player))

@@ -39,14 +39,14 @@ def rounds_of(game: Any, i: int, iterates: list[Behaviors]) -> list[Round]:
 
 
 def efce_regret(game: Any, i: int, K: float, iterates: list[Behaviors]) -> float:
-    """R_{i,K}^T, eq. (equation:kefce-regret), in normalised losses."""
+    """R_{i,K}^T, Equation (7), in normalised losses."""
     worst, best = payoff_range(game, i)
     regret, _ = best_deviation(game, i, K, [(1.0, bs) for bs in iterates])
     return regret / (best - worst) if best > worst else 0.0
 
 
 def local_swap_regret(game: Any, i: int, x: int, b: Rechistory, rounds: list[Round]) -> float:
-    """Eq. (equation:local-swap-regret)."""
+    """Equation (25)."""
     return max(
         _local_regret(game, i, x, b, psi=psi, rounds=rounds)
         for psi in swap_maps(len(actions(game, i, x)))
@@ -54,7 +54,7 @@ def local_swap_regret(game: Any, i: int, x: int, b: Rechistory, rounds: list[Rou
 
 
 def local_external_regret(game: Any, i: int, x: int, b: Rechistory, rounds: list[Round]) -> float:
-    """Eq. (equation:local-external-regret)."""
+    """Equation (26)."""
     return max(
         _local_regret(game, i, x, b, psi=psi, rounds=rounds)
         for psi in constant_maps(len(actions(game, i, x)))
@@ -75,7 +75,7 @@ def _local_regret(
 def layer_sum(game: Any, i: int, K: float, phi: Modification, h: int, *, score: Score) -> float:
     """Sum over x in layer h and b there of prod_{k<h} mu^phi(a_k | x_k, b) score(x, b).
 
-    With local regrets as scores: eq. (eqn:G1_in_K_CE) and (eqn:G2_in_K_CE).
+    With local regrets as scores: Equations (27) and (28).
     """
     total = 0.0
     for x in infosets(game, i):
@@ -127,7 +127,7 @@ def external_score(game: Any, i: int, K: float, rounds: list[Round]) -> Score:
 def decomposition(
     game: Any, i: int, K: float, iterates: list[Behaviors]
 ) -> list[tuple[float, float]]:
-    """Per layer h the two maxima of lemma k-ce-regret_decomposition, of G^swap and of G^ext.
+    """Per layer h the two maxima of Lemma E.2, of G^swap and of G^ext.
 
     Their sum over all layers bounds ``efce_regret``.
     """

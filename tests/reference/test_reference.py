@@ -152,7 +152,7 @@ def chain(seed):
 
 
 def separation(K, payoff, n_actions=2):
-    """The game of Proposition containment: H = K + 1 simultaneous moves, all seen afterwards."""
+    """The game of Proposition 4: H = K + 1 simultaneous moves, all seen afterwards."""
 
     def grow(h, seen):
         if h > K + 1:
@@ -268,12 +268,12 @@ def test_counterfactual_losses_satisfy_their_recursion(game):
                     for c in reference.actions(game, i, y)
                 )
                 assert L[seq] == pytest.approx(ell[seq] + later)
-                # Lemma counterfactual-loss-bound (b), losses in [0, 1].
+                # Lemma B.3 (b), losses in [0, 1].
                 assert -1e-12 <= L[seq] <= reference.opponent_reach(game, i, behaviors, x) + 1e-12
 
 
 def test_opponent_reach_sums_to_one_in_every_layer_of_an_even_tree():
-    # Lemma pnu (a).
+    # Lemma B.1 (a).
     game = separation(1, separation_payoff)
     behaviors = random_behaviors(game, np.random.default_rng(2))
     for i in players(game):
@@ -373,7 +373,7 @@ def test_lemma_general_balancing_mu_as_printed_counts_its_second_sum_a_times():
 
 @pytest.mark.parametrize("K", [0, 1, 2])
 def test_modified_policies_visit_every_layer_once(K):
-    # Corollary sum=1, in a game where every play passes every layer.
+    # Corollary D.3, in a game where every play passes every layer.
     game = separation(1, separation_payoff)
     rng = np.random.default_rng(21)
     behaviors = random_behaviors(game, rng)
@@ -421,7 +421,7 @@ def test_brute_force_is_the_recursion_and_the_witness_attains_it(game, pure):
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("game", GAMES, ids=lambda g: g.name)
 def test_gaps_stand_in_the_order_of_the_propositions(game, pure):
-    # Propositions trigger, containment, nfce-nfcce-relation.
+    # Propositions 3, 4 and C.4.
     policy = random_policy(game, np.random.default_rng(8), pure=pure)
     for i in players(game):
         gaps = [reference.best_deviation(game, i, K, policy)[0] for K in (0, 1, 2, 3, math.inf)]
@@ -512,7 +512,7 @@ def test_the_separation_example_is_wrong_for_k_0_and_right_with_three_actions():
 
 
 def test_an_infinity_efce_that_is_no_nfce():
-    # The example of Proposition nfce-nfcce-relation; the paper needs > 1/20, it is 1/4.
+    # The example of Proposition C.4; the paper needs > 1/20, it is 1/4.
     def second(a, b):
         seen = (a, b)
         return move(
@@ -779,7 +779,7 @@ def test_episodes_are_as_many_as_the_lemma_says(H):
 
 @pytest.mark.parametrize("game", [*GAMES, even_tree(3, 2)], ids=lambda g: g.name)
 def test_the_balanced_policies_balance(game):
-    # Lemma balancing: X_h A in an even tree, not more in any.
+    # Lemma B.5: X_h A in an even tree, not more in any.
     rng = np.random.default_rng(18)
     for i in players(game):
         for h in range(1, reference.horizon(game, i) + 1):
@@ -826,7 +826,7 @@ def test_loss_estimators_are_unbiased_and_bounded(game, K):
 
 @pytest.mark.parametrize("K", [1, 2])
 def test_weights_keep_the_bounds_of_the_bandit_proofs(K):
-    # Eq. (equation:swap-mu-over-pi-bound) and (equation:ext-mu-over-pi-bound), uneven trees too.
+    # Equations (37) and (38), uneven trees too.
     for game in [*GAMES, even_tree(3, 2)]:
         for i in players(game):
             k = reference.clip(game, i, K)

@@ -57,7 +57,7 @@ def immediate_payoffs(game: Any, i: int, behaviors: Behaviors) -> list[float]:
 
 
 def immediate_losses(game: Any, i: int, behaviors: Behaviors) -> list[float]:
-    """l over sequences, eq. (equation:l-definition): a play's whole loss falls at its end."""
+    """l over sequences, Equation (4): a play's whole loss falls at its end."""
     total = [0.0] * n_sequences(game, i)
     for p, z in plays_against(game, i, behaviors):
         total[z.seqs[i]] += p * normalized_loss(game, i, z.payoffs[i])
@@ -65,7 +65,7 @@ def immediate_losses(game: Any, i: int, behaviors: Behaviors) -> list[float]:
 
 
 def counterfactual_losses(game: Any, i: int, behaviors: Behaviors) -> list[float]:
-    """L over sequences, eq. (equation:L-definition); entry 0 is the expected loss."""
+    """L over sequences, Equation (5); entry 0 is the expected loss."""
     loss = immediate_losses(game, i, behaviors)
     total = list(loss)
     form = sequence_form(game, i, behaviors[i])

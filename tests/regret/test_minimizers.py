@@ -234,7 +234,7 @@ def test_wrhedge_with_arbitrary_time_selections_is_the_literal_one(shape, seed, 
 @checked
 @given(shapes, seeds, adversaries, st.sampled_from([1e-4, 1e-2, 0.3, 1.0, 30.0]))
 def test_wrhedge_keeps_the_promise_of_its_lemma_at_every_round(shape, seed, kind, rate):
-    """Lemma regret-with-time-selection, with its constants, for every rechistory."""
+    """Lemma A.2, with its constants, for every rechistory."""
     rounds = play(OneInfoset(*shape, LearningRate(np.array([rate]), 0.0)), shape, seed, kind, 40)
     told, swap, external = labelled(rounds, shape)
     for t in (1, 2, 5, 10, 20, 40):

@@ -4,8 +4,8 @@ For each notion asked for, a certificate holds every player's gap in payoff unit
 deviation that attains it, both as a modification phi and in words. Notions are the K-EFCE, of which
 K = 0 is the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and
 agent-form ones of ``deviations/notions.py``. Gaps are not clamped: they cannot be negative, because
-phi may obey, except at K = 0. Two related gaps come with them: the trigger gap (eq. trigger-def)
-and the normal-form (NFCE) gap. ``certifying/exact.py`` computes them.
+phi may obey, except at K = 0. Two related gaps come with them: the trigger gap, Equation (6) of
+Song, Mei, Bai 2022, and the normal-form (NFCE) gap. ``certifying/exact.py`` computes them.
 
 Every number has an error bound: the exact one differs from it by no more
 (``equilibrium/rounding.py``). A gap or value that its error bound cannot tell from 0 is 0 here, so
@@ -13,8 +13,8 @@ that files, terminal and reports agree on what is zero.
 
 Except at K = 0, the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
 there, play something else and continue with phi. Each such event has a probability and a gain, and
-the gains add up to the gap (this is the decomposition behind Proposition trigger). A coarse
-deviator leaves at x before being told r.
+the gains add up to the gap (this is the decomposition behind Proposition 3). A coarse deviator
+leaves at x before being told r.
 """
 
 from __future__ import annotations

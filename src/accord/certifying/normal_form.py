@@ -1,7 +1,7 @@
 """The normal-form (NFCE) gap, whose deviator sees all recommendations before the play.
 
-An NFCE modification (Definition nfce-strategy-modification of Song, Mei, Bai 2022) sees the whole
-pure policy sigma that was drawn for the player, and may replace each sigma by another policy pi':
+An NFCE modification (Definition C.1 of Song, Mei, Bai 2022) sees the whole pure policy sigma that
+was drawn for the player, and may replace each sigma by another policy pi':
 
     gap_i = sum over sigma of max over pi' of
             sum_t w_t P_t(sigma) ( V_i(pi', pi_-i^t) - V_i(sigma, pi_-i^t) ),

@@ -1,14 +1,14 @@
 """Strategy modifications phi and their execution.
 
-A K-EFCE strategy modification phi (Definition strategy-modification of Song, Mei, Bai 2022) swaps
-the recommendation at every SWAP rechistory and picks an action at every EXTERNAL one. It is a
-vector over the rows of a :class:`~accord.deviations.rechistory.RechistoryTree`:
+A K-EFCE strategy modification phi (Definition 1 of Song, Mei, Bai 2022) swaps the recommendation
+at every SWAP rechistory and picks an action at every EXTERNAL one. It is a vector over the rows of
+a :class:`~accord.deviations.rechistory.RechistoryTree`:
 ``choice[first_row[node] + r]`` is phi(x, b, r) at a SWAP node, and ``choice[first_row[node]]`` is
 phi(x, b) at an EXTERNAL one. In the trees of other notions a choice is the number of a cell in its
 row: at a COARSE node 0 obeys and 1 + a leaves to play a, and at an OBEDIENT node there is only 0.
 
 :meth:`Modification.execute` is Algorithm 1. :meth:`Modification.sequence_form` is the exact policy
-that it induces, by Lemma general-balancing-mu:
+that it induces, by Lemma D.1:
 
     (phi o pi)_{1:h}(x, a) = sum over rechistories b at x of S_b * [phi took the path to x]
                              * sum_r pi(r | x) [phi(x, b, r) = a]        (SWAP), or [phi(x, b) = a].

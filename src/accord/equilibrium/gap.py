@@ -1,6 +1,6 @@
 """The K-EFCE gap, exactly, and the deviation that attains it.
 
-Definition kefce of Song, Mei, Bai 2022: with weights w_t over product policies pi^t,
+Definition 2 of Song, Mei, Bai 2022: with weights w_t over product policies pi^t,
 
     gap_i = max over phi of  sum_t w_t ( V_i^{phi o pi_i^t x pi_-i^t} - V_i^{pi^t} ).
 
@@ -67,8 +67,8 @@ class Deviator:
 
 
 class RegretMeter:
-    """The K-EFCE regret of one player's policies against whatever happened (eq. kefce-regret), or
-    that of another notion.
+    """The K-EFCE regret of one player's policies against whatever happened, Equation (7) of the
+    paper, or that of another notion.
 
     Feed it every policy with the immediate losses it met; ask at any time. Works for one player
     alone against arbitrary opponents, and with weights for the gap of a mixture.

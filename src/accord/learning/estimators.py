@@ -11,10 +11,10 @@ pi^t everywhere else:
 A Type-I rechistory with fewer deviations uses the episode whose set is filled up with the smallest
 layers (``fill``). With q the sampling policy, the estimate is ``[(x, a) was played] loss /
 q_{1:h}(x, a)``, where the loss is that of the whole play. In total there are
-``C(H+1, K+1) + K - 1`` episodes (Lemma needed-episode), or H for K = 0.
+``C(H+1, K+1) + K - 1`` episodes (Lemma G.1), or H for K = 0.
 
-The minimizers need S_b = M_b w_b times the estimate, where M_b = prod_k pi^t(b_k | x_k) and w_b
-is the product of pi^{*,h} over the explored layers (eqs. wb-i, wb-ii). All exploration cancels:
+The minimizers need S_b = M_b w_b times the estimate, where M_b = prod_k pi^t(b_k | x_k) and w_b is
+the product of pi^{*,h} over the explored layers, Equations (11) and (12). All exploration cancels:
 
     S_b * estimate(a) = loss * prod over the explored k < h of pi^t(b_k | x_k)
 

@@ -1,4 +1,4 @@
-"""Balanced exploration policies, Definition balanced-policy of Song, Mei, Bai 2022.
+"""Balanced exploration policies, Definition 6 of Song, Mei, Bai 2022.
 
 For each layer h the player has one exploration policy. Above layer h it takes each action in
 proportion to the number of infosets of layer h below it,
@@ -7,7 +7,7 @@ proportion to the number of infosets of layer h below it,
 
 and from layer h on it is uniform. In an uneven tree some infosets have no infoset of layer h below
 them; there it is uniform too. It reaches the infosets of layer h as evenly as a single policy can:
-for every policy pi of the player (Lemma balancing)
+for every policy pi of the player (Lemma B.5)
 
     sum over the sequences (x, a) of layer h of pi_{1:h}(x, a) / pi^{*,h}_{1:h}(x, a)  <=  X_h A_h,
 

@@ -115,7 +115,7 @@ class KEFR:
         self.own_loss += float(self.iteration**self.averaging) * (expected - replaced)
 
     def regret(self) -> float:
-        """The (weighted) K-EFCE regret so far, eq. (kefce-regret), in normalised losses."""
+        """The (weighted) K-EFCE regret so far, Equation (7), in normalised losses."""
         return self.best_deviation()[0]
 
     def best_deviation(self) -> tuple[float, Modification]:

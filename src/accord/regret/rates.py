@@ -24,7 +24,7 @@ DEFAULT_FAILURE_PROB = 0.05
 
 
 def episodes_per_iteration(horizon: int, k: int) -> int:
-    """The number of Lemma needed-episode, for ``k`` already clipped to the horizon."""
+    """The number of Lemma G.1 of the paper, for ``k`` already clipped to the horizon."""
     return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
 
 
@@ -41,7 +41,7 @@ def bandit_learning_rate(
 
 
 def log_paper_rate(plex: Treeplex, k: int) -> float:
-    """The logarithm of ``eta * sqrt(T)``, eq. (learning-rate-full-feedback).
+    """The logarithm of ``eta * sqrt(T)``, Equation (9) of the paper.
 
     0 for a player who never has a choice and so plays the same at any rate.
     """
@@ -55,7 +55,7 @@ def log_paper_rate(plex: Treeplex, k: int) -> float:
 def log_bandit_rate(
     plexes: tuple[Treeplex, ...], player: int, k: int, failure_prob: float, iterations: int = 1
 ) -> float:
-    """The logarithm of ``eta``, eq. (learningrate-bandit); 0 for a player without decisions."""
+    """The logarithm of ``eta``, Equation (14); 0 for a player without decisions."""
     plex = plexes[player]
     if plex.horizon == 0:
         return 0.0

@@ -4,9 +4,9 @@ Hedge over pairs (b, psi) of a rechistory and a modification, with weights
 
     q(b, psi) ~ exp( eta sum_t S_b^t ( exp(-eta |l^t|) <p^t, l^t> - <psi o p^t, l^t> ) ),
 
-initially with the same mass on every rechistory (eq. wrhedge-initial-weight). A swap psi loses
-``<psi o p, l> = sum_r p(r) l(psi(r))``, a sum over recommendations, so its weight is a product
-over them. With
+initially with the same mass on every rechistory (Equation (15)). A swap psi loses ``<psi
+o p, l> = sum_r p(r) l(psi(r))``, a sum over recommendations, so its weight is a product over them.
+With
 
     R_b[r, a] = sum_t S_b^t p^t(r) l^t(a)          (SWAP; for EXTERNAL  R_b[a] = sum_t S_b^t l^t(a))
     c_b       = sum_t exp(-eta |l^t|) S_b^t <p^t, l^t>

@@ -6,7 +6,8 @@ a_{h-1})`` of the player's own infosets and actions leads to infoset x. A *seque
 are ``first_seq[x] .. first_seq[x + 1] - 1``, in the order of its actions, so
 
     ``behavior[first_seq[x] + a]`` is pi_i(a | x), and
-    ``reach[first_seq[x] + a]`` is the sequence form pi_{i,1:h}(x, a)   (eqn:sequence-form-policy).
+    ``reach[first_seq[x] + a]`` is the sequence form pi_{i,1:h}(x, a), Equation (3)
+    of Song, Mei, Bai 2022.
 
 Infosets are numbered layer by layer (``game/tree.py``). So a loop over increasing ``x`` visits
 parents first, a loop over decreasing ``x`` visits children first, all sequences of a layer come

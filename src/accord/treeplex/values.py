@@ -1,11 +1,11 @@
 """Values, losses and best responses.
 
-The immediate counterfactual loss of player i at sequence (x, a), eq. (equation:l-definition), is
+The immediate counterfactual loss of player i at sequence (x, a), Equation (4) of Song, Mei, Bai
+2022, is
 
     l(x, a) = sum over the leaves at (x, a) of chance * prod_{j != i} reach_j * loss,
 
-and the counterfactual loss, eq. (equation:L-definition), adds the later losses of the player's own
-policy:
+and the counterfactual loss, Equation (5), adds the later losses of the player's own policy:
 
     L(x, a) = l(x, a) + sum_{x' in C(x, a)} sum_{a'} pi(a' | x') L(x', a').
 

@@ -141,7 +141,7 @@ def chosen_layers(plex):
 
 
 def balanced(plex, h):
-    """Definition balanced-policy over sequences: shares by infosets below, in layer h (from 1)."""
+    """Definition 6 over sequences: shares by infosets below, in layer h (from 1)."""
     below = np.zeros(plex.n_sequences)
     for x in range(plex.layers[h - 1], plex.layers[h]):
         for y, a in plex.history(x):
@@ -155,7 +155,7 @@ def balanced(plex, h):
 
 
 def weight(tree, star, node):
-    """w_b of eqs. (wb-i) and (wb-ii)."""
+    """w_b of Equations (11) and (12)."""
     plex, k = tree.plex, tree.k
     x = int(tree.node_infoset[node])
     history, b = plex.history(x), tree.rechistory(node)

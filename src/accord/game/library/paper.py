@@ -1,13 +1,12 @@
 """The two games of Song, Mei, Bai 2022 that tell equilibrium notions apart.
 
-*Separation* (proof of Proposition ``proposition:containment``). Two players choose 1 or 2 at the
-same time, H = K + 1 times, and see everything that happened before. At the end the first player
-gets 1 if the two choices differed at every step, 1/2 if they agreed at every step, and 0 otherwise;
-the second player always gets 0. The device recommends the same fair coin to both at every infoset.
-Disobeying pays only if it happens at every step, and each time the deviator needs the
-recommendation to know the other's choice. With K + 1 deviations the first player gains 1/2; with K,
-at least one step is a guess, and the gain is 0. So the K-EFCE gap is 0 and the (K+1)-EFCE gap is
-1/2.
+*Separation* (proof of Proposition 4, Appendix C.2). Two players choose 1 or 2 at the same time, H =
+K + 1 times, and see everything that happened before. At the end the first player gets 1 if the two
+choices differed at every step, 1/2 if they agreed at every step, and 0 otherwise; the second player
+always gets 0. The device recommends the same fair coin to both at every infoset. Disobeying pays
+only if it happens at every step, and each time the deviator needs the recommendation to know the
+other's choice. With K + 1 deviations the first player gains 1/2; with K, at least one step is a
+guess, and the gain is 0. So the K-EFCE gap is 0 and the (K+1)-EFCE gap is 1/2.
 
 This fails for the paper's game with K = 0: with one step, a constant action differs half the time
 and agrees half the time, and earns 3/4. Here the game for K = 0 has three choices. It pays 1 if the
@@ -18,7 +17,7 @@ The paper's device draws a coin for every infoset, a mixture of 2^X pure policie
 step, shared by all infosets of that step, has the same law on every play and only 2^(K+1)
 components.
 
-*Foresight* (the example in ``appendix:relationship``). Two players choose at the same time, twice.
+*Foresight* (the example in Appendix C.3). Two players choose at the same time, twice.
 The first player gets 1/2 for choosing a1 at the start, and 1 if they chose a2 and the second player
 then chooses b1. The device recommends (a1, b1) or (a2, b2) by a fair coin at each of the five
 infosets. A first player who sees only the recommendations at infosets they reach learns nothing

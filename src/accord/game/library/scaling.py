@@ -17,9 +17,8 @@ for the walker
     uniform play reaches a given (x, a) of layer h with probability A^-h,
     the balanced exploration policy of that layer with probability 1 / (X_{1,h} A) = A^-2,
 
-the extremes of Lemma ``lemma:balancing`` of Song, Mei, Bai 2022 and the remark after it. Learning
-the payoffs of the last layer takes about A^2 episodes of balanced exploration, but A^H of uniform
-play.
+the extremes of Lemma B.5 of Song, Mei, Bai 2022 and the remark after it. Learning the payoffs of
+the last layer takes about A^2 episodes of balanced exploration, but A^H of uniform play.
 """
 
 from __future__ import annotations

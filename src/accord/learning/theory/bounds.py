@@ -1,6 +1,6 @@
 """Regret bounds of the paper's two theorems, with every constant written out.
 
-Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give orders of magnitude. The
+Theorems 5 and 7 of Song, Mei, Bai 2022 give orders of magnitude. The
 bounds here are numbers, for any game; ``docs/theory/constants.md`` derives them. Take one player
 whose loss in a whole play is between 0 and 1. Clip K to the player's horizon, and let H be the
 number of layers in which the player has a choice. After T iterations at learning rate eta the
@@ -158,7 +158,7 @@ def bandit_bound(plex: Treeplex, k: int, infosets: int, failure_prob: float) -> 
 def weight_sums(plex: Treeplex, k: int) -> list[tuple[int, int]]:
     """``[horizon]`` bounds B_h, B'_h on the sum of 1 / w_b over rechistories that one phi can meet.
 
-    Eqs. (swap-mu-over-pi-bound) and (ext-mu-over-pi-bound), for action sets of any sizes.
+    Equations (37) and (38) of the paper, for action sets of any sizes.
     """
     sums = []
     ways = [1] + [0] * k  # e_0 .. e_K of the widths of the layers above

@@ -1,6 +1,6 @@
 """How long to run, according to the paper's two theorems with every constant written out.
 
-Theorems kcfr-full-feedback and kcfr-bandit of Song, Mei, Bai 2022 give the order of magnitude of
+Theorems 5 and 7 of Song, Mei, Bai 2022 give the order of magnitude of
 the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game.
 It also has the number for ``solve``'s default, from the theorem of regret matching. It has none for
 ``learn``'s default, whose bound has no closed form with useful constants
