@@ -49,7 +49,8 @@ SOLVE_KEYS = [
     "gap",
     "players",
     "error",
-    "saved_gap",
+    "average_gap",
+    "average_error",
     "components",
     "values",
     "value_error",
@@ -272,7 +273,7 @@ def test_target() -> None:
     reached = run("solve", "kuhn", "--target-gap", 0.1)
     assert "not reached" not in reached.stderr
     missed = run("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
-    assert "target gap 1e-12 not reached: the gap is" in missed.stderr
+    assert "target gap 1e-12 not reached: the gap of the average is" in missed.stderr
     assert "kuhn: EFCE" in missed.stdout
     content = run_json("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
     assert content["iterations"] == 20
@@ -295,12 +296,12 @@ def test_a_run_is_a_folder(solved: Path) -> None:
     policy = accord.load_policy(solved / "policy.npz", game)
     assert policy.n_components == asked["result"]["components"] == 50
     certificate = json.loads((solved / "certificate.json").read_text())
-    assert certificate["gaps"][0]["gap"] == asked["result"]["saved_gap"]
+    assert certificate["gaps"][0]["gap"] == asked["result"]["gap"]
     assert accord.certify(game, policy, 1)[1].gap == pytest.approx(certificate["gaps"][0]["gap"])
 
     lines = [json.loads(line) for line in (solved / "progress.jsonl").read_text().splitlines()]
     assert lines[-1]["iteration"] == 300
-    assert lines[-1]["gap"] == asked["result"]["gap"]
+    assert lines[-1]["gap"] == asked["result"]["average_gap"]
     assert [line["iteration"] for line in lines] == sorted({line["iteration"] for line in lines})
 
 

@@ -253,7 +253,7 @@ def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
 def test_no_equilibrium_found_by_learning_exceeds_the_bound(game, k):
     """Weak duality: the bound for its own gap holds for every mixture with that gap."""
     solution = solve(game, k, iterations=50)
-    gap = max(0.0, solution.saved_gap)
+    gap = max(0.0, solution.gap)
     values = np.array(solution.policy.values())
     for objective, value in (("welfare", values.sum()), ("egalitarian", values.min())):
         assert optimize(game, k, objective, gap=gap).bound >= value - 1e-9

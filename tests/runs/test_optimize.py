@@ -120,12 +120,12 @@ def test_few_components():
 @pytest.mark.slow
 def test_keep_has_the_values_of_a_saved_mixture():
     solution = solve(GAME, 1, iterations=300)
-    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.saved_gap, 0.0))
+    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.gap, 0.0))
     assert found.optimal
     assert found.value == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(found.values, solution.policy.values(), rtol=0, atol=1e-8)
     assert found.policy.n_components < 60
-    assert found.gap <= solution.saved_gap + 1e-9
+    assert found.gap <= solution.gap + 1e-9
 
 
 def test_keep_comes_as_near_as_an_equilibrium_can():

@@ -138,8 +138,6 @@ class EnvironmentRun:
         """The fields that all results share."""
         return {
             "request": self.request,
-            "k": self.request.k,
-            "method": self.request.method,
             "episodes": self.selfplay.iteration * self.each,
             "iterations": self.selfplay.iteration,
             "episodes_per_iteration": self.each,

@@ -70,8 +70,6 @@ class Learning:
         """The fields that all results share."""
         return {
             "request": self.request,
-            "k": self.request.k,
-            "method": self.request.method,
             "episodes": self.steps.iteration * self.each,
             "iterations": self.steps.iteration,
             "episodes_per_iteration": self.each,

@@ -95,6 +95,8 @@ def _result(
         "values": list(last.values),
         "seconds": elapsed,
     }
+    if isinstance(files.request, SolveRequest):
+        result |= {"average_gap": last.gap, "average_error": last.error}
     if last.episodes is not None:
         result["episodes"] = last.episodes
     if last.best is not None:

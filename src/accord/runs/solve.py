@@ -66,8 +66,9 @@ def solve(
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
-        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this even if its
-            error is added. Must be positive: iterates only approach an equilibrium.
+        target_gap: Stop at a checkpoint at which the gap of the average of all iterates, in payoff
+            units, is at most this even if its error is added. Must be positive: iterates only
+            approach an equilibrium.
         seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
             and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
@@ -202,14 +203,12 @@ class _Solving:
         solution = Solution(
             game=self.game,
             request=self.request,
-            k=self.request.k,
-            method=self.request.method,
             iterations=last.iteration,
-            gap=last.gap,
-            player_gaps=last.player_gaps,
-            error=last.error,
-            values=last.values,
-            value_error=last.value_error,
+            average_gap=last.gap,
+            average_player_gaps=last.player_gaps,
+            average_error=last.error,
+            average_values=last.values,
+            average_value_error=last.value_error,
             policy=policy,
             history=history,
             seconds=elapsed,
