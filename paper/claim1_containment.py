@@ -115,7 +115,7 @@ def _case(policy: CorrelatedPolicy) -> dict[str, Any]:
     """Both sides of all inequalities for one policy; ``naive_`` marks brute force."""
     from paper.oracles import as_reference, reference
 
-    game, plain = policy.game, as_reference(policy)
+    game, plain = policy.form.game, as_reference(policy)
     players = range(game.n_players)
     horizon = max(reference.horizon(game, i) for i in players)
     found = certify(game, policy, [*range(horizon + 2), math.inf])

@@ -11,14 +11,11 @@ from accord._arrays import TERMINAL as TERMINAL
 from accord.certifying.by_play import certify_by_play as certify_by_play
 from accord.certifying.certificate import Certificate as Certificate
 from accord.certifying.exact import certify as certify
-from accord.certifying.play_certificate import PlayCertificate as PlayCertificate
-from accord.certifying.play_certificate import PlayGap as PlayGap
 from accord.deviations.counting import count_rechistories as count_rechistories
 from accord.deviations.modification import Modification as Modification
 from accord.deviations.rechistory import RechistoryTree as RechistoryTree
 from accord.equilibrium.device import Device as Device
 from accord.equilibrium.gap import RegretMeter as RegretMeter
-from accord.equilibrium.mixture import Mixture as Mixture
 from accord.equilibrium.policy import CorrelatedPolicy as CorrelatedPolicy
 from accord.equilibrium.policy_files import load_policy as load_policy
 from accord.equilibrium.policy_files import save_policy as save_policy

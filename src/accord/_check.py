@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import SupportsIndex
+import re
+import reprlib
+from typing import SupportsFloat, SupportsIndex
 
 from accord.errors import ArgumentError
 
@@ -13,6 +15,36 @@ LARGEST = 2**63 - 1
 
 MAX_SEED = 2**128 - 1
 """Seeds have at most as many bits as NumPy draws for a fresh one."""
+
+
+Number = SupportsFloat | str
+"""What :func:`as_number` takes: 0.25, ``Fraction(1, 4)``, ``"1/4"``."""
+
+_FRACTION = re.compile(r"\s*([+-]?[0-9]+)\s*/\s*([0-9]+)\s*")
+
+
+def as_number(name: str, value: Number) -> float:
+    """Return a number that may be written as a fraction: 0.25, ``Fraction(1, 4)``, ``"1/4"``.
+
+    A text is rounded to the nearest float once, so ``"1/3"`` is the float ``1 / 3``. Infinity and
+    NaN are returned if ``value`` is such a float, and refused as a text.
+
+    Raises:
+        ArgumentError: If it is not a number.
+    """
+    try:
+        if isinstance(value, str):
+            parts = _FRACTION.fullmatch(value)
+            number = float(value) if parts is None else int(parts[1]) / int(parts[2])
+            if math.isfinite(number):
+                return number
+        elif not isinstance(value, bool) and not getattr(value, "ndim", 0):
+            return float(value)
+    except (TypeError, ValueError, ArithmeticError):  # such as "a", too many digits, "1/0"
+        pass
+    raise ArgumentError(
+        f'{name} must be a number, such as 0.25 or "1/4"; got {reprlib.repr(value)}'
+    )
 
 
 def checked_whole(name: str, value: SupportsIndex, least: int, most: float = LARGEST) -> int:

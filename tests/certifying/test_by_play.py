@@ -15,7 +15,6 @@ from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.gap import MixtureMeter
-from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.library import (
@@ -32,7 +31,7 @@ from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
-from tests.support.environments import Hidden, NoisyChicken
+from tests.support.environments import Hidden
 from tests.support.policies import grown_game
 
 CHICKEN = matrix_game([[[6, 2], [7, 0]], [[6, 7], [2, 0]]], name="chicken")
@@ -93,11 +92,12 @@ def test_cells_are_estimated_without_bias(k: float) -> None:
     policy = some_policy(game)
     certificate = certify_by_play(Hidden(game), policy, k, episodes=30_000, seed=2)
     exact = certify(game, policy, k)
-    for part, gap in zip(certificate.players, exact[k].player_gaps, strict=True):
-        assert part.gain <= gap + part.margin
-        assert part.gain >= gap - 2.0 * part.margin
+    for found, gap in zip(certificate[k].witnesses, exact[k].player_gaps, strict=True):
+        assert found.margin is not None
+        assert found.gain <= gap + found.margin
+        assert found.gain >= gap - 2.0 * found.margin
     for value, margin, wanted in zip(
-        certificate.values, certificate.margins, exact.values, strict=True
+        certificate.values, certificate.value_errors, exact.values, strict=True
     ):
         assert abs(value - wanted) <= margin
 
@@ -110,12 +110,10 @@ def test_coverage(game: Game, k: float) -> None:
     gaps = certify(game, policy, k)[k].player_gaps
     missed = 0
     for seed in range(60):
-        found = certify_by_play(
-            Hidden(game), policy, k, episodes=600, confidence=0.8, seed=seed
-        ).players
+        found = certify_by_play(Hidden(game), policy, k, episodes=600, confidence=0.8, seed=seed)[k]
         missed += any(
-            not part.lower <= gap + 1e-9 or not gap <= part.upper + 1e-9
-            for part, gap in zip(found, gaps, strict=True)
+            not lower <= gap + 1e-9 or not gap <= upper + 1e-9
+            for lower, gap, upper in zip(found.player_lower, gaps, found.player_upper, strict=True)
         )
     assert missed <= 12
 
@@ -130,7 +128,7 @@ def test_upper_bounds_hold_although_no_union_is_taken(seed: int) -> None:
     span = 1.0 / sequence_form(game).leaves.loss_scale
     missed = 0
     for trial in range(60):
-        run = _Trial(Hidden(game), as_mixture(policy), 1, 400, 0.6, trial, None)
+        run = _Trial(Hidden(game), policy, 1, 400, 0.6, trial, None)
         run._sit(grown(run.plays))
         run.delta = 0.2
         evidence = run._evidence(400)
@@ -225,36 +223,67 @@ def test_more_plays_say_more() -> None:
     )  # everybody flips a coin: daring gains nothing, but yielding 0.25
     exact = certify(CHICKEN, policy, 1)[1].gap
     found = [
-        certify_by_play(Hidden(CHICKEN), policy, 1, episodes=episodes, seed=4)
+        certify_by_play(Hidden(CHICKEN), policy, 1, episodes=episodes, seed=4)[1]
         for episodes in (100, 4000, 40_000)
     ]
-    uppers = [certificate.upper for certificate in found]
+    uppers = [gap.upper for gap in found]
     assert uppers[0] > uppers[1] > uppers[2] > exact
-    assert found[0].players[0].vacuous
-    assert not found[2].players[0].vacuous
+    assert found[0].vacuous[0]
+    assert not found[2].vacuous[0]
 
 
 def test_a_clear_deviation_is_found_and_told() -> None:
     """Both always yield; daring gains 1."""
     policy = CorrelatedPolicy(CHICKEN, np.ones(1), np.array([[1.0, 1.0, 0.0, 1.0, 1.0, 0.0]]))
     certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=6000)
-    assert 0.5 < certificate.lower <= 1.0 <= certificate.upper
+    assert 0.5 < certificate[1].lower <= 1.0 <= certificate[1].upper
     words = str(certificate)
     assert "with 95% confidence the EFCE gap is at least" in words
     assert "told '0' plays '1' instead" in words
     content = certificate.to_json()
-    assert content["lower"] == certificate.lower
-    assert len(content["players"]) == 2
+    (gap,) = content["gaps"]
+    assert gap["lower"] == certificate[1].lower
+    assert len(gap["player_lower"]) == len(gap["player_upper"]) == len(gap["witness"]) == 2
     json.dumps(content, allow_nan=False)
+
+
+def keys(content: object) -> object:
+    """The shape of a JSON object: its keys, and those of the first object in each list."""
+    if isinstance(content, dict):
+        return {name: keys(part) for name, part in content.items() if name != "trigger"}
+    return keys(content[0]) if isinstance(content, list) and content else None
+
+
+def test_bounds_and_exact_gaps_are_certificates_of_one_shape() -> None:
+    policy = CorrelatedPolicy(CHICKEN, np.ones(1), np.array([[1.0, 1.0, 0.0, 1.0, 1.0, 0.0]]))
+    exact = certify(CHICKEN, policy, 1)
+    played = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=600)
+    assert keys(played.to_json()) == keys(exact.to_json())
+    assert (exact.is_exact, played.is_exact) == (True, False)
+    assert (exact.confidence, exact.episodes, exact.infosets) == (None, None, 2)
+    assert (played.confidence, played.players, played.infosets) == (0.95, exact.players, 2)
+    gap = played[1]
+    assert math.isnan(gap.gap) and all(map(math.isnan, gap.player_gaps))
+    assert played.to_json()["gaps"][0]["gap"] is None
+    assert gap.lower <= exact[1].lower <= exact[1].upper <= gap.upper
+    assert exact[1].vacuous == (False, False)
+    bounds = f"lower={gap.lower:.4g}, upper={gap.upper:.4g}"
+    assert repr(gap) == f"Gap(EFCE, {bounds})"
+    assert (
+        repr(played) == f"Certificate('chicken', gaps={{EFCE: {gap.lower:.4g} to {gap.upper:.4g}}})"
+    )
+    with pytest.raises(KeyError, match="no gap of NFCE; there are: EFCE"):
+        played["nfce"]
 
 
 def test_finding_no_deviation_proves_nothing() -> None:
     """In a pure equilibrium the search finds none; only the upper bound says what that means."""
     policy = CorrelatedPolicy(CHICKEN, np.ones(1), np.array([[1.0, 0.0, 1.0, 1.0, 1.0, 0.0]]))
     certificate = certify_by_play(Hidden(CHICKEN), policy, 1, episodes=600)
-    assert certificate.upper > 0.0
-    assert [part["deviation"] for part in certificate.to_json()["players"]] == [None, None]
-    assert [part.gain for part in certificate.players] == [0.0, 0.0]  # play by play
+    assert certificate[1].upper > 0.0
+    (gap,) = certificate.to_json()["gaps"]
+    assert [witness["text"] for witness in gap["witness"]] == [None, None]
+    assert [found.gain for found in certificate[1].witnesses] == [0.0, 0.0]  # play by play
     assert "no deviation has been shown to gain" in str(certificate)
     assert "cannot gain" not in str(certificate)
 
@@ -291,13 +320,13 @@ def test_the_search_finds_most_of_the_gap(k: float) -> None:
         gaps = certify(game, policy, k)[k].player_gaps
         certificate = certify_by_play(Hidden(game), policy, k, episodes=20_000, seed=5)
         gains = [
-            exact_gain(policy, i, part.witness.modification)
-            for i, part in enumerate(certificate.players)
+            exact_gain(policy, i, witness.modification)
+            for i, witness in enumerate(certificate[k].witnesses)
         ]
         assert sum(gains) >= 0.65 * sum(gaps)
-        assert certificate.lower >= 0.4 * max(gaps)
-        for part, gain, gap in zip(certificate.players, gains, gaps, strict=True):
-            assert part.lower <= gain + 1e-9 <= gap + 2e-9
+        assert certificate[k].lower >= 0.4 * max(gaps)
+        for lower, gain, gap in zip(certificate[k].player_lower, gains, gaps, strict=True):
+            assert lower <= gain + 1e-9 <= gap + 2e-9
 
 
 @pytest.mark.slow
@@ -305,7 +334,7 @@ def test_the_search_uses_all_deviations() -> None:
     """A policy against which only two deviations gain."""
     game, device = separation(1), separation_device(1)
     policy = CorrelatedPolicy.from_device(game, device)
-    found = [certify_by_play(Hidden(game), policy, k, episodes=6000) for k in (1, 2)]
+    found = [certify_by_play(Hidden(game), policy, k, episodes=6000)[k] for k in (1, 2)]
     assert found[0].lower == 0.0
     assert 0.4 < found[1].lower <= 0.5
 
@@ -315,7 +344,7 @@ def test_deviators_play_the_same_game_until_they_leave() -> None:
     """Both plays of a pair agree in all moves before the first one that differs by choice."""
     game = library_game("kuhn:players=3")
     policy = some_policy(game)
-    trial = _Trial(Hidden(game), as_mixture(policy), 1, 2000, 0.9, 3, None)
+    trial = _Trial(Hidden(game), policy, 1, 2000, 0.9, 3, None)
     trial._search(500)
     evidence = trial._evidence(1000)
     for i, (search, one) in enumerate(zip(trial.searches, evidence, strict=True)):
@@ -382,8 +411,7 @@ def test_arguments_of_certificates() -> None:
         certify_by_play(Hidden(CHICKEN), policy, 1, confidence=1.0)
     with pytest.raises(ArgumentError, match="episodes must be a whole number, 40 or more"):
         certify_by_play(Hidden(CHICKEN), policy, 1, episodes=39)
-    with pytest.raises(ArgumentError, match=r"policy must be an accord\.Mixture"):
+    with pytest.raises(ArgumentError, match=r"policy must be an accord\.CorrelatedPolicy"):
         certify_by_play(Hidden(CHICKEN), "policy", 1)  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="has 3 players; the policy is for 2"):
         certify_by_play(Hidden(grown_game(1, 3, 60)), policy, 1)
-    assert isinstance(learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy, Mixture)

@@ -580,6 +580,9 @@ def test_reprs_are_short():
         repr(certificate) == "Certificate('separation:k=1', gaps={EFCE: 0, 2-EFCE: 0.5, BCE: 0.5})"
     )
     assert repr(certificate[2]) == "Gap(2-EFCE, gap=0.5, relative=0.5)"
+    first, second = str(certificate).splitlines()
+    assert first == "separation:k=1: exact gaps EFCE 0, 2-EFCE 0.5, BCE 0.5, NFCE 0.5"
+    assert second == str(certificate[2].witnesses[0])
     assert repr(certificate[2].witnesses[0]) == "Witness('1', gain=0.5, first_deviations=2)"
 
 
@@ -608,8 +611,11 @@ def test_a_certificate_as_json():
     assert [entry["notion"] for entry in content["gaps"]] == ["NFCCE", "2-EFCE", "BCE"]
     for entry, gap in zip(content["gaps"], certificate.gaps, strict=True):
         assert set(entry) == {
-            "notion", "k", "gap", "error", "relative", "sum", "players", "player_errors", "witness",
+            "notion", "k", "gap", "error", "lower", "upper", "relative", "sum", "players",
+            "player_errors", "player_lower", "player_upper", "vacuous", "witness",
         }  # fmt: skip
+        assert (entry["lower"], entry["upper"]) == (gap.lower, gap.upper)
+        assert gap.gap - gap.error <= gap.lower <= gap.gap <= gap.upper <= gap.gap + gap.error
         assert entry["error"] == gap.error == max(entry["player_errors"])
         assert entry["gap"] == gap.gap == max(entry["players"])
         assert entry["sum"] == gap.sum == pytest.approx(sum(entry["players"]))

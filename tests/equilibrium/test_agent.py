@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from accord._arrays import TERMINAL
-from accord.equilibrium.mixture import as_mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.library import kuhn, matrix_game
@@ -15,6 +14,7 @@ from accord.interop.pettingzoo import PettingZooEnvironment
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
 from tests.support.environments import Hidden
+from tests.support.policies import without_game
 
 LIGHT = CorrelatedPolicy(  # a traffic light: one yields, the other dares
     matrix_game([[[6, 2], [7, 0]], [[6, 7], [2, 0]]], actions=[("yield", "dare")] * 2),
@@ -24,7 +24,7 @@ LIGHT = CorrelatedPolicy(  # a traffic light: one yields, the other dares
 
 
 def test_agents_with_one_seed_are_correlated() -> None:
-    policy = as_mixture(LIGHT)
+    policy = without_game(LIGHT)
     agents = [policy.agent(player, seed=5) for player in policy.player_labels]
     moves = []
     for _ in range(2000):

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from accord.certifying.exact import certify
 from accord.equilibrium import policy_files, policy_npz
-from accord.equilibrium.mixture import as_mixture
 from accord.equilibrium.packing import pack
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_files import load_policy, save_policy
@@ -36,7 +35,13 @@ from accord.game.library import chicken, kuhn, library_device, separation
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
-from tests.support.policies import all_games, as_reference, random_behaviors, random_policy
+from tests.support.policies import (
+    all_games,
+    as_reference,
+    random_behaviors,
+    random_policy,
+    without_game,
+)
 from tests.support.strategies import examples
 
 checked = examples(40)
@@ -113,7 +118,7 @@ def test_large_policies_are_packed_and_lose_no_bit(game, seed):
         path = Path(folder, "policy.npz")
         save_policy(policy, path)
         with np.load(path) as archive:
-            assert archive["version"] == 2
+            assert archive["version"] == 1
             assert not any(name.startswith("probabilities") for name in archive.files)
         again = load_policy(path, game)
         assert again.weights.tobytes() == policy.weights.tobytes()
@@ -770,7 +775,7 @@ def test_what_is_no_path_no_game_and_no_policy(tmp_path, game, policy):
         load_policy(tmp_path / "p.json", "k")
     with pytest.raises(ArgumentError, match=r"is the policy of a game.*give the game too"):
         load_policy(tmp_path / "p.json", None)
-    with pytest.raises(ArgumentError, match=r"accord\.CorrelatedPolicy, or the Mixture .*None"):
+    with pytest.raises(ArgumentError, match=r"accord\.CorrelatedPolicy; got None"):
         save_policy(None, tmp_path / "new.json")
     assert not (tmp_path / "new.json").exists()
 
@@ -886,7 +891,7 @@ def test_only_what_is_needed_is_unpacked(tmp_path, game, policy, monkeypatch):
 @pytest.mark.parametrize("plain", [0, 2**24])
 def test_only_what_an_environment_needs_is_unpacked(tmp_path, game, policy, monkeypatch, plain):
     monkeypatch.setattr(policy_npz, "PLAIN_BYTES", plain)
-    save_policy(as_mixture(policy), tmp_path / "p.npz")
+    save_policy(without_game(policy), tmp_path / "p.npz")
     with np.load(tmp_path / "p.npz", allow_pickle=False) as content:
         arrays = dict(content)
     np.savez_compressed(tmp_path / "q.npz", **arrays, unused=np.zeros(10**6))

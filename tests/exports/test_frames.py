@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import accord
-from tests.support.environments import NoisyChicken
+from accord._format import percent, pretty
+from accord.exports.latex import certificate_latex
+from tests.support.environments import Hidden, NoisyChicken
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,22 @@ def test_a_certificate_has_one_row_per_notion_and_player(
     alone = accord.certify(game, solution, "nfce")  # has no deviations that name the players
     assert alone.to_frame()["player"].tolist() == ["student", "professor"]
     assert "professor" in alone._repr_html_()
+
+
+def test_a_certificate_from_plays_has_bounds(game: accord.Game, solution: accord.Solution) -> None:
+    certificate = accord.certify_by_play(Hidden(game), solution, 1, episodes=200)
+    frame, gap = certificate.to_frame(), certificate[1]
+    assert frame["gap"].isna().all()
+    assert tuple(frame["lower"]) == gap.player_lower
+    assert tuple(frame["upper"]) == gap.player_upper
+    assert tuple(frame["value"]) == certificate.values
+    ranges = [
+        " to ".join(map(pretty, ends))
+        for ends in zip(gap.player_lower, gap.player_upper, strict=True)
+    ]
+    assert all(text in certificate._repr_html_() for text in ranges)
+    assert f"with {percent(0.95)} confidence" in certificate._repr_html_()
+    assert "nan" not in certificate_latex(certificate)
 
 
 def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None:

@@ -16,7 +16,6 @@ from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
 from accord.certifying.exact import certify
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
     ArgumentError,
@@ -233,7 +232,7 @@ def test_a_hidden_game_without() -> None:
         Hidden(game), 1, episodes=4000, method="rm", value_plays=4000, components=50
     )
     assert isinstance(learned, LearnedByPlay)
-    assert isinstance(learned.policy, Mixture)
+    assert learned.policy.game is None
     assert not hasattr(learned, "gap")
     content = learned.to_json()
     assert content["gap"] is content["players"] is None
@@ -283,15 +282,11 @@ def test_files_are_those_of_policies(tmp_path: Path) -> None:
 def test_values_and_their_margins() -> None:
     """The exact value lies within three margins; a margin is 1.96 standard errors."""
     game = kuhn()
-    plexes = sequence_form(game).plexes
     learned = learn_env(Hidden(game), 1, episodes=400, game=game, components=10)
-    mixture = Mixture(
-        "kuhn", game.player_labels, plexes, learned.policy.weights, learned.policy.behavior
-    )
-    values, margins = estimated_values(Hidden(game), mixture, 5000, 0)
+    values, margins = estimated_values(Hidden(game), learned.policy, 5000, 0)
     assert np.abs(np.array(values) - learned.values).max() < 1.5 * max(margins)
     assert 0.5 * 1.96 / math.sqrt(5000) < max(margins) < 2 * 1.96 / math.sqrt(5000)
-    _, once = estimated_values(Hidden(game), mixture, 1, 0)
+    _, once = estimated_values(Hidden(game), learned.policy, 1, 0)
     assert all(map(math.isnan, once))
 
 

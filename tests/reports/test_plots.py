@@ -159,7 +159,7 @@ def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
 ) -> None:
     """Also if the runs differ only in their seeds; and the axis says how many episodes."""
     runs = tuple(
-        (0, SimpleNamespace(result={"episodes": n}, certificate={"lower": 0.0, "upper": 1.0 + n}))
+        (0, SimpleNamespace(result={"episodes": n, "lower": 0.0, "upper": 1.0 + n}, certificate={}))
         for n in episodes
     )
     figure = plots.bounds_by_play(PlayedComparison("kuhn", ("prm",), runs))  # type: ignore[arg-type]

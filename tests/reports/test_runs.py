@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import accord
+from accord.errors import ParseError
 from accord.runs.folder import RunFolder
 from accord.runs.snapshot import read_snapshot
 from tests.support.command import refused, run
-
-OLD = Path(__file__).parents[1] / "data" / "v0.1"
 
 
 def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> None:
@@ -61,8 +60,9 @@ def changed(folder: Path, **changes: Any) -> None:
     ("changes", "message"),
     [
         ({"format": "other"}, "accord-run"),
-        ({"version": 4}, "of a newer Accord"),
-        ({"version": "3"}, "accord-run"),
+        ({"version": 5}, 'must have "format": "accord-run" and "version": 4; got'),
+        ({"version": 3}, "'accord-run' and 3; open it with the version of Accord that wrote it"),
+        ({"version": "4"}, "accord-run"),
         ({"version": None}, "accord-run"),
         ({"command": "play"}, "command"),
         ({"asked": {"game": "kuhn", "k": -1, "method": "rm"}}, "asked"),
@@ -105,10 +105,11 @@ def test_a_broken_file(folder: Path, name: str, text: str, message: str) -> None
         ('{"iteration": 1, "players": [1, NaN]}\n', "each of 2 players"),
     ],
 )
-def test_a_broken_history_of_version_1(tmp_path: Path, text: str, message: str) -> None:
-    folder = Path(shutil.copytree(OLD / "solved", tmp_path / "run"))
+def test_a_broken_record_of_the_progress(folder: Path, text: str, message: str) -> None:
     spoil(folder, "progress.jsonl", text)
-    assert message in refused("report", folder)
+    files = RunFolder.open(folder)
+    with pytest.raises(ParseError, match=message):
+        files.read_history(files.read_lines(), 2)
 
 
 def test_without_a_policy_the_report_is_about_the_last_checkpoint(folder: Path) -> None:

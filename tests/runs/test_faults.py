@@ -591,7 +591,7 @@ def test_a_search_that_is_still_going_can_be_read(
             seen.append(read_snapshot(RunFolder.open(folder), game))
             interrupt()
 
-    found = optimize(game, 1, "weights=1,0,0", minimize=minimize, folder=folder, progress=look)
+    found = optimize(game, 1, [1, 0, 0], minimize=minimize, folder=folder, progress=look)
     assert found.interrupted
     assert not seen[0].finished
     assert accord.certify(game, seen[0].policy, 1)[1].gap >= 0.0

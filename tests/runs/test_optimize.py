@@ -18,6 +18,7 @@ from accord.errors import ArgumentError, MismatchError, NumericalError, ParseErr
 from accord.game.library import chicken, in_out, kuhn, signalling
 from accord.optimal import column_generation, linear
 from accord.optimal.column_generation import ColumnGeneration
+from accord.optimal.objective import Objective
 from accord.runs.folder import RunFolder
 from accord.runs.optimize import optimize, resume_optimize
 from accord.runs.solve import solve
@@ -27,7 +28,7 @@ KEYS = [
     "components", "values", "value_error", "iterations", "columns", "seconds",
 ]  # fmt: skip
 GAME = kuhn(players=3)
-FIRST = "weights=1,0,0"
+FIRST = [1, 0, 0]
 
 
 def same(one, other):
@@ -164,7 +165,7 @@ def often(monkeypatch):
 
 @pytest.mark.slow
 def test_a_run_can_be_read_back(tmp_path):
-    found = optimize(signalling(), 1, "player=professor", folder=tmp_path / "run")
+    found = optimize(signalling(), 1, {"professor": 1}, folder=tmp_path / "run")
     files = RunFolder.open(tmp_path / "run")
     saved = files.read(signalling())
     assert saved.result == found.to_json()
@@ -244,6 +245,16 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, often):
         resume_optimize(GAME, tmp_path / "run")
 
 
+def test_the_folder_keeps_the_objective_however_it_was_given(tmp_path):
+    for given in ({"professor": 1}, [0, 1], Objective((0.0, 1.0))):
+        found = optimize(signalling(), 1, given, folder=tmp_path / "run", resume=True)
+        assert (found.objective, found.value) == ("player=professor", pytest.approx(6.5))
+    asked = json.loads((tmp_path / "run" / "run.json").read_text())["asked"]
+    assert asked["objective"] == {"student": 0.0, "professor": 1.0}
+    with pytest.raises(MismatchError):
+        optimize(signalling(), 1, {"student": 1}, folder=tmp_path / "run", resume=True)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 
@@ -252,7 +263,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, often):
     [
         ({"k": -1}, "k must be a whole number"),
         ({"objective": "best"}, "objective must be"),
-        ({"objective": "player=nobody"}, "no player 'nobody'"),
+        ({"objective": {"nobody": 1}}, "no player 'nobody'"),
         ({"objective": "keep"}, "saved mixture"),
         ({"gap": -0.1}, "gap must be non-negative"),
         ({"gap": math.nan}, "gap must be non-negative"),

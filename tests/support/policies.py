@@ -113,6 +113,13 @@ def random_policy(
     )
 
 
+def without_game(policy: CorrelatedPolicy) -> CorrelatedPolicy:
+    """The policy as one that knows only its players."""
+    return CorrelatedPolicy.of_players(
+        policy.name, policy.player_labels, policy.plexes, policy.weights, policy.behavior
+    )
+
+
 def as_reference(policy: CorrelatedPolicy) -> reference.CorrelatedPolicy:
     return [(w, [behavior.tolist() for behavior in bs]) for w, bs in policy.components()]
 

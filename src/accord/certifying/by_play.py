@@ -9,7 +9,7 @@ give a *lower* bound on the gap (``certifying/confidence.py``). With the stated 
 bounds of all players hold.
 
 The upper bound is large until plays have covered all that a deviator may do. It then says no more
-than that a deviator cannot be paid more than the best payoff, and :attr:`PlayGap.vacuous` is True.
+than that a deviator cannot be paid more than the best payoff, and :attr:`Gap.vacuous` is True.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_whole
-from accord.certifying.certificate import FirstDeviation, Witness
+from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
 from accord.certifying.confidence import bernstein, mean_at_least
 from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
-from accord.certifying.play_certificate import PlayCertificate, PlayGap
 from accord.certifying.search import Move, Search, average_behavior
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import Notion, checked_k
 from accord.deviations.rechistory import ROOT
-from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Player
 from accord.play.losses import Losses
@@ -57,7 +55,7 @@ CONFIDENCE = 0.95
 
 def certify_by_play(
     env: Environment,
-    policy: Mixture | CorrelatedPolicy,
+    policy: CorrelatedPolicy | Solved,
     k: SupportsIndex | float = 1,
     *,
     episodes: SupportsIndex = 20_000,
@@ -65,7 +63,7 @@ def certify_by_play(
     seed: SupportsIndex = 0,
     workers: SupportsIndex | None = None,
     ray: str | None = None,
-) -> PlayCertificate:
+) -> Certificate:
     """Bound the K-EFCE gap of ``policy`` by playing.
 
     Args:
@@ -87,21 +85,21 @@ def certify_by_play(
     check_environment(env)
     check_probability("confidence", confidence)
     total = checked_whole("episodes", episodes, FEWEST_PLAYS * len(env.players))
-    start, mixture = checked_whole("seed", seed, 0), as_mixture(policy)
+    start, policy = checked_whole("seed", seed, 0), policy_in(policy)
     with venue(workers, ray) as where:
         player = where.player(env, start)
-        return bounded_by_play(env, mixture, checked_k(k), total, confidence, start, player)
+        return bounded_by_play(env, policy, checked_k(k), total, confidence, start, player)
 
 
 def bounded_by_play(
     env: Environment,
-    policy: Mixture,
+    policy: CorrelatedPolicy,
     k: float,
     episodes: int,
     confidence: float,
     seed: int,
     player: Player | None = None,
-) -> PlayCertificate:
+) -> Certificate:
     """:func:`certify_by_play` with checked arguments; ``player`` is closed at the end."""
     trial = _Trial(env, policy, k, episodes, confidence, seed, player)
     try:
@@ -116,7 +114,7 @@ class _Trial:
     def __init__(
         self,
         env: Environment,
-        policy: Mixture,
+        policy: CorrelatedPolicy,
         k: float,
         episodes: int,
         confidence: float,
@@ -138,13 +136,13 @@ class _Trial:
             for plex, part in zip(policy.plexes, parts, strict=True)
         ]
 
-    def _sit(self, policy: Mixture) -> None:
+    def _sit(self, policy: CorrelatedPolicy) -> None:
         self.plays = MediatedPlays(self.env, policy, self.seed, self._player)
         self.bases = [spread_behavior(plex) for plex in policy.plexes]
         # with which probabilities players obey before each layer, summed up
         self.until = [np.arange(1, plex.horizon + 1) / plex.horizon for plex in policy.plexes]
 
-    def certificate(self) -> PlayCertificate:
+    def certificate(self) -> Certificate:
         self._search(self.total // 4)
         evidence = self._evidence(self.total // 2)
         found = [
@@ -290,40 +288,60 @@ class _Trial:
 
     def _written(
         self, found: Sequence[_Found], evidence: Sequence[Evidence], losses: Floats, gains: Floats
-    ) -> PlayCertificate:
-        gaps, margins = [], []
+    ) -> Certificate:
+        rows = []  # lower bound, upper bound, vacuous, witness of each player
+        margins = []
         for i, (phi, saved) in enumerate(found):
             span, above = self.span[i], bernstein(losses[i], self.delta)
             margins.append(above * span)
             gain, least = float(gains[i].mean()), mean_at_least(gains[i], self.delta)
             most = evidence[i].most(2 * self.delta)
             limit = min(1.0, float(losses[i].mean()) + above)
-            gaps.append(
-                PlayGap(
-                    player=self.players[i],
-                    lower=max(-math.inf if self.k == 0 else 0.0, least) * span,
-                    upper=min(most, limit) * span,
-                    vacuous=most >= limit,
-                    gain=gain * span,
-                    margin=(gain - least) * span,
-                    witness=self._witness(i, gain * span, phi, saved, evidence[i]),
+            rows.append(
+                (
+                    max(-math.inf if self.k == 0 else 0.0, least) * span,
+                    min(most, limit) * span,
+                    most >= limit,
+                    Witness(
+                        self.players[i],
+                        gain * span,
+                        phi,
+                        self._first_deviations(i, phi, saved, evidence[i]),
+                        margin=(gain - least) * span,
+                    ),
                 )
             )
-        return PlayCertificate(
-            name=str(self.env.name),
-            k=self.k,
+        lower, upper, vacuous, witnesses = zip(*rows, strict=True)
+        unknown = (math.nan,) * len(rows)
+        gap = Gap(
+            notion=Notion(self.k),
+            player_gaps=unknown,
+            player_errors=unknown,
+            player_lower=lower,
+            player_upper=upper,
+            vacuous=vacuous,
+            relative=math.nan,
+            witnesses=witnesses,
+        )
+        return Certificate(
+            game=str(self.env.name),
+            players=self.players,
+            infosets=sum(plex.n_infosets for plex in self.plays.policy.plexes),
             confidence=self.confidence,
             episodes=self.used,
-            infosets=sum(plex.n_infosets for plex in self.plays.policy.plexes),
             values=tuple(self.paid.mean(axis=0).tolist()),
-            margins=tuple(margins),
-            players=tuple(gaps),
+            value_errors=tuple(margins),
+            stakes=unknown,
+            gaps=(gap,),
+            trigger=TriggerGap(math.nan, None, math.nan),
+            nfce=None,
+            nfce_refusal="plays do not bound the NFCE gap",
         )
 
-    def _witness(
-        self, i: int, gain: float, phi: Modification, saved: Floats, evidence: Evidence
-    ) -> Witness:
-        """The deviation in words, where plays showed that it leaves first."""
+    def _first_deviations(
+        self, i: int, phi: Modification, saved: Floats, evidence: Evidence
+    ) -> tuple[FirstDeviation, ...]:
+        """Where plays showed that the deviation leaves first."""
         plex, span = phi.tree.plex, self.span[i]
         reached = evidence.passed / evidence.obeyed
         left = np.zeros(plex.n_sequences, bool)
@@ -344,8 +362,7 @@ class _Trial:
                             float(reached[seq]),
                         )
                     )  # fmt: skip
-        events.sort(key=lambda event: -event.gain)
-        return Witness(self.players[i], gain, phi, tuple(events))
+        return tuple(sorted(events, key=lambda event: -event.gain))
 
     @staticmethod
     def _obedient_node(phi: Modification, evidence: Evidence, x: int) -> int:
@@ -371,10 +388,12 @@ def deviating(phi: Modification) -> Deviate:
     return deviate
 
 
-def grown(plays: MediatedPlays) -> Mixture:
+def grown(plays: MediatedPlays) -> CorrelatedPolicy:
     """The policy with the infosets that plays have shown beside its own, uniform there."""
     policy = plays.policy
     plexes, order = zip(*(tree.ordered() for tree in plays.trees), strict=True)
-    rows = [parts for _, parts in policy.components()]
-    behavior = filled(rows, plays.trees, order)
-    return Mixture(policy.name, policy.player_labels, plexes, policy.weights, behavior)
+    behavior = filled(list(map(policy.split, policy.behavior)), plays.trees, order)
+    behavior.flags.writeable = False  # nobody else has it
+    return CorrelatedPolicy.of_players(
+        policy.name, policy.player_labels, plexes, policy.weights, behavior
+    )

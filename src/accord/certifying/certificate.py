@@ -1,15 +1,20 @@
-"""How far a correlated policy is from equilibrium, exactly, and the deviation that proves it.
+"""How far a correlated policy is from equilibrium, and the deviations that prove it.
 
-For each notion asked for, a certificate holds every player's gap in payoff units and the best
-deviation that attains it, both as a modification phi and in words. Notions are the K-EFCE, of which
-K = 0 is the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and
-agent-form ones of ``deviations/notions.py``. Gaps are not clamped: they cannot be negative, because
-phi may obey, except at K = 0. Two related gaps come with them: the trigger gap, Equation (6) of
-Song, Mei, Bai 2022, and the normal-form (NFCE) gap. ``certifying/exact.py`` computes them.
+For each notion asked for, a certificate holds a gap of every player in payoff units and the best
+deviation found, both as a modification phi and in words. Notions are the K-EFCE, of which K = 0 is
+the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and agent-form
+ones of ``deviations/notions.py``.
 
-Every number has an error bound: the exact one differs from it by no more
-(``equilibrium/rounding.py``). A gap or value that its error bound cannot tell from 0 is 0 here, so
-that files, terminal and reports agree on what is zero.
+*The game is known* (``certifying/exact.py``). Gaps are exact, and the deviations attain them. Every
+number has an error bound: the exact one differs from it by no more (``equilibrium/rounding.py``). A
+gap or value that its error bound cannot tell from 0 is 0 here, so that files, terminal and reports
+agree on what is zero. Gaps are not clamped: they cannot be negative, because phi may obey, except
+at K = 0. Two related gaps come with them: the trigger gap, Equation (6) of Song, Mei, Bai 2022, and
+the normal-form (NFCE) gap.
+
+*The game is not known* (``certifying/by_play.py``). Plays give a lower and an upper bound on each
+gap, which hold together with a stated confidence. The gap itself is NaN in Python and null in JSON,
+and so is everything else that only the game could tell.
 
 Except at K = 0, the gain of phi splits into its *first* deviations: obey up to infoset x, be told r
 there, play something else and continue with phi. Each such event has a probability and a gain, and
@@ -26,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from accord._above import DISPLAY, FRAMES, call_above
+from accord._format import number
 from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion
 from accord.game.labels import player_name
@@ -61,20 +67,47 @@ class FirstDeviation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Witness:
-    """A player's best deviation: the modification, its gain, and where it starts."""
+    """A player's best deviation: the modification, its gain, and where it starts.
+
+    In a known game it attains the player's gap. Otherwise it is the best that plays have found:
+    ``gain`` is its mean gain in fresh plays, and those of its first deviations are estimates from
+    the plays that found it.
+    """
 
     player: str
     gain: float
     modification: Modification
     first_deviations: tuple[FirstDeviation, ...]  # by gain, largest first; empty at K = 0
+    margin: float | None = None  # the true gain is at most this much less; None in a known game
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there is a deviation that gains or, from plays, seems to gain.
+
+        At K = 0, where nobody may just obey, there is always one.
+        """
+        return bool(self.first_deviations) or self.modification.tree.k == 0
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object; ``text`` is null if plays found no deviation, which proves nothing."""
+        return {
+            "player": self.player,
+            "gain": self.gain,
+            "margin": self.margin,
+            "text": str(self) if self.is_found or self.margin is None else None,
+            "deviations": [vars(event) for event in self.first_deviations],
+        }
 
     def __str__(self) -> str:
+        name = player_name(self.player)
         if not self.modification.tree.plex.n_infosets:
-            return f"{player_name(self.player)} never decides"
+            return f"{name} never decides"
         if self.modification.tree.k == 0:
-            return f"{player_name(self.player)} {_plan(self.modification)}: gains {self.gain:.4g}"
+            return f"{name} {_plan(self.modification)}: gains {self.gain:.4g}"
         if not self.first_deviations:
-            return f"{player_name(self.player)} cannot gain by deviating"
+            if self.margin is not None:
+                return f"no deviation of {name} has been found that gains"
+            return f"{name} cannot gain by deviating"
         more = len(self.first_deviations) - 1
         places = "place" if more == 1 else "places"
         return str(self.first_deviations[0]) + (f" (and {more} more such {places})" if more else "")
@@ -88,11 +121,18 @@ class Witness:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gap:
-    """The gap of one notion."""
+    """The gap of one notion, exact or bounded by plays.
+
+    The gap of player i is between ``player_lower[i]`` and ``player_upper[i]``. If it is exact,
+    these are ``player_gaps[i]`` minus and plus ``player_errors[i]``; else the latter are NaN.
+    """
 
     notion: Notion
     player_gaps: tuple[float, ...]  # in payoff units
     player_errors: tuple[float, ...]  # the exact gaps differ from these by at most this much
+    player_lower: tuple[float, ...]  # at K = 0, where nobody may just obey, they can be negative
+    player_upper: tuple[float, ...]
+    vacuous: tuple[bool, ...]  # whether a player's upper bound says nothing about the plays
     relative: float  # the largest gap in units of that player's payoff range
     witnesses: tuple[Witness, ...]  # one per player; none for the NFCE
 
@@ -103,7 +143,7 @@ class Gap:
 
     @property
     def gap(self) -> float:
-        """The paper's K-EFCE gap: the maximum over players."""
+        """The paper's K-EFCE gap: the maximum over players. NaN if it is only bounded."""
         return max(self.player_gaps)
 
     @property
@@ -112,17 +152,53 @@ class Gap:
         return max(self.player_errors)
 
     @property
+    def lower(self) -> float:
+        """The gap, the maximum over players, is at least this."""
+        return max(self.player_lower)
+
+    @property
+    def upper(self) -> float:
+        """The gap, the maximum over players, is at most this."""
+        return max(self.player_upper)
+
+    @property
     def sum(self) -> float:
         """The sum over players, which OpenSpiel reports."""
         return math.fsum(self.player_gaps)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the gap is known and not only bounded."""
+        return not math.isnan(self.gap)
+
+    def to_json(self) -> dict[str, Any]:
+        """One JSON object; ``k`` is a number, ``"inf"`` or null, and unknown numbers are null."""
+        return {
+            "notion": self.notion.name,
+            "k": None if self.k is None else self.notion.written,
+            "gap": _known(self.gap),
+            "error": _known(self.error),
+            "lower": self.lower,
+            "upper": self.upper,
+            "relative": _known(self.relative),
+            "sum": _known(self.sum),
+            "players": list(map(_known, self.player_gaps)),
+            "player_errors": list(map(_known, self.player_errors)),
+            "player_lower": list(self.player_lower),
+            "player_upper": list(self.player_upper),
+            "vacuous": list(self.vacuous),
+            "witness": [witness.to_json() for witness in self.witnesses],
+        }
+
     def __repr__(self) -> str:
-        return f"Gap({self.notion}, gap={self.gap:.4g}, relative={self.relative:.4g})"
+        if self.is_exact:
+            return f"Gap({self.notion}, gap={self.gap:.4g}, relative={self.relative:.4g})"
+        return f"Gap({self.notion}, lower={self.lower:.4g}, upper={self.upper:.4g})"
 
 
 @dataclass(frozen=True)
 class TriggerGap:
-    """The gap of trigger policies, and the best trigger."""
+    """The gap of trigger policies, and the best trigger; NaN if plays made the certificate."""
 
     gap: float
     trigger: FirstDeviation | None
@@ -131,11 +207,18 @@ class TriggerGap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """The exact gaps of a correlated policy. Made by :func:`accord.certify`."""
+    """The gaps of a correlated policy.
+
+    :func:`accord.certify` computes them in a known game, :func:`accord.certify_by_play` bounds them
+    by playing. ``certificate[k]`` is the :class:`Gap` of a notion: of a K or a name.
+    """
 
     game: str
     players: tuple[str, ...]  # their labels
-    values: tuple[float, ...]  # expected payoffs when everybody obeys
+    infosets: int  # of all players; if the game is not known, seen in the policy or in plays
+    confidence: float | None  # the probability with which all bounds hold; None if all are exact
+    episodes: int | None  # how many plays the bounds are from; None if all are exact
+    values: tuple[float, ...]  # expected payoffs when everybody obeys; from plays, their means
     value_errors: tuple[float, ...]  # the exact values differ from these by at most this much
     stakes: tuple[float, ...]  # expected gain of each player if they saw the component drawn and
     # played for what is above their value; no gap is much larger, whatever payoffs are never paid
@@ -145,39 +228,42 @@ class Certificate:
     nfce_refusal: str | None  # the reason
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the gaps are known and not only bounded by plays."""
+        return self.confidence is None
+
+    @property
+    def all_gaps(self) -> tuple[Gap, ...]:
+        """The gaps asked for and, if there is one, that of the NFCE."""
+        return self.gaps if self.nfce is None else (*self.gaps, self.nfce)
+
+    @property
     def nfce_gap(self) -> float | None:
         """The NFCE gap; None if it was refused."""
         return None if self.nfce is None else self.nfce.gap
 
     def __getitem__(self, k: NotionLike) -> Gap:
         wanted = as_notion(k)
-        found = {gap.notion: gap for gap in (*self.gaps, self.nfce) if gap is not None}
+        found = {gap.notion: gap for gap in self.all_gaps}
         if wanted not in found:
             raise KeyError(f"there is no gap of {wanted}; there are: {', '.join(map(str, found))}")
         return found[wanted]
 
     def to_json(self) -> dict[str, Any]:
-        """The certificate as one JSON object; ``k`` is a number, ``"inf"`` or null."""
+        """The certificate as one JSON object, in which unknown numbers are null.
+
+        ``confidence`` and ``episodes`` are null if the gaps are exact.
+        """
         return {
             "game": self.game,
+            "infosets": self.infosets,
+            "confidence": self.confidence,
+            "episodes": self.episodes,
             "values": list(self.values),
             "value_errors": list(self.value_errors),
-            "gaps": [
-                {
-                    "notion": gap.notion.name,
-                    "k": None if gap.k is None else gap.notion.written,
-                    "gap": gap.gap,
-                    "error": gap.error,
-                    "relative": gap.relative,
-                    "sum": gap.sum,
-                    "players": list(gap.player_gaps),
-                    "player_errors": list(gap.player_errors),
-                    "witness": [_witness_to_json(w) for w in gap.witnesses],
-                }
-                for gap in self.gaps
-            ],
-            "trigger_gap": self.trigger.gap,
-            "trigger_error": self.trigger.error,
+            "gaps": [gap.to_json() for gap in self.gaps],
+            "trigger_gap": _known(self.trigger.gap),
+            "trigger_error": _known(self.trigger.error),
             "trigger": None if self.trigger.trigger is None else vars(self.trigger.trigger),
             "nfce_gap": self.nfce_gap,
             "nfce_error": None if self.nfce is None else self.nfce.error,
@@ -188,13 +274,53 @@ class Certificate:
     def to_frame(self) -> Any:
         """A pandas data frame with one row per notion and player.
 
-        Its columns are ``notion``, ``k`` (NaN where there is none), ``player``, ``gap``, ``value``
-        and ``deviation``, the best one in words. It needs the extra ``accord[pandas]``.
+        Its columns are ``notion``, ``k`` (NaN where there is none), ``player``, ``gap`` (NaN if it
+        is only bounded), ``lower``, ``upper``, ``value`` and ``deviation``, the best one in words.
+        It needs the extra ``accord[pandas]``.
         """
         return call_above(FRAMES, "certificate_frame", self)
 
+    def __str__(self) -> str:
+        return "\n".join(self._exact_lines() if self.is_exact else self._bounded_lines())
+
+    def _exact_lines(self) -> list[str]:
+        """One line with all gaps, and the deviation that attains the largest in another."""
+        shown = ", ".join(f"{gap.notion} {number(gap.gap)}" for gap in self.all_gaps)
+        lines = [f"{self.game}: {f'exact gaps {shown}' if shown else 'no gap was asked for'}"]
+        found = [witness for gap in self.gaps for witness in gap.witnesses]
+        best = max(found, key=lambda witness: witness.gain, default=None)
+        if best is not None:
+            lines.append(str(best) if best.gain > 0.0 else "no player can gain by deviating")
+        return lines
+
+    def _bounded_lines(self) -> list[str]:
+        """The bounds of each gap, whether they say anything, and the deviation that proves most."""
+        lines, confidence = [], f"with {100 * (self.confidence or 0.0):g}% confidence"
+        for gap in self.gaps:
+            lines.append(
+                f"{self.game}: {confidence} the {gap.notion} gap is at least {number(gap.lower)} "
+                f"and at most {number(gap.upper)}, by {self.episodes:,} plays"
+            )
+            idle = [name for name, empty in zip(self.players, gap.vacuous, strict=True) if empty]
+            if idle:
+                lines.append(
+                    f"the upper bound of {', '.join(map(player_name, idle))} says only that nobody "
+                    "is paid more than the best payoff; play more"
+                )
+            best = gap.witnesses[int(np.argmax(gap.player_lower))]
+            lines.append(
+                f"{best} (estimates; fresh plays gained {number(best.gain)})"
+                if gap.lower > 0.0
+                else "no deviation has been shown to gain"
+            )
+        return lines
+
     def __repr__(self) -> str:
-        gaps = ", ".join(f"{gap.notion}: {gap.gap:.4g}" for gap in self.gaps)
+        gaps = ", ".join(
+            f"{gap.notion}: "
+            + (f"{gap.gap:.4g}" if gap.is_exact else f"{gap.lower:.4g} to {gap.upper:.4g}")
+            for gap in self.gaps
+        )
         return f"Certificate({self.game!r}, gaps={{{gaps}}})"
 
     def _repr_html_(self) -> str:
@@ -216,10 +342,6 @@ def _plan(phi: Modification) -> str:
     return f"ignores every recommendation and plays {shown}"
 
 
-def _witness_to_json(witness: Witness) -> dict[str, Any]:
-    return {
-        "player": witness.player,
-        "gain": witness.gain,
-        "text": str(witness),
-        "deviations": [vars(event) for event in witness.first_deviations],
-    }
+def _known(value: float) -> float | None:
+    """A number in JSON, which has no NaN."""
+    return None if math.isnan(value) else value

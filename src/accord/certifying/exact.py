@@ -27,7 +27,7 @@ from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.rounding import settled
 from accord.errors import BudgetError
 from accord.game.tree import Game
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 
 SMALL = 1e8
 """Cells times components up to which a certificate has the whole ladder: well under a second."""
@@ -59,7 +59,7 @@ def certify(
         BudgetError: If there are too many rechistories.
     """
     policy = checked_policy(game, policy)
-    form = sequence_form(policy.game)
+    form = policy.form
     notions = _usual(form, policy) if k is None else _notions(k)
     deviators = Deviators.of(form, notions, budget)
     return deviators.certificate(policy, evaluate(policy, deviators.by_player()))
@@ -112,6 +112,9 @@ class Deviators:
         return Certificate(
             game=form.game.name,
             players=form.game.player_labels,
+            infosets=sum(plex.n_infosets for plex in form.plexes),
+            confidence=None,
+            episodes=None,
             values=tuple(value for value, _ in values),
             value_errors=tuple(error for _, error in values),
             stakes=tuple(obedience[i].stake for i in range(form.n_players)),
@@ -167,8 +170,16 @@ def _made(
 ) -> Gap:
     """The gap of a notion from the players' gaps and their errors."""
     player_gaps, player_errors = zip(*gaps, strict=True)
-    relative = float((np.array(player_gaps) * form.leaves.loss_scale).max())
-    return Gap(notion, player_gaps, player_errors, relative, witnesses)
+    return Gap(
+        notion=notion,
+        player_gaps=player_gaps,
+        player_errors=player_errors,
+        player_lower=tuple(gap - error for gap, error in gaps),
+        player_upper=tuple(gap + error for gap, error in gaps),
+        vacuous=(False,) * len(gaps),
+        relative=float((np.array(player_gaps) * form.leaves.loss_scale).max()),
+        witnesses=witnesses,
+    )
 
 
 def _nfce(form: SequenceForm, policy: CorrelatedPolicy) -> tuple[Gap | None, str | None]:

@@ -29,7 +29,7 @@ from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import settled_all
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 
 LEAST_PROB = 1e-290
 """Below this, quotients of sums of probabilities are nothing but rounding."""
@@ -92,7 +92,7 @@ class Step(TypedDict):
 
 def inspect(policy: CorrelatedPolicy, ks: Sequence[float]) -> Inspection:
     """Evaluate all components for every K at once, and find the best deviations."""
-    form = sequence_form(policy.game)
+    form = policy.form
     trees = {k: [RechistoryTree.build(plex, k) for plex in form.plexes] for k in ks}
     losses, probs = (
         {i: [Deviator(trees[k][i]) for k in ks] for i in range(form.n_players)} for _ in range(2)
@@ -112,7 +112,7 @@ def certify_and_inspect(
 
     Both come from one pass over the components.
     """
-    form = sequence_form(policy.game)
+    form = policy.form
     every = Deviators.of(form, notions, None)
     losses = {k: every.of_notions[list(notions).index(Notion(k))] for k in ks}
     probs = {k: [Deviator(one.tree) for one in losses[k]] for k in ks}

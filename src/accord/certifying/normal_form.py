@@ -29,7 +29,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
 from accord.game.labels import player_name
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import best_response
 
@@ -57,7 +57,7 @@ def measured_nfce_gaps(
     policy: CorrelatedPolicy, limit: int | None = None
 ) -> list[tuple[float, float]]:
     """The same with the error of each (``equilibrium/rounding.py``)."""
-    form = sequence_form(policy.game)
+    form = policy.form
     recommended = [_Recommended(policy, i, limit) for i in range(form.n_players)]
     return [_gap(form, policy, i, centre, recommended[i]) for i, centre in centres(policy).items()]
 
@@ -66,7 +66,7 @@ class _Recommended:
     """What the components recommend to one player: components with the same supports together."""
 
     def __init__(self, policy: CorrelatedPolicy, player: int, limit: int | None) -> None:
-        form = sequence_form(policy.game)
+        form = policy.form
         self.plex = form.plexes[player]
         limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
@@ -90,7 +90,7 @@ class _Recommended:
         if count > limit:
             raise BudgetError(
                 "the normal-form gap needs every pure policy that may be recommended; for "
-                f"{player_name(policy.game.player_labels[player])} mixed components recommend "
+                f"{player_name(policy.player_labels[player])} mixed components recommend "
                 f"{count:.3g}, and at most {limit} are expanded; use pure components, for which "
                 "the gap is always computed",
                 required=int(min(count, 2**63)),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.arguments import complete_game, is_policy
-from accord.cli.device import WRITTEN, read_policy
+from accord.cli.arguments import GameOfPolicy, check_target
+from accord.cli.device import WRITTEN
+from accord.cli.loading import is_policy, load_game, load_given, load_policy
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
@@ -48,14 +49,7 @@ def export(
         str | None,
         typer.Option(metavar="WHAT", help=f"If the name does not say: {', '.join(FORMATS)}."),
     ] = None,
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="The game that the policy is for, or where the game of the run is now.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfPolicy = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write the device, policy, certificate or history of a run, or a game tree, to a file.
@@ -77,10 +71,7 @@ def export(
         accord export signalling tree.tex
     """
     kind = _kind(target, what)
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
+    check_target(target, force=force)
     with announced_compilation():
         data = EXPORTS[kind](source, game, target.suffix)
         from accord.equilibrium.policy_files import write_whole
@@ -106,7 +97,7 @@ def _kind(target: Path, what: str | None) -> str:
 def _device(source: str, game: str | None, ending: str) -> bytes:
     import json
 
-    device = read_policy(source, game).device(WRITTEN)
+    device = load_policy(source, game).device(WRITTEN)
     if ending == ".xlsx":
         return _sheet(device.to_frame())
     if ending == ".json":
@@ -116,7 +107,7 @@ def _device(source: str, game: str | None, ending: str) -> bytes:
 
 def _policy(source: str, game: str | None, ending: str) -> bytes:
     played = _played(source)
-    policy = read_policy(source, game) if played is None else played.policy
+    policy = load_policy(source, game) if played is None else played.policy
     return _table(policy.to_frame(), ending)
 
 
@@ -126,8 +117,8 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
     from accord.certifying.exact import certify
     from accord.exports.latex import certificate_latex
 
-    policy = read_policy(source, game)
-    certificate = certify(policy.game, policy)
+    policy = load_policy(source, game)
+    certificate = certify(policy.form.game, policy)
     if ending == ".tex":
         return _text(certificate_latex(certificate))
     if ending == ".json":
@@ -145,21 +136,20 @@ def _history(source: str, game: str | None, ending: str) -> bytes:
     if played is not None:
         frame = checkpoints_frame(played.history, played.policy.player_labels)
     else:
-        run = read_run(Path(source), game)
+        run = read_run(Path(source), load_given(game))
         frame = checkpoints_frame(run.history, run.game.player_labels)
     return _table(frame, ending)
 
 
 def _tree(source: str, game: str | None, ending: str) -> bytes:
-    from accord.interop.load import load_game
     from accord.reports.page import tree_svg
     from accord.reports.tikz import tree_tikz
     from accord.reports.tree import LARGEST_TREE, tree_view
 
     if Path(source).is_dir() or is_policy(source):
-        policy: CorrelatedPolicy | None = read_policy(source, game)
+        policy: CorrelatedPolicy | None = load_policy(source, game)
         assert policy is not None
-        drawn = policy.game
+        drawn = policy.form.game
     else:
         policy, drawn = None, load_game(source)
     view = tree_view(drawn, None if policy is None else _recommended(policy))

@@ -80,7 +80,9 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
     certificate = learned.certificate
     bounds = [("", "")] * len(learned.values)
     if certificate is not None:
-        bounds = [(number(part.lower), number(part.upper)) for part in certificate.players]
+        gap = certificate[learned.k]
+        ends = zip(gap.player_lower, gap.player_upper, strict=True)
+        bounds = [(number(lower), number(upper)) for lower, upper in ends]
     print_table(
         ("player", "value", "+-", "gap at least", "at most"),
         [
@@ -102,26 +104,34 @@ def within(gap: float, error: float) -> str:
 
 
 def exit_if_interrupted(
-    outcome: Solution | Learned | LearnedByPlay | Optimum, command: str, folder: Path | None
+    outcome: Solution | Learned | LearnedByPlay | Optimum,
+    command: str,
+    folder: Path | None,
+    game: str | None,
 ) -> None:
     """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:
         return
     if folder is not None:
-        _say_how_to_resume(command, folder)
+        _say_how_to_resume(command, folder, game)
     raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
-def resumable(command: str, folder: Path | None) -> Iterator[None]:
+def resumable(command: str, folder: Path | None, game: str | None) -> Iterator[None]:
     """Say how to resume the run in ``folder`` if Ctrl-C ends this context."""
     try:
         yield
     except KeyboardInterrupt:
         if folder is not None and (folder / "run.json").exists():
-            _say_how_to_resume(command, folder)
+            _say_how_to_resume(command, folder, game)
         raise
 
 
-def _say_how_to_resume(command: str, folder: Path) -> None:
-    say(f"saved; resume with: accord {command} --resume {shlex.quote(str(folder))}")
+def _say_how_to_resume(command: str, folder: Path, game: str | None) -> None:
+    from accord.interop.python_files import names_python
+
+    words = ["accord", command, "--resume", str(folder)]
+    if game is not None and names_python(game):  # a folder cannot make it run
+        words.insert(2, game)
+    say(f"saved; resume with: {shlex.join(words)}")

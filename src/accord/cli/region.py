@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import number
-from accord.cli.arguments import (
-    AsJson,
-    GameName,
-    complete_notion,
-    parse_notion,
-    parse_number,
-)
+from accord.cli.arguments import AsJson, GameName, check_target, notion_option, parse_number
+from accord.cli.loading import load_game
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
     INTERRUPTED,
@@ -40,14 +35,9 @@ def region(
     game: GameName,
     k: Annotated[
         list[Notion] | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), "
-            "2, ..., inf (BCE); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf.",
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf."
         ),
     ] = None,
     players: Annotated[
@@ -82,12 +72,13 @@ def region(
     Examples:
         accord region chicken --out chicken.svg
         accord region signalling -k 0 --notion efcce -k 1 --json
-        accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --seconds 60
+        accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --tolerance 0.001
     """
     if out is not None:
-        _check_target(out, force=force)
+        if out.suffix.lower() not in PICTURES:
+            raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(out)!r}")
+        check_target(out, force=force)
 
-    from accord.interop.load import load_game
     from accord.runs.region import region as find_region
 
     begun = time.perf_counter()
@@ -118,15 +109,6 @@ def region(
             f"{found.error:.3g} of the payoff ranges"
         )
         raise typer.Exit(NOT_REACHED)
-
-
-def _check_target(target: Path, *, force: bool) -> None:
-    if target.suffix.lower() not in PICTURES:
-        raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(target)!r}")
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
 
 
 def _print(found: Region, out: Path | None, *, as_json: bool) -> None:

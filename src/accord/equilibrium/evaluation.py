@@ -44,7 +44,7 @@ from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import CentredLeaves
 from accord.treeplex.strategy import compute_reaches
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
@@ -117,7 +117,7 @@ def evaluate(
     Returns:
         For each player in ``deviators``, what happens when everybody obeys.
     """
-    form = sequence_form(policy.game)
+    form = policy.form
     sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
     rows = max(1, BLOCK // form.n_sequences)
     large = policy.n_components * form.n_sequences > LARGE and len(sums) > 1
@@ -148,7 +148,7 @@ class Block:
     """
 
     def __init__(self, policy: CorrelatedPolicy, components: NDArray[np.integer[Any]]) -> None:
-        form, joint = sequence_form(policy.game), policy.behavior[components]
+        form, joint = policy.form, policy.behavior[components]
         self.weights = policy.weights[components]
         self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
         self.reach = np.empty(joint.shape)
@@ -159,7 +159,7 @@ class Block:
 
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:
     """By player the payoff that losses are measured from: that under the heaviest component."""
-    form = sequence_form(policy.game)
+    form = policy.form
     heaviest = Block(policy, np.array([policy.weights.argmax()]))
     values = expected_values(form.leaves, heaviest.reach[0])
     return dict(enumerate(values.tolist()))

@@ -37,7 +37,7 @@ from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured, Measuring
-from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, immediate_loss, joint_reach
 
@@ -155,7 +155,7 @@ class MixtureMeter:
 
 def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None) -> Floats:
     """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, without witnesses."""
-    meter = MixtureMeter(sequence_form(policy.game), k, budget)
+    meter = MixtureMeter(policy.form, k, budget)
     for weight, behaviors in policy.components():
         meter.observe(behaviors, weight)
     return meter.measured().gaps

@@ -4,6 +4,10 @@ A correlated policy (Section 2 of Song, Mei, Bai 2022) draws one product policy 
 starts. At each infoset that a player reaches it then recommends an action drawn from that player's
 part of it. It is stored as weights and, per component, one joint behaviour vector: the behaviours
 of all players over their sequences, one player after another.
+
+A policy knows the players' treeplexes. One that was learned by playing episodes may not know how
+moves and chance determine payoffs: its ``game`` is None, and it has no values and no gap until
+:meth:`CorrelatedPolicy.in_game` places it in a game.
 """
 
 from __future__ import annotations
@@ -14,85 +18,53 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.device import Device
+from accord.equilibrium.validation import place, split_joint, validated
 from accord.errors import ArgumentError, MismatchError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game, checked_game
-from accord.treeplex.form import sequence_form
-from accord.treeplex.treeplex import Treeplex
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 from accord.treeplex.values import expected_values, joint_reach
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TOLERANCE = 1e-6
-"""Probabilities must sum to 1 up to this error, and are then normalised."""
-
-BLOCK = 2**18
-"""Probabilities that are checked at once, to use little memory."""
-
-ROUNDING = 1e-13
-"""Sums this close to 1 are not normalised, so that normalising twice changes no bit."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorrelatedPolicy:
-    """Weights over product policies of one game. Immutable and validated."""
+    """Weights over product policies of the same players. Immutable and validated.
 
-    game: Game
+    ``CorrelatedPolicy(game, weights, behavior)`` is a policy of a game, from which its name, its
+    players and their treeplexes are taken; :meth:`of_players` makes one without a game.
+    """
+
+    game: Game | None  # None if only the players' treeplexes are known
     weights: Floats  # [n_components] positive, sum to one
     behavior: Floats  # [n_components, n_sequences] joint behaviours
+    name: str = ""  # of the game, or of the environment in which the policy was learned
+    player_labels: tuple[str, ...] = ()
+    plexes: tuple[Treeplex, ...] = ()  # of each player
     excess: float = field(init=False, default=0.0)  # how far sums were from 1 and left as they are
 
     def __post_init__(self) -> None:
-        try:
-            weights = np.array(self.weights, dtype=np.float64)
-            behavior = self.behavior
-            if not _is_frozen(behavior):
-                behavior = np.array(behavior, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise PolicyError("weights and probabilities must be arrays of numbers") from None
-        form = sequence_form(self.game)
-        if (
-            weights.ndim != 1
-            or behavior.shape != (len(weights), form.n_sequences)
-            or not len(weights)
-        ):
-            raise PolicyError(
-                f"a correlated policy needs one weight and one vector of {form.n_sequences} "
-                f"probabilities per component; got shapes {weights.shape} and {behavior.shape}"
-            )
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            bad = int(np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))[0])
-            raise PolicyError(
-                f"component {bad}: the weight must be positive and finite; got {weights[bad]}"
-            )
-        with np.errstate(over="ignore"):
-            total = float(weights.sum())
-        if abs(total - 1.0) > TOLERANCE:
-            raise PolicyError(f"the weights must sum to one; they sum to {total}")
-        excess = [0.0]
-        for first in range(0, len(behavior), step := max(1, BLOCK // form.n_sequences)):
-            block = behavior[first : first + step].copy()
-            for i, (plex, part) in enumerate(zip(form.plexes, form.split(block), strict=True)):
-                excess.append(_check_probabilities(self.game, first, i, plex, part))
-            if not np.array_equal(block, behavior[first : first + step]):
-                behavior = behavior if behavior.flags.writeable else behavior.copy()
-                behavior[first : first + step] = block
-        if abs(total - 1.0) > ROUNDING:
-            weights /= total
-        else:
-            excess.append(abs(total - 1.0))
-        for array in (weights, behavior):
-            array.flags.writeable = False
+        if self.game is not None or not self.plexes:
+            game = checked_game(self.game)
+            object.__setattr__(self, "name", game.name)
+            object.__setattr__(self, "player_labels", game.player_labels)
+            object.__setattr__(self, "plexes", sequence_form(game).plexes)
+        weights, behavior, excess = validated(
+            self.player_labels, self.plexes, self.weights, self.behavior
+        )
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "behavior", behavior)
-        object.__setattr__(self, "excess", max(excess))
+        object.__setattr__(self, "excess", excess)
 
     @classmethod
     def from_components(
@@ -144,9 +116,80 @@ class CorrelatedPolicy:
                 _fill_pure(game, c, i, form.plexes[i], profile[i], part)
         return cls(game, np.array([weight for weight, _ in device], dtype=np.float64), behavior)
 
+    @classmethod
+    def of_players(
+        cls,
+        name: str,
+        player_labels: Sequence[str],
+        plexes: Sequence[Treeplex],
+        weights: Floats,
+        behavior: Floats,
+    ) -> CorrelatedPolicy:
+        """A policy of players with these treeplexes, whose game is not known.
+
+        Args:
+            name: The name of the environment.
+            player_labels: The names of the players.
+            plexes: The treeplex of each player.
+            weights: ``[n_components]`` the probability of each component.
+            behavior: ``[n_components, n_sequences]`` joint behaviours, one player after another.
+
+        Raises:
+            PolicyError: If these are not policies of the players; the message names the place.
+        """
+        return cls(None, weights, behavior, name, tuple(player_labels), tuple(plexes))
+
+    def in_game(self, game: Game) -> CorrelatedPolicy:
+        """This policy as one of ``game``, which has the same infosets and actions by label.
+
+        At infosets that the policy does not know, all actions are equally likely.
+
+        Raises:
+            ArgumentError: If ``game`` is not a game.
+            MismatchError: If this is the policy of another game, or ``game`` has another number of
+                players, or lacks one of the policy's infosets.
+        """
+        form = sequence_form(game)
+        if self.game is not None:
+            if self.game is not game and self.game.digest != game.digest:
+                raise MismatchError(
+                    f"the policy is for {self.name!r}, which is not the game {game.name!r}"
+                )
+            return self
+        if len(self.plexes) != form.n_players:
+            raise MismatchError(
+                f"{self.name} has {len(self.plexes)} players; the game {game.name} has "
+                f"{form.n_players}"
+            )
+        uniform = np.concatenate(list(map(uniform_behavior, form.plexes)))
+        behavior = np.tile(uniform, (self.n_components, 1))
+        for i, part in enumerate(self.split(self.behavior)):
+            columns = _columns(self.player_labels[i], self.plexes[i], form.plexes[i])
+            form.split(behavior)[i][:, columns] = part
+        behavior.flags.writeable = False  # nobody else has it
+        return CorrelatedPolicy(game, self.weights, behavior)
+
+    @property
+    def form(self) -> SequenceForm:
+        """The sequence form of the game.
+
+        Raises:
+            ArgumentError: If the game is not known.
+        """
+        if self.game is None:
+            raise ArgumentError(
+                f"this needs the game, and the policy of {self.name!r} knows only its players; "
+                "place it in the game first: policy.in_game(game)"
+            )
+        return sequence_form(self.game)
+
     @property
     def n_components(self) -> int:
         return len(self.weights)
+
+    def split(self, joint: Floats) -> tuple[Floats, ...]:
+        """The part of each player in a joint vector over all players' sequences, as views."""
+        return split_joint(self.plexes, joint)
 
     def components(self) -> Iterator[tuple[float, tuple[Floats, ...]]]:
         """``(weight, (behavior of each player))`` of every component, as copies."""
@@ -156,11 +199,15 @@ class CorrelatedPolicy:
     def behaviors(self, c: int) -> tuple[Floats, ...]:
         """The behavior of each player in component ``c``, as copies."""
         joint = self.behavior[c].copy()  # kernels are compiled for arrays that can be written
-        return sequence_form(self.game).split(joint)
+        return self.split(joint)
 
     def values(self) -> Floats:
-        """``[n_players]`` expected payoffs when everybody obeys."""
-        form = sequence_form(self.game)
+        """``[n_players]`` expected payoffs when everybody obeys.
+
+        Raises:
+            ArgumentError: If the game is not known.
+        """
+        form = self.form
         total = np.zeros(form.n_players)
         for weight, behaviors in self.components():
             total += weight * expected_values(form.leaves, joint_reach(form.plexes, behaviors))
@@ -178,10 +225,11 @@ class CorrelatedPolicy:
                 even then the device bounds their probabilities.
             off_path: Also list what each player is told after another player has deviated. Plans
                 that differ only there are then different plans.
+
+        Raises:
+            ArgumentError: If the game is not known.
         """
-        return Device.of(
-            sequence_form(self.game), self.weights, self.behavior, plans, off_path=off_path
-        )
+        return Device.of(self.form, self.weights, self.behavior, plans, off_path=off_path)
 
     def agent(self, player: int | str, seed: int = 0) -> Agent:
         """A player who obeys; agents with the same seed are correlated with each other.
@@ -193,14 +241,16 @@ class CorrelatedPolicy:
         Raises:
             ArgumentError: If there is no such player.
         """
-        form = sequence_form(self.game)
-        parts = form.split(self.behavior)
-        return Agent(self.game.player_labels, player, form.plexes, self.weights, parts, seed)
+        parts = self.split(self.behavior)
+        return Agent(self.player_labels, player, self.plexes, self.weights, parts, seed)
 
     def plot(self) -> Figure:
         """A bar chart of the recommendations at each infoset, given that everybody obeys.
 
         It has the infosets that are reached most often.
+
+        Raises:
+            ArgumentError: If the game is not known.
         """
         figure: Figure = call_above(DISPLAY, "policy_plot", self)
         return figure
@@ -214,7 +264,7 @@ class CorrelatedPolicy:
         return call_above(FRAMES, "policy_frame", self)
 
     def __repr__(self) -> str:
-        return f"CorrelatedPolicy({self.game.name!r}, components={self.n_components})"
+        return f"CorrelatedPolicy({self.name!r}, components={self.n_components})"
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "policy_html", self))
@@ -236,61 +286,22 @@ def checked_policy(game: Game, policy: CorrelatedPolicy | Solved) -> CorrelatedP
         MismatchError: If the policy is for another game.
     """
     checked_game(game)
-    given = policy
-    if not isinstance(policy, CorrelatedPolicy):
-        policy = getattr(given, "policy", given)
+    return policy_in(policy).in_game(game)
+
+
+def policy_in(given: CorrelatedPolicy | Solved) -> CorrelatedPolicy:
+    """The correlated policy that ``given`` is or has.
+
+    Raises:
+        ArgumentError: If it is neither a correlated policy nor a result that has one.
+    """
+    policy = given if isinstance(given, CorrelatedPolicy) else getattr(given, "policy", given)
     if not isinstance(policy, CorrelatedPolicy):
         raise ArgumentError(
             "policy must be an accord.CorrelatedPolicy, such as accord.load_policy(path, game), or "
             f"a result that has one, such as accord.solve(game); got {reprlib.repr(given)}"
         )
-    if policy.game is not game and policy.game.digest != game.digest:
-        raise MismatchError(
-            f"the policy is for {policy.game.name!r}, which is not the game {game.name!r}"
-        )
     return policy
-
-
-def _is_frozen(behavior: ArrayLike) -> bool:
-    """Whether nobody can write to an array: its maker gave it up, and no copy is needed."""
-    return (
-        isinstance(behavior, np.ndarray)
-        and behavior.dtype == np.float64
-        and behavior.flags.c_contiguous
-        and behavior.base is None
-        and not behavior.flags.writeable
-    )
-
-
-def _check_probabilities(game: Game, first: int, i: int, plex: Treeplex, part: Floats) -> float:
-    """Check one player's behaviours in components from ``first`` on, and normalise them in place.
-
-    Returns the largest difference from 1 of the sums that are so close that they are left alone.
-    """
-    part[:, 0] = 1.0
-    if not plex.n_infosets:
-        return 0.0
-    bad = ~(np.isfinite(part) & (part >= 0.0))
-    if bad.any():
-        c, seq = map(int, np.argwhere(bad)[0])
-        x = int(plex.seq_infoset[seq])
-        raise PolicyError(
-            f"{_place(game, first + c, i, x)}: probabilities must be non-negative and finite; got "
-            f"{part[c, seq]} for action {plex.action_labels[x][seq - plex.first_seq[x]]!r}"
-        )
-    with np.errstate(over="ignore"):
-        sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
-    if (off := np.abs(sums - 1.0) > TOLERANCE).any():
-        c, x = map(int, np.argwhere(off)[0])
-        raise PolicyError(
-            f"{_place(game, first + c, i, x)}: probabilities must sum to one; they sum to "
-            f"{sums[c, x]}"
-        )
-    close = np.abs(sums - 1.0) <= ROUNDING
-    excess = float(np.abs(sums - 1.0).max(where=close, initial=0.0))
-    sums[close] = 1.0
-    part[:, 1:] /= np.repeat(sums, plex.n_actions, axis=1)
-    return excess
 
 
 def _fill_pure(
@@ -299,11 +310,12 @@ def _fill_pure(
     part[0] = 1.0
     unknown = dict(actions)
     for x, label in enumerate(plex.infoset_labels):
+        where = place(c, game.player_labels[i], plex, x)
         if label not in actions:
-            raise PolicyError(f"{_place(game, c, i, x)}: no action is given for this infoset")
+            raise PolicyError(f"{where}: no action is given for this infoset")
         if (action := unknown.pop(label)) not in plex.action_labels[x]:
             raise PolicyError(
-                f"{_place(game, c, i, x)}: there is no action {action!r}; the actions are "
+                f"{where}: there is no action {action!r}; the actions are "
                 f"{', '.join(map(repr, plex.action_labels[x]))}"
             )
         part[plex.first_seq[x] + plex.action_labels[x].index(action)] = 1.0
@@ -314,6 +326,20 @@ def _fill_pure(
         )
 
 
-def _place(game: Game, c: int, i: int, x: int) -> str:
-    label = game.infoset_labels[i][x]
-    return f"component {c}, {player_name(game.player_labels[i])}, infoset {label!r}"
+def _columns(player: str, own: Treeplex, plex: Treeplex) -> NDArray[np.int64]:
+    """The sequence in ``plex`` of each sequence in ``own``, by the labels of infosets and actions.
+
+    Raises:
+        MismatchError: If ``plex`` lacks one of them.
+    """
+    number = {label: x for x, label in enumerate(plex.infoset_labels)}
+    found = np.empty(own.n_infosets, np.int64)
+    for x, (label, actions) in enumerate(zip(own.infoset_labels, own.action_labels, strict=True)):
+        found[x] = number.get(label, -1)
+        if found[x] < 0 or tuple(plex.action_labels[found[x]]) != tuple(actions):
+            raise MismatchError(
+                "the game must have all infosets and actions of the policy, but lacks infoset "
+                f"{label!r} of {player_name(player)} with the actions {tuple(actions)}"
+            )
+    shift = np.repeat(plex.first_seq[found] - own.first_seq[:-1], own.n_actions)
+    return np.concatenate([[EMPTY_SEQUENCE], np.arange(1, own.n_sequences) + shift])

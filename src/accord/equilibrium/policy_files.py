@@ -10,8 +10,8 @@ present it must be the game's. Large policies are better written as ``.npz``, wi
 as NumPy arrays. ``equilibrium/policy_json.py`` and ``equilibrium/policy_npz.py`` read and write
 them.
 
-The policy of an environment (:class:`Mixture`) has no digest. Its file has the players' treeplexes
-beside it, so that it can be read without a game (``equilibrium/mixture_files.py``).
+A policy whose game is not known has no digest. Its file has the players' treeplexes instead, so
+that it can be read without a game (``equilibrium/policy_header.py``).
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, overload
+from typing import IO
 
 from accord.equilibrium.archive import write_arrays
-from accord.equilibrium.mixture import Mixture
-from accord.equilibrium.mixture_files import read_mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import reason
 from accord.equilibrium.policy_json import read_json, to_json
@@ -40,7 +38,7 @@ STALE_SECONDS = 3600.0
 """Age of a temporary file that nobody can still be writing."""
 
 
-def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]) -> None:
+def save_policy(policy: CorrelatedPolicy, path: str | os.PathLike[str]) -> None:
     """Write ``policy`` to a ``.json`` or ``.npz`` file, completely or not at all.
 
     Raises:
@@ -48,10 +46,9 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
             written, or ``policy`` is not a policy.
     """
     target = _policy_path(path)
-    if not isinstance(policy, (CorrelatedPolicy, Mixture)):
+    if not isinstance(policy, CorrelatedPolicy):
         raise ArgumentError(
-            "policy must be an accord.CorrelatedPolicy, or the Mixture that learn() returned; "
-            f"got {reprlib.repr(policy)}"
+            f"policy must be an accord.CorrelatedPolicy; got {reprlib.repr(policy)}"
         )
     if target.suffix == ".json":
         write_whole(target, lambda file: file.write(json.dumps(to_json(policy)).encode()))
@@ -59,31 +56,23 @@ def save_policy(policy: CorrelatedPolicy | Mixture, path: str | os.PathLike[str]
         write_whole(target, lambda file: write_arrays(file, to_arrays(policy)))
 
 
-def save_policy_with_note(policy: CorrelatedPolicy | Mixture, path: Path, note: str) -> None:
+def save_policy_with_note(policy: CorrelatedPolicy, path: Path, note: str) -> None:
     """Write ``policy`` and ``note`` to one ``.npz`` file, completely or not at all."""
     write_whole(path, lambda file: write_arrays(file, to_arrays(policy, note)))
 
 
-@overload
-def load_policy(path: str | os.PathLike[str], game: Game) -> CorrelatedPolicy: ...
-
-
-@overload
-def load_policy(path: str | os.PathLike[str], game: None = None) -> Mixture: ...
-
-
-def load_policy(
-    path: str | os.PathLike[str], game: Game | None = None
-) -> CorrelatedPolicy | Mixture:
+def load_policy(path: str | os.PathLike[str], game: Game | None = None) -> CorrelatedPolicy:
     """Read a policy from a ``.json`` or ``.npz`` file.
 
     Args:
         path: The file.
-        game: The game of the policy. The policy of an environment needs none, and is then read as
-            a :class:`Mixture`.
+        game: The game of the policy. A policy that was learned in an environment can be read
+            without it. With it, infosets that the policy does not know get a uniform choice, as in
+            :meth:`CorrelatedPolicy.in_game`.
 
     Raises:
-        ArgumentError: If the name does not end in ``.json`` or ``.npz``, or ``game`` is not a game.
+        ArgumentError: If the name does not end in ``.json`` or ``.npz``, ``game`` is not a game, or
+            the file cannot be read without its game.
         ParseError: If the file cannot be read or has another format.
         MismatchError: If the file was made for another game.
         PolicyError: If the content is not a policy of this game; the message names the place.
@@ -93,23 +82,17 @@ def load_policy(
     if game is not None:
         checked_game(game)
     with _opened(source) as file:
-        if game is None:
-            return read_mixture(source, file)[0]
         if source.suffix == ".json":
             return read_json(source, file, game)
         return read_npz(source, file, game)[0]
 
 
-def load_policy_with_note(path: Path, game: Game) -> tuple[CorrelatedPolicy, str | None]:
-    """Read a policy of ``game`` from a ``.npz`` file, and the note beside it if there is one."""
+def load_policy_with_note(
+    path: Path, game: Game | None = None
+) -> tuple[CorrelatedPolicy, str | None]:
+    """Read a policy from a ``.npz`` file, and the note beside it if there is one."""
     with _opened(path) as file:
         return read_npz(path, file, game)
-
-
-def load_mixture_with_note(path: Path) -> tuple[Mixture, str | None]:
-    """Like :func:`load_policy_with_note`, for the policy of an environment."""
-    with _opened(path) as file:
-        return read_mixture(path, file)
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -8,18 +8,24 @@ from typing import IO, Any
 
 import numpy as np
 
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.equilibrium.policy_header import check_header, header_of, most_common, named, reason
+from accord.equilibrium.policy_header import (
+    TREES,
+    Players,
+    header_of,
+    most_common,
+    reason,
+    trees_of,
+)
+from accord.equilibrium.validation import split_joint
 from accord.errors import ParseError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game
-from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 
 
-def to_json(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
+def to_json(policy: CorrelatedPolicy) -> dict[str, Any]:
     """The content of a file."""
-    form = policy if isinstance(policy, Mixture) else sequence_form(policy.game)
     components = []
     for weight, behaviors in policy.components():
         players = [
@@ -32,11 +38,13 @@ def to_json(policy: CorrelatedPolicy | Mixture) -> dict[str, Any]:
             )
             if plex.n_infosets
             else {}
-            for plex, behavior in zip(form.plexes, behaviors, strict=True)
+            for plex, behavior in zip(policy.plexes, behaviors, strict=True)
         ]
         components.append({"weight": weight, "policy": players})
-    trees = {"trees": policy.trees()} if isinstance(policy, Mixture) else {}
-    return {**header_of(policy), **trees, "components": components}
+    trees = trees_of(policy)
+    return {
+        **header_of(policy), **({} if trees is None else {TREES: trees}), "components": components,
+    }  # fmt: skip
 
 
 class _Object(dict[str, Any]):
@@ -48,8 +56,8 @@ class _Object(dict[str, Any]):
         self.repeated = None if len(self) == len(keys) else most_common(keys)
 
 
-def read_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
-    """The policy of ``game`` in an open file."""
+def read_json(path: Path, file: IO[bytes], game: Game | None) -> CorrelatedPolicy:
+    """The policy in an open file, which is one of ``game`` if that is given."""
     try:
         content = json.loads(
             file.read().decode("utf-8"),
@@ -70,37 +78,36 @@ def read_json(path: Path, file: IO[bytes], game: Game) -> CorrelatedPolicy:
         raise ParseError(str(path), 0, 0, "must be a JSON object")
     if content.repeated is not None:
         raise ParseError(str(path), 0, 0, f"has {content.repeated!r:.200} twice")
-    check_header(path, content, game)
+    players = Players.of(path, content, content.get(TREES), game)
+    labels, plexes = players.player_labels, players.plexes
     components = content.get("components")
     if not isinstance(components, list) or not components:
         raise ParseError(str(path), 0, 0, '"components" must be a non-empty list')
-    form = sequence_form(game)
     weights = np.zeros(len(components))
-    behavior = np.ones((len(components), form.n_sequences))
+    behavior = np.ones((len(components), sum(plex.n_sequences for plex in plexes)))
     for c, component in enumerate(components):
         weight = component.get("weight") if isinstance(component, _Object) else None
         parts = component.get("policy") if isinstance(component, _Object) else None
-        if not _is_number(weight) or not isinstance(parts, list) or len(parts) != game.n_players:
+        if not _is_number(weight) or not isinstance(parts, list) or len(parts) != len(plexes):
             raise PolicyError(
                 f'{path}: component {c} must have a number "weight" and a list "policy" of '
-                f"{game.n_players} objects, one per player"
+                f"{len(plexes)} objects, one per player"
             )
         if component.repeated is not None:
             raise PolicyError(f"{path}: component {c} has {component.repeated!r:.200} twice")
         weights[c] = weight
-        for i, part in enumerate(form.split(behavior[c])):
-            _read_player(path, c, i, game, parts[i], part)
-    return named(path, lambda: CorrelatedPolicy(game, weights, behavior))
+        for i, part in enumerate(split_joint(plexes, behavior[c])):
+            place = f"{path}: component {c}, {player_name(labels[i])}"
+            _read_player(place, plexes[i], parts[i], part)
+    return players.policy(weights, behavior)
 
 
-def _read_player(path: Path, c: int, i: int, game: Game, given: Any, part: Any) -> None:
+def _read_player(place: str, plex: Treeplex, given: Any, part: Any) -> None:
     """Write one player's probabilities of one component to ``part``."""
-    place = f"{path}: component {c}, {player_name(game.player_labels[i])}"
     if not isinstance(given, _Object):
         raise PolicyError(f"{place}: must be an object of infosets and probabilities")
     if given.repeated is not None:
         raise PolicyError(f"{place}: infoset {given.repeated!r:.200} is given twice")
-    plex = sequence_form(game).plexes[i]
     for x, label in enumerate(plex.infoset_labels):
         row = given.get(label)
         n = int(plex.n_actions[x])

@@ -2,10 +2,11 @@
 
 Beside the single values of all policy files an archive has ``weights`` and, for each player i from
 1, ``infosets_i``, ``n_actions_i`` and ``probabilities_i``, which has one row per component and one
-infoset after another. Large policies are packed instead (``equilibrium/packing.py``): they have
-``same_i``, ``support_i``, ``values_i`` and ``off_i``, and version 2. An archive may also hold a
-``note``, any text as UTF-8 bytes: the folder of a run keeps the run's result there. Whatever else
-is in an archive is not read.
+infoset after another. Large policies are packed (``equilibrium/packing.py``): they have ``same_i``,
+``support_i``, ``values_i`` and ``off_i`` instead of ``probabilities_i``. ``trees`` is the JSON of
+``equilibrium/policy_header.py`` as UTF-8 bytes. An archive may also hold a ``note``, any text as
+UTF-8 bytes: the folder of a run keeps the run's result there. Whatever else is in an archive is not
+read.
 """
 
 from __future__ import annotations
@@ -21,25 +22,23 @@ from accord._arrays import Floats
 from accord._format import memory
 from accord._memory import available_memory
 from accord.equilibrium.archive import Archive
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.packing import Packed, pack, unpack
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import (
     HEADER,
-    PACKED,
-    VERSION,
-    check_header,
+    TREES,
+    Players,
     header_of,
     most_common,
-    named,
+    trees_of,
 )
+from accord.equilibrium.validation import split_joint
 from accord.errors import AccordError, BudgetError, ParseError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game
-from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 
-NOTE, TREES = "note", "trees"
+NOTE = "note"
 
 PLAIN_BYTES = 2**24
 """Probabilities up to this size are not packed, so that other programs read them easily."""
@@ -49,53 +48,51 @@ EXPANSION, ALWAYS_READ = 200, 2**20
 bytes: nobody wrote it."""
 
 
-def to_arrays(policy: CorrelatedPolicy | Mixture, note: str | None = None) -> dict[str, Any]:
+def to_arrays(policy: CorrelatedPolicy, note: str | None = None) -> dict[str, Any]:
     """The arrays of a file."""
-    form = policy if isinstance(policy, Mixture) else sequence_form(policy.game)
     packed = policy.behavior.nbytes > PLAIN_BYTES
-    header = header_of(policy, PACKED if packed else VERSION)
-    arrays: dict[str, Any] = {key: np.array(value) for key, value in header.items()}
+    arrays: dict[str, Any] = {key: np.array(value) for key, value in header_of(policy).items()}
     arrays["weights"] = policy.weights
-    for i, (plex, part) in enumerate(zip(form.plexes, form.split(policy.behavior), strict=True), 1):
+    parts = policy.split(policy.behavior)
+    for i, (plex, part) in enumerate(zip(policy.plexes, parts, strict=True), 1):
         arrays[f"infosets_{i}"] = np.array(list(plex.infoset_labels), dtype=np.str_)
         arrays[f"n_actions_{i}"] = plex.n_actions
         if packed:
-            parts = pack(part[:, 1:], plex.n_actions)._asdict()
-            arrays |= {f"{name}_{i}": array for name, array in parts.items()}
+            found = pack(part[:, 1:], plex.n_actions)._asdict()
+            arrays |= {f"{name}_{i}": array for name, array in found.items()}
         else:
             arrays[f"probabilities_{i}"] = part[:, 1:]
-    if isinstance(policy, Mixture):
-        arrays[TREES] = np.frombuffer(json.dumps(policy.trees()).encode(), np.uint8)
+    if (trees := trees_of(policy)) is not None:
+        arrays[TREES] = np.frombuffer(json.dumps(trees).encode(), np.uint8)
     if note is not None:
         arrays[NOTE] = np.frombuffer(note.encode(), np.uint8)
     return arrays
 
 
-def read_npz(path: Path, file: IO[bytes], game: Game) -> tuple[CorrelatedPolicy, str | None]:
-    """The policy of ``game`` in an open file, and the note beside it if there is one."""
-    form = sequence_form(game)
+def read_npz(path: Path, file: IO[bytes], game: Game | None) -> tuple[CorrelatedPolicy, str | None]:
+    """The policy in an open file, which is one of ``game`` if that is given, and the note beside it
+    if there is one.
+    """
     try:
         with Archive(file) as archive:
-            header = read_header(path, archive)
-            check_header(path, header, game, (VERSION, PACKED))
-            note = read_text(path, archive, NOTE)
-            labels = list(game.player_labels)
-            check_sizes(path, archive, header["version"], labels, form.plexes)
+            header, trees = _read_header(path, archive), _read_text(path, archive, TREES)
+            players = Players.of(path, header, None if trees is None else json.loads(trees), game)
+            note = _read_text(path, archive, NOTE)
+            _check_sizes(path, archive, players)
             weights = _array(path, archive, "weights", "f", 1)
-            behavior = np.ones((len(weights), form.n_sequences))
-            for i, (plex, part) in enumerate(zip(form.plexes, form.split(behavior), strict=True)):
-                place = f"{path}: {player_name(labels[i])}"
-                counts, ranks = _infosets(path, archive, place, i, plex)
-                read_player(path, archive, place, i, counts, ranks, part[:, 1:])
+            n_sequences = sum(plex.n_sequences for plex in players.plexes)
+            behavior = np.ones((len(weights), n_sequences))
+            for i, part in enumerate(split_joint(players.plexes, behavior)):
+                place = f"{path}: {player_name(players.player_labels[i])}"
+                _read_player(path, archive, place, i, players.plexes[i], part[:, 1:])
     except (AccordError, MemoryError):
         raise
-    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+    except Exception:  # json, numpy, zipfile and zlib each raise their own kinds
         raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
-    behavior.flags.writeable = False  # nobody else has it
-    return named(path, lambda: CorrelatedPolicy(game, weights, behavior)), note
+    return players.policy(weights, behavior), note
 
 
-def read_header(path: Path, archive: Archive) -> dict[str, Any]:
+def _read_header(path: Path, archive: Archive) -> dict[str, Any]:
     """The single values in an archive."""
     header = {}
     for key in HEADER:
@@ -106,7 +103,7 @@ def read_header(path: Path, archive: Archive) -> dict[str, Any]:
     return header
 
 
-def read_text(path: Path, archive: Archive, name: str) -> str | None:
+def _read_text(path: Path, archive: Archive, name: str) -> str | None:
     """A text in an archive, or None if it is not there."""
     if name not in archive:
         return None
@@ -121,15 +118,14 @@ def read_text(path: Path, archive: Archive, name: str) -> str | None:
         raise ParseError(str(path), 0, 0, f'"{name}" must be text as UTF-8 bytes') from None
 
 
-def check_sizes(
-    path: Path, archive: Archive, version: int, labels: Sequence[str], plexes: Sequence[Treeplex]
-) -> None:
+def _check_sizes(path: Path, archive: Archive, players: Players) -> None:
     """Refuse, before unpacking, an archive whose arrays do not belong together or do not fit."""
     rows = archive.size("weights").shape if "weights" in archive else ()
     required = 0
-    for i, plex in enumerate(plexes):
+    for i, plex in enumerate(players.plexes):
         n = plex.n_sequences - 1
-        parts = ("probabilities",) if version == VERSION else Packed._fields
+        plain = _is_plain(archive, i)
+        parts = ("probabilities",) if plain else Packed._fields
         names = [f"{part}_{i + 1}" for part in ("infosets", "n_actions", *parts)]
         sizes = [archive.size(name) for name in names if name in archive]
         required += sum(size.nbytes for size in sizes)
@@ -137,14 +133,14 @@ def check_sizes(
             continue  # reading them says what is missing
         required += 8 * rows[0] * n
         shapes = [size.shape for size in sizes[2:]]
-        if version == VERSION:
+        if plain:
             fits = len(shapes[0]) != 2 or shapes[0] == (rows[0], n)
         else:
             fits = _may_be_packed(shapes, rows[0], plex)
         if not fits:
             raise PolicyError(
-                f"{path}: {player_name(labels[i])}: there must be {n} probabilities in each of "
-                f"{rows[0]} components; got shape {', '.join(map(str, shapes))}"
+                f"{path}: {player_name(players.player_labels[i])}: there must be {n} probabilities "
+                f"in each of {rows[0]} components; got shape {', '.join(map(str, shapes))}"
             )
     if required > (available := available_memory()):
         raise BudgetError(
@@ -164,18 +160,20 @@ def _may_be_packed(shapes: Sequence[tuple[int, ...]], count: int, plex: Treeplex
     return exact and rows <= n and values <= n * count and columns <= infosets
 
 
-def read_player(
-    path: Path, archive: Archive, place: str, i: int, counts: Any, ranks: Any, out: Floats
-) -> None:
-    """Overwrite ``out`` with the probabilities of player ``i``.
+def _is_plain(archive: Archive, i: int) -> bool:
+    """Whether the probabilities of player ``i`` are not packed."""
+    return f"{Packed._fields[0]}_{i + 1}" not in archive
 
-    ``counts`` are the numbers of actions in the file's order of infosets, and ``ranks`` the place
-    of each of the game's infosets in that order.
-    """
+
+def _read_player(
+    path: Path, archive: Archive, place: str, i: int, plex: Treeplex, out: Floats
+) -> None:
+    """Overwrite ``out`` with the probabilities of player ``i``, in the order of ``plex``."""
+    counts, ranks = _infosets(path, archive, place, i, plex)
     in_order = np.array_equal(ranks, np.arange(len(ranks)))
     given = out if in_order else np.empty_like(out)
-    if (name := f"probabilities_{i + 1}") in archive:
-        given[:] = _array(path, archive, name, "f", 2)
+    if _is_plain(archive, i):
+        given[:] = _array(path, archive, f"probabilities_{i + 1}", "f", 2)
     else:
         kinds = (("same", "iu", 1), ("support", "u", 2), ("values", "u", 2), ("off", "i", 2))
         parts = [_array(path, archive, f"{name}_{i + 1}", kind, n) for name, kind, n in kinds]
@@ -190,7 +188,7 @@ def read_player(
 
 
 def _infosets(path: Path, archive: Archive, place: str, i: int, plex: Treeplex) -> tuple[Any, Any]:
-    """The numbers of actions in the file, and the place there of each of the game's infosets."""
+    """The numbers of actions in the file, and the place there of each infoset of ``plex``."""
     labels = list(map(str, _array(path, archive, f"infosets_{i + 1}", "U", 1)))
     counts = _array(path, archive, f"n_actions_{i + 1}", "iu", 1).astype(np.int64)
     order = {label: rank for rank, label in enumerate(labels)}

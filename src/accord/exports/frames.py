@@ -16,7 +16,6 @@ import numpy as np
 
 from accord.certifying.certificate import Certificate
 from accord.equilibrium.device import Device
-from accord.equilibrium.mixture import Mixture, as_mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, MissingDependencyError
 from accord.runs.checkpoint import Checkpoint
@@ -27,22 +26,21 @@ OTHER = "other"
 """The index of the row for plans that are not listed."""
 
 
-def policy_frame(policy: CorrelatedPolicy | Mixture) -> Any:
+def policy_frame(policy: CorrelatedPolicy) -> Any:
     """One row per component, player, infoset and action."""
     pandas = _pandas()
-    mixture = as_mixture(policy)
     rows: dict[str, list[Any]] = {"player": [], "infoset": [], "action": []}
-    for player, plex in zip(mixture.player_labels, mixture.plexes, strict=True):
+    for player, plex in zip(policy.player_labels, policy.plexes, strict=True):
         for label, actions in zip(plex.infoset_labels, plex.action_labels, strict=True):
             rows["player"] += [player] * len(actions)
             rows["infoset"] += [label] * len(actions)
             rows["action"] += actions
-    size, count = len(rows["player"]), mixture.n_components
-    parts = [part[:, 1:] for part in mixture.split(mixture.behavior)]  # without empty sequences
+    size, count = len(rows["player"]), policy.n_components
+    parts = [part[:, 1:] for part in policy.split(policy.behavior)]  # without empty sequences
     return pandas.DataFrame(
         {
             "component": np.repeat(np.arange(count), size),
-            "weight": np.repeat(mixture.weights, size),
+            "weight": np.repeat(policy.weights, size),
             **{name: column * count for name, column in rows.items()},
             "probability": np.concatenate(parts, axis=1).ravel(),
         }
@@ -69,17 +67,18 @@ def certificate_frame(certificate: Certificate) -> Any:
     """One row per notion and player."""
     pandas = _pandas()
     rows = []
-    for gap in (*certificate.gaps, certificate.nfce):
-        if gap is None:
-            continue
+    for gap in certificate.all_gaps:
         words: list[str | None] = [str(witness) for witness in gap.witnesses]
         words = words or [None] * len(certificate.players)
         k = np.nan if gap.k is None else float(gap.k)
-        for i, (label, value) in enumerate(
-            zip(certificate.players, certificate.values, strict=True)
-        ):
-            rows.append((gap.notion.name, k, label, gap.player_gaps[i], value, words[i]))
-    columns = ["notion", "k", "player", "gap", "value", "deviation"]
+        ranges = zip(gap.player_gaps, gap.player_lower, gap.player_upper, strict=True)
+        rows += [
+            (gap.notion.name, k, label, *numbers, value, text)
+            for label, numbers, value, text in zip(
+                certificate.players, ranges, certificate.values, words, strict=True
+            )
+        ]
+    columns = ["notion", "k", "player", "gap", "lower", "upper", "value", "deviation"]
     return pandas.DataFrame(rows, columns=columns)
 
 

@@ -10,7 +10,6 @@ from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
 
 def certificate_latex(certificate: Certificate) -> str:
     r"""The gap of every notion and player as a ``tabular`` for ``\input``; it needs booktabs."""
-    gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
     labels = list(map(heading, certificate.players))
     lines = [
         NEEDS,
@@ -19,10 +18,14 @@ def certificate_latex(certificate: Certificate) -> str:
         _row("notion", "$K$", *map(escaped, labels), "share of range"),
         r"\midrule",
     ]
-    for gap in gaps:
-        shown = (*gap.player_gaps, gap.relative)
+    for gap in certificate.all_gaps:
+        cells = [in_mathematics(number(value)) for value in (*gap.player_gaps, gap.relative)]
+        if not gap.is_exact:
+            bounds = zip(gap.player_lower, gap.player_upper, strict=True)
+            cells = [" to ".join(in_mathematics(number(end)) for end in ends) for ends in bounds]
+            cells.append("")
         k = "" if gap.k is None else r"$\infty$" if gap.k == float("inf") else str(int(gap.k))
-        lines.append(_row(gap.notion.name, k, *(in_mathematics(number(value)) for value in shown)))
+        lines.append(_row(gap.notion.name, k, *cells))
     lines.append(r"\midrule")
     values = (in_mathematics(number(value)) for value in certificate.values)
     lines.append(_row("expected payoff", "", *values, ""))

@@ -61,7 +61,7 @@ def format_efg(game: Game) -> str:
         if i == TERMINAL:
             pays = payoffs[node].tobytes()
             if pays not in outcomes:
-                numbers = ", ".join(map(as_number, payoffs[node].tolist()))
+                numbers = ", ".join(map(written, payoffs[node].tolist()))
                 outcomes[pays] = f't "" {len(outcomes) + 1} "" {{ {numbers} }}'
             lines.append(outcomes[pays])
         elif i == CHANCE:
@@ -110,7 +110,7 @@ def quoted(label: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def as_number(value: float) -> str:
+def written(value: float) -> str:
     """A short number without exponent that reads back as the same double."""
     text = repr(value)
     if len(text) > 10:

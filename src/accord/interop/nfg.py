@@ -36,7 +36,7 @@ from accord.game.library.matrix import matrix_game
 from accord.game.tree import Game, checked_game
 from accord.interop.efg_reader import read_text
 from accord.interop.efg_tokens import IS_END, IS_TEXT, IS_WORD, Tokens, as_float, distinct
-from accord.interop.efg_writer import as_number, quoted
+from accord.interop.efg_writer import quoted, written
 from accord.treeplex.form import sequence_form
 from accord.treeplex.leaves import LeafTable
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
@@ -136,7 +136,7 @@ def format_nfg(game: Game) -> str:
     players = " ".join(map(quoted, distinct(game.player_labels)))
     lines = [f"NFG 1 R {quoted(game.name)} {{ {players} }}", ""]
     lines += ["{ " + "\n".join(f"{{ {' '.join(map(quoted, row))} }}" for row in names), "}", '""']
-    numbers = [" ".join(map(as_number, row)) for row in rows.tolist()]
+    numbers = [" ".join(map(written, row)) for row in rows.tolist()]
     lines += ["  ".join(numbers[at : at + PER_LINE]) for at in range(0, len(numbers), PER_LINE)]
     return "\n".join(lines) + "\n"
 

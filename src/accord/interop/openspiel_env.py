@@ -16,7 +16,6 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
 from accord.equilibrium.agent import Agent
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.interop.openspiel_games import (
     SpielGame,
@@ -116,9 +115,7 @@ class OpenSpielEnvironment:
         """The returns of the play."""
         return [float(u) for u in self.state.returns()]
 
-    def agent(
-        self, policy: Mixture | CorrelatedPolicy, player: int, seed: int = 0
-    ) -> OpenSpielAgent:
+    def agent(self, policy: CorrelatedPolicy, player: int, seed: int = 0) -> OpenSpielAgent:
         """An agent that follows ``policy`` in OpenSpiel's own loop."""
         return OpenSpielAgent(self, player, policy.agent(player, seed))
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from accord._arrays import TERMINAL
 from accord.equilibrium.agent import Agent
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
@@ -135,9 +134,7 @@ class PettingZooEnvironment:
         """The sum of the rewards of each agent."""
         return [self._play.paid[agent] for agent in self._agents]
 
-    def agent(
-        self, policy: Mixture | CorrelatedPolicy, agent: Any, seed: int = 0
-    ) -> PettingZooAgent:
+    def agent(self, policy: CorrelatedPolicy, agent: Any, seed: int = 0) -> PettingZooAgent:
         """An agent that follows ``policy`` in any copy of this PettingZoo environment."""
         return PettingZooAgent(self, agent, policy.agent(str(agent), seed))
 

@@ -10,20 +10,18 @@ Divided by the probability they are the losses the player could expect, given ev
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NotionLike, checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.evaluation import evaluate
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
-from accord.treeplex.form import sequence_form
 
 
 class Hindsight:
@@ -38,7 +36,7 @@ class Hindsight:
         self,
         policy: CorrelatedPolicy,
         player: int,
-        k: SupportsIndex | float,
+        k: NotionLike,
         budget: int | None = None,
     ) -> None:
         """Evaluate every component once.
@@ -46,7 +44,7 @@ class Hindsight:
         Raises:
             BudgetError: If there are too many rechistories.
         """
-        form = sequence_form(policy.game)
+        form = policy.form
         self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
         loss, prob = Deviator(self.tree), Deviator(self.tree)
         self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre

@@ -226,7 +226,7 @@ class Seat:
             if (found := self._infosets.get(infoset)) is None:
                 raise ArgumentError(f"{self._who} has no infoset {shown(infoset)}")
             return found
-        if (found := as_number(infoset, n := self._plex.n_infosets)) is None:
+        if (found := as_index(infoset, n := self._plex.n_infosets)) is None:
             raise ArgumentError(
                 f"{self._who} has {n} infosets, numbered from 0; got {shown(infoset)}"
             )
@@ -358,10 +358,10 @@ def find(name: Name, labels: tuple[str, ...]) -> int | None:
     """The position of ``name``, a label or a number, among ``labels``."""
     if isinstance(name, str):
         return labels.index(name) if name in labels else None
-    return as_number(name, len(labels))
+    return as_index(name, len(labels))
 
 
-def as_number(value: SupportsIndex, limit: int) -> int | None:
+def as_index(value: SupportsIndex, limit: int) -> int | None:
     """``value`` as an int if it is one of 0, ..., ``limit`` - 1."""
     try:
         number = operator.index(value)

@@ -13,7 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from accord._arrays import NO_INFOSET
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import MismatchError
 from accord.play.environment import Environment
 from accord.play.episodes import ACTIONS, Choose, Episode, Player, Seat
@@ -38,7 +38,7 @@ class MediatedPlays:
     """
 
     def __init__(
-        self, env: Environment, policy: Mixture, seed: int, player: Player | None = None
+        self, env: Environment, policy: CorrelatedPolicy, seed: int, player: Player | None = None
     ) -> None:
         if len(env.players) != len(policy.plexes):
             raise MismatchError(

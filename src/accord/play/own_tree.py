@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import NO_INFOSET, Floats
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.labels import player_name
 from accord.play.environment import quoted
@@ -224,12 +224,16 @@ class OwnTree:
             )
 
 
-def mixture_of(name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]) -> Mixture:
-    """The uniform mixture of components over the infosets of all ``trees``."""
+def policy_of(
+    name: str, rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree]
+) -> CorrelatedPolicy:
+    """The policy with these components, equally likely, over the infosets of all ``trees``."""
     plexes, order = zip(*(tree.ordered() for tree in trees), strict=True)
     weights = np.full(len(rows), 1.0 / len(rows))
-    players = tuple(tree.player for tree in trees)
-    return Mixture(name, players, plexes, weights, filled(rows, trees, order))
+    players = [tree.player for tree in trees]
+    behavior = filled(rows, trees, order)
+    behavior.flags.writeable = False  # nobody else has it
+    return CorrelatedPolicy.of_players(name, players, plexes, weights, behavior)
 
 
 def filled(

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord._check import checked_whole
 from accord._jit import jit
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
@@ -26,7 +25,6 @@ from accord.play.environment import Environment
 from accord.play.episodes import Player
 from accord.play.mediated import MediatedPlays
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
-from accord.treeplex.form import sequence_form
 
 CHUNK = 1 << 16
 """Plays per compiled call; Ctrl-C takes effect between calls."""
@@ -68,7 +66,8 @@ def obedient_plays(
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
-    game, form = policy.game, sequence_form(policy.game)
+    form = policy.form
+    game = form.game
     tree = simulator(game, form.leaves.best, form.leaves.loss_scale)
     first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
     first_reach = form.leaves.first_reach[:-1]
@@ -86,7 +85,7 @@ def obedient_plays(
 
 
 def estimated_values(
-    env: Environment, policy: Mixture, plays: int, seed: int, player: Player | None = None
+    env: Environment, policy: CorrelatedPolicy, plays: int, seed: int, player: Player | None = None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals.
 

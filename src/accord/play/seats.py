@@ -14,8 +14,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_whole
-from accord.equilibrium.mixture import Mixture, as_mixture
-from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
 from accord.play.environment import Environment, check_environment, quoted
@@ -44,7 +43,7 @@ class SeatedPlays:
 
 def rollout(
     env: Environment,
-    policy: Mixture | CorrelatedPolicy,
+    policy: CorrelatedPolicy | Solved,
     plays: SupportsIndex = 1000,
     *,
     agents: Mapping[int | str, Any] | None = None,
@@ -70,12 +69,12 @@ def rollout(
     """
     check_environment(env)
     wanted, start = checked_whole("plays", plays, 1), checked_whole("seed", seed, 0)
-    mixture, losses = as_mixture(policy), Losses(env)
-    if len(losses.players) != len(mixture.plexes):
+    drawn, losses = policy_in(policy), Losses(env)
+    if len(losses.players) != len(drawn.plexes):
         raise MismatchError(
-            f"{env.name} has {len(losses.players)} players; the policy is for {len(mixture.plexes)}"
+            f"{env.name} has {len(losses.players)} players; the policy is for {len(drawn.plexes)}"
         )
-    mediator = [mixture.agent(i, start) for i in range(len(losses.players))]
+    mediator = [drawn.agent(i, start) for i in range(len(losses.players))]
     seats: list[Act] = [one.act for one in mediator]
     own = _numbered(losses.players, agents or {})
     for i, agent in own.items():

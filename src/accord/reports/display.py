@@ -49,13 +49,19 @@ def game_html(game: Game) -> str:
 
 
 def policy_html(policy: CorrelatedPolicy) -> str:
-    """Payoffs and device; the recommendations at each infoset if there are too many plans."""
-    players = players_of(sequence_form(policy.game), policy.values().tolist())
-    device = small_device(policy)
-    chart = marginals(policy) if device is None else None
+    """Payoffs and device; the recommendations at each infoset if there are too many plans.
+
+    All of these need the game. Without it there is only the number of components.
+    """
+    players: tuple[PlayerView, ...] = ()
+    device = chart = None
+    if policy.game is not None:
+        players = players_of(policy.form, policy.values().tolist())
+        device = small_device(policy)
+        chart = marginals(policy) if device is None else None
     return render(
         "display_policy.html",
-        title=policy.game.name,
+        title=policy.name,
         count=counted(policy.n_components, "component"),
         players=players,
         named=players,
@@ -79,13 +85,14 @@ def device_html(device: Device) -> str:
 
 def certificate_html(certificate: Certificate) -> str:
     """The ladder of gaps, and the best deviation for each notion with one."""
-    gaps = [*certificate.gaps, *([] if certificate.nfce is None else [certificate.nfce])]
     return render(
         "display_certificate.html",
         certificate=certificate,
         players=_named(certificate.players),
-        gaps=gaps,
-        deviations=[(gap.notion, _best_deviation(gap)) for gap in gaps if gap.witnesses],
+        gaps=certificate.all_gaps,
+        deviations=[
+            (gap.notion, _best_deviation(gap)) for gap in certificate.all_gaps if gap.witnesses
+        ],
     )
 
 
@@ -204,6 +211,8 @@ def _best_deviation(gap: Gap) -> str:
     """The deviation of the player who gains most, in words."""
     if gap.gap <= 0:
         return "no player can gain by deviating"
+    if not gap.is_exact and gap.lower <= 0:
+        return "no deviation has been shown to gain"
     return str(max(gap.witnesses, key=lambda witness: witness.gain))
 
 

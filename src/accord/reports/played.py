@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.runs.played_run import PlayedRun
 
 MOST_INFOSETS = 200
@@ -52,7 +52,7 @@ class PlayedComparison:
     @property
     def best(self) -> int | None:
         """The rank of the run with the smallest upper bound, if all have one and the same K."""
-        uppers = [run.certificate["upper"] for _, run in self.runs if run.certificate is not None]
+        uppers = [run.result["upper"] for _, run in self.runs if run.certificate is not None]
         ks = {(run.digest, run.request.k) for _, run in self.runs}
         if len(uppers) < len(self.runs) or len(ks) > 1:
             return None
@@ -99,7 +99,7 @@ def _worded(name: str, value: Any) -> str:
     return f"K = {value}" if name == "k" else f"{name.replace('_', ' ')} {value}"
 
 
-def _advice(policy: Mixture, i: int) -> tuple[Advice, ...]:
+def _advice(policy: CorrelatedPolicy, i: int) -> tuple[Advice, ...]:
     plex = policy.plexes[i]
     mean = (policy.weights @ policy.split(policy.behavior)[i]).tolist()
     shown = range(min(plex.n_infosets, MOST_INFOSETS))

@@ -200,7 +200,7 @@ def overlay(
 def bounds_by_play(comparison: PlayedComparison, *, narrow: bool = False) -> Figure | None:
     """What plays prove about the gap of each run in an environment, against its episodes."""
     drawn = [
-        (rank, run.result["episodes"], run.certificate["lower"], run.certificate["upper"])
+        (rank, run.result["episodes"], run.result["lower"], run.result["upper"])
         for rank, run in comparison.runs
         if run.certificate is not None
     ]

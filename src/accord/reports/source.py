@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from accord._activity import doing
 from accord.certifying.footprint import (
@@ -20,6 +21,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
+from accord.interop.python_files import names_python
 from accord.reports.view import BestFacts, Moment, Request, RunFacts
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun
@@ -109,13 +111,13 @@ def work_of(form: SequenceForm, k: NotionLike) -> float:
 
 
 def read_source(
-    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+    folder: Path, game: Game | str | None = None, known: dict[str, Game] | None = None
 ) -> Source:
     """Read the run in ``folder``.
 
     Args:
         folder: As ``accord solve --out`` or ``accord learn --out`` wrote it.
-        game: Where the game is now, if not where the run found it.
+        game: The game, or where it is now, if not where the run found it.
         known: Games loaded before, by name; a game loaded here is added.
 
     Raises:
@@ -125,7 +127,7 @@ def read_source(
 
 
 def read_run(
-    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+    folder: Path, game: Game | str | None = None, known: dict[str, Game] | None = None
 ) -> SavedRun:
     """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
@@ -135,10 +137,10 @@ def read_run(
             "no exact gaps and no tree; accord report shows it, and accord export writes its "
             "policy and its history"
         )
-    name = game or files.request.game
-    loaded = load_game_of(folder, name, known)
+    if not isinstance(game, Game):
+        game = load_game_of(folder, game or files.request.game, known)
     with doing("reading the run"):
-        return read_snapshot(files, loaded)
+        return read_snapshot(files, game)
 
 
 def source_of(run: SavedRun) -> Source:
@@ -152,7 +154,7 @@ def source_of(run: SavedRun) -> Source:
         notion=run.request.notion,
         method=run.request.method,
         requests=tuple(
-            Request(name, value, name in LIMITS)
+            Request(name, _shown(value), name in LIMITS)
             for name, value in run.request.to_json().items()
             if value is not None
         ),
@@ -168,6 +170,13 @@ def source_of(run: SavedRun) -> Source:
         best=_best(run),
     )
     return Source(facts, run.request, run.game, run.policy)
+
+
+def _shown(value: Any) -> Any:
+    """The value of a request; the weights of an objective in words."""
+    if isinstance(value, Mapping) and all(isinstance(one, float) for one in value.values()):
+        return ", ".join(f"{player} {weight:g}" for player, weight in value.items())
+    return value
 
 
 def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
@@ -227,8 +236,13 @@ def _best(run: SavedRun) -> BestFacts | None:
 
 
 def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:
-    """The game of the run in ``folder``, by its name; ``known`` has those loaded before."""
+    """The game of the run in ``folder``, by its name; ``known`` has those loaded before.
+
+    Raises:
+        ArgumentError: If it cannot be loaded.
+    """
     known = {} if known is None else known
+    refuse_code(folder, name)
     if name not in known:
         try:
             known[name] = load_game(name)
@@ -240,6 +254,15 @@ def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) 
                 "elsewhere now, give it with --game"
             ) from None
     return known[name]
+
+
+def refuse_code(folder: Path, name: str) -> None:
+    """Refuse to run the Python code that a folder names, because folders come from anywhere."""
+    if names_python(name):
+        raise ArgumentError(
+            f"{folder} is a run of {name}, which is Python code; code is run only if you name it "
+            f"yourself: give GAME, {name}"
+        )
 
 
 def _relative(game: Game, gaps: Sequence[float]) -> float:

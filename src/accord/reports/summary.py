@@ -88,11 +88,11 @@ def summarise(source: Source) -> RunView:
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
         notions=tuple(
             NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
-            for gap in (*certificate.gaps, certificate.nfce)
-            if gap is not None and gap.k is None
+            for gap in certificate.all_gaps
+            if gap.k is None
         ),
         trigger_gap=certificate.trigger.gap,
-        error=max(gap.error for gap in (*certificate.gaps, certificate.nfce) if gap is not None),
+        error=max(gap.error for gap in certificate.all_gaps),
         bound=bound_of(source.request, form),
         deviations=deviations,
         region=None if facts.best is None else _small_region(source.game, facts.notion),
@@ -111,7 +111,7 @@ def _small_region(game: Game, notion: Notion) -> Region | None:
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
     """Nearly all plans that the mixture draws; None if they are too many for a page."""
-    form = sequence_form(policy.game)
+    form = policy.form
     device = Device.of(form, policy.weights, policy.behavior, MOST_PLANS, least=RARE, work=SEARCH)
     told = sum(len(part) for plan in device.plans for part in plan.told)
     return device if device.rest <= MOST_REST and told <= MOST_TOLD else None

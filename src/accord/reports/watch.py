@@ -50,8 +50,8 @@ class Watch(ABC):
         self.name = str(files.content["game"])
 
     @staticmethod
-    def of(folder: Path, game: str | None = None) -> Watch:
-        """The run in a folder; ``game`` tells where its game is now, if it has moved.
+    def of(folder: Path, game: Game | str | None = None) -> Watch:
+        """The run in a folder; ``game`` is its game, or where it is now, if it has moved.
 
         Raises:
             AccordError: If there is no readable run in the folder, or its game cannot be loaded.
@@ -82,9 +82,11 @@ class Watch(ABC):
 class SolvedWatch(Watch):
     """A run in a game that is loaded, whose exact gap is known."""
 
-    def __init__(self, files: RunFolder, game: str | None) -> None:
+    def __init__(self, files: RunFolder, game: Game | str | None) -> None:
         super().__init__(files)
-        self.game: Game = load_game_of(files.path, game or files.request.game)
+        if not isinstance(game, Game):
+            game = load_game_of(files.path, game or files.request.game)
+        self.game = game
         files.check(self.game)
         self.form = sequence_form(self.game)
         self.bound: GapBound | None = bound_of(self.request, self.form)

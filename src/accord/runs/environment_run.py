@@ -16,9 +16,8 @@ import numpy as np
 from accord._activity import doing
 from accord._arrays import Floats
 from accord.certifying.by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
-from accord.certifying.play_certificate import PlayCertificate
+from accord.certifying.certificate import Certificate
 from accord.equilibrium.gap import MixtureMeter
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
@@ -26,7 +25,7 @@ from accord.game.tree import Game
 from accord.learning.growing_self_play import GrowingSelfPlay
 from accord.play.environment import Environment
 from accord.play.episodes import Player
-from accord.play.own_tree import OwnTree, mixture_of
+from accord.play.own_tree import policy_of
 from accord.play.rollout import QUANTILE, estimated_values
 from accord.play.venue import Venue
 from accord.runs.checkpoint import Seen, numbers
@@ -37,7 +36,6 @@ from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
-from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 
 VALUE_SEED = 1
@@ -107,32 +105,32 @@ class EnvironmentRun:
             if loop.begun and self.selfplay.iteration:
                 loop.save(now=True)
                 if self.iterates.count:
-                    error.learned = self._result(self._mixture(), *self._running_values())
+                    error.learned = self._result(self._policy(), *self._running_values())
             raise
         finally:
             self.selfplay.close()
         loop.conclude()
         if self.meter is not None:
-            return self.meter.certified(self)
-        mixture = self._mixture()
+            return self.meter.certified()
+        policy = self._policy()
         try:
-            learned = self._measured(mixture)
+            learned = self._measured(policy)
         except AccordError as error:
-            error.learned = self._result(mixture, *self._running_values())
+            error.learned = self._result(policy, *self._running_values())
             raise
         if files is not None:
             bounds = learned.certificate or learned
-            files.finish(learned.to_json(), mixture, bounds, loop.history)
+            files.finish(learned.to_json(), policy, bounds, loop.history)
         return learned
 
-    def _measured(self, mixture: Mixture) -> LearnedByPlay:
+    def _measured(self, policy: CorrelatedPolicy) -> LearnedByPlay:
         """The result, with values and bounds from fresh plays."""
         env, plays, seed = self.env, self.value_plays, self.request.seed + VALUE_SEED
-        values = estimated_values(env, mixture, plays, seed, self.where.player(env, seed))
+        values = estimated_values(env, policy, plays, seed, self.where.player(env, seed))
         with doing("bounding the gap by fresh plays"):
             player = self.where.player(env, seed + 1)
-            bounds = bounded_or_refused(env, mixture, self.request.k, plays, seed, player)
-        return self._result(mixture, *values, plays, *bounds)
+            bounds = bounded_or_refused(env, policy, self.request.k, plays, seed, player)
+        return self._result(policy, *values, plays, *bounds)
 
     def facts(self) -> dict[str, Any]:
         """The fields that all results share."""
@@ -145,8 +143,12 @@ class EnvironmentRun:
             "interrupted": self.loop.interrupted,
         }
 
-    def _mixture(self) -> Mixture:
-        return mixture_of(str(self.env.name), self.iterates.selected(), self.selfplay.trees)
+    def policy_of(self, rows: Sequence[Sequence[Floats]]) -> CorrelatedPolicy:
+        """The policy with these components."""
+        return policy_of(str(self.env.name), rows, self.selfplay.trees)
+
+    def _policy(self) -> CorrelatedPolicy:
+        return self.policy_of(self.iterates.selected())
 
     def _running_values(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
         """Mean payoffs of the episodes in which everybody followed pi^t, with their margins."""
@@ -158,16 +160,16 @@ class EnvironmentRun:
 
     def _result(
         self,
-        mixture: Mixture,
+        policy: CorrelatedPolicy,
         values: tuple[float, ...],
         margins: tuple[float, ...],
         plays: int,
-        certificate: PlayCertificate | None = None,
+        certificate: Certificate | None = None,
         refusal: str | None = None,
     ) -> LearnedByPlay:
         return LearnedByPlay(
             name=str(self.env.name), values=values, margins=margins, value_plays=plays,
-            policy=mixture, certificate=certificate, refusal=refusal,
+            policy=policy, certificate=certificate, refusal=refusal,
             history=tuple(self.loop.history), **self.facts(),
         )  # fmt: skip
 
@@ -188,17 +190,17 @@ class _Growing(Iterations):
 
 def bounded_or_refused(
     env: Environment,
-    mixture: Mixture,
+    policy: CorrelatedPolicy,
     k: float,
     plays: int,
     seed: int,
     player: Player | None = None,
-) -> tuple[PlayCertificate | None, str | None]:
+) -> tuple[Certificate | None, str | None]:
     """A certificate from ``plays`` plays, or the reason why there is none."""
     try:
         if plays < (least := FEWEST_PLAYS * len(env.players)):
             return None, f"bounds on the gap need at least {least} plays; there were {plays}"
-        return bounded_by_play(env, mixture, k, plays, CONFIDENCE, seed + 1, player), None
+        return bounded_by_play(env, policy, k, plays, CONFIDENCE, seed + 1, player), None
     except BudgetError as error:
         return None, str(error)
 
@@ -207,68 +209,31 @@ class _GameMeter:
     """The exact gaps and values of the components kept so far, in a game with the same labels."""
 
     def __init__(self, game: Game, k: float, run: EnvironmentRun) -> None:
-        self.form, self.k, self.iterates = sequence_form(game), k, run.iterates
-        self.trees = run.selfplay.trees
-        self.plexes = self.form.plexes
-        self.number = [
-            {label: x for x, label in enumerate(plex.infoset_labels)} for plex in self.plexes
-        ]
-        self.uniform = np.concatenate(list(map(uniform_behavior, self.plexes)))
+        self.game, self.k, self.run = game, k, run
         self._restart()
 
     def _restart(self) -> None:
-        self.meter = MixtureMeter(self.form, self.k)
-        self.measured, self.stride = 0, self.iterates.stride
+        self.meter = MixtureMeter(sequence_form(self.game), self.k)
+        self.measured, self.stride = 0, self.run.iterates.stride
 
     def measure(self) -> Measured | None:
         """Gaps and values of all players, or ``None`` if nothing has been kept."""
-        if self.iterates.stride != self.stride:
+        if self.run.iterates.stride != self.stride:
             self._restart()
-        rows = self.iterates.rows[self.measured :]
-        for joint in self.translated(rows):
-            self.meter.observe(self.form.split(joint))
+        if rows := self.run.iterates.rows[self.measured :]:
+            for _, parts in self.run.policy_of(rows).in_game(self.game).components():
+                self.meter.observe(parts)
         self.measured += len(rows)
         return self.meter.measured() if self.measured else None
 
-    def translated(self, rows: Sequence[Sequence[Floats]]) -> Floats:
-        """The components as policies of the game; uniform where nothing was seen."""
-        columns = [
-            self._columns(i, tree, first)
-            for i, (tree, first) in enumerate(
-                zip(self.trees, self.form.leaves.first_reach, strict=False)
-            )
-        ]
-        joint = np.tile(self.uniform, (len(rows), 1))
-        for c, row in enumerate(rows):
-            for i, part in enumerate(row):
-                joint[c, columns[i][: len(part)]] = part
-        return joint
-
-    def _columns(self, i: int, tree: OwnTree, first: int) -> np.ndarray:
-        """The sequence in the game, of all players together, of each sequence in ``tree``."""
-        plex, columns = self.plexes[i], np.full(tree.n_sequences, first, np.int64)
-        for x, label in enumerate(tree.labels):
-            y = self.number[i].get(label)
-            if y is None or tuple(plex.action_labels[y]) != tree.actions[x]:
-                raise MismatchError(
-                    f"the game must have the infosets and actions of the environment, but lacks "
-                    f"{label!r} of player {tree.player} with the actions {tree.actions[x]}"
-                )
-            start = tree.first_seq[x]
-            n = len(tree.actions[x])
-            columns[start : start + n] = first + plex.first_seq[y] + np.arange(n)
-        return columns
-
-    def certified(self, run: EnvironmentRun) -> Learned:
+    def certified(self) -> Learned:
         """The result, with the exact gap of the saved mixture."""
-        behaviors = self.translated(self.iterates.selected())
-        weights = np.full(len(behaviors), 1.0 / len(behaviors))
-        assert run.game is not None
-        policy = CorrelatedPolicy(run.game, weights, behaviors)
-        meter = MixtureMeter(self.form, self.k)
+        run = self.run
+        policy = run.policy_of(run.iterates.selected()).in_game(self.game)
+        meter = MixtureMeter(policy.form, self.k)
         for weight, parts in policy.components():
             meter.observe(parts, weight)
         return Learned(
-            game=run.game, policy=policy, history=tuple(run.loop.history),
+            game=self.game, policy=policy, history=tuple(run.loop.history),
             **numbers(meter.measured()), **run.facts(),
         )  # fmt: skip

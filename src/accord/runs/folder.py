@@ -40,7 +40,6 @@ from accord._activity import doing
 from accord._format import memory
 from accord.certifying.footprint import check_memory
 from accord.equilibrium.archive import Archive, write_arrays
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_files import (
     load_policy_with_note,
@@ -216,11 +215,6 @@ class RunFolder:
             )
 
     @property
-    def version(self) -> int:
-        """The version of the folder's files."""
-        return int(self.content["version"])
-
-    @property
     def versions(self) -> dict[str, str]:
         """The versions of packages that the run began with."""
         return {name: str(text)[:80] for name, text in self.content["versions"].items()}
@@ -228,9 +222,7 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether the run has a result."""
-        return (self.path / POLICY).exists() and (
-            self.version > 2 or isinstance(self.content.get("result"), dict)
-        )
+        return (self.path / POLICY).exists()
 
     @property
     def seconds(self) -> float:
@@ -251,14 +243,10 @@ class RunFolder:
             raise ArgumentError(f"{self.path}: the run has not finished; resume it first")
         file = self.path / POLICY
         policy, note = load_policy_with_note(file, game)
-        lines: Any
-        if note is None and self.version < 3:
-            result, lines = self.content["result"], self.read_lines()
-        else:
-            content = parse_object(file, note or "{}", 1)
-            self.check_identity(file, content.get("run"))
-            result, lines = content.get("result"), content.get("history")
-        return self.saved(game, policy, checked_result(file, result, game.n_players), lines)
+        content = parse_object(file, note or "{}", 1)
+        self.check_identity(file, content.get("run"))
+        result = checked_result(file, content.get("result"), game.n_players)
+        return self.saved(game, policy, result, content.get("history"))
 
     def saved(
         self,
@@ -370,13 +358,13 @@ class RunFolder:
         return found
 
     def check_identity(self, file: Path, found: object) -> None:
-        """Refuse a file of another run. Files of versions 1 and 2 have no identity."""
-        if found == self.identity or (found is None and self.version < 3):
-            return
-        raise MismatchError(
-            f"{file} must belong to the run that {self.path / RUN} describes, but it belongs to "
-            "another one, or run.json was changed; put the original files back, or start a new run"
-        )
+        """Refuse a file of another run."""
+        if found != self.identity:
+            raise MismatchError(
+                f"{file} must belong to the run that {self.path / RUN} describes, but it belongs "
+                "to another one, or run.json was changed; put the original files back, or start a "
+                "new run"
+            )
 
     def unreadable(self) -> ParseError:
         """The error about a checkpoint that this version cannot continue."""
@@ -390,7 +378,7 @@ class RunFolder:
     def finish(
         self,
         result: dict[str, Any],
-        policy: CorrelatedPolicy | Mixture,
+        policy: CorrelatedPolicy,
         certificate: Proof,
         history: Iterable[Checkpoint],
     ) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord.equilibrium.packing import Packed, pack, round_vectors, unpack
-from accord.equilibrium.policy import TOLERANCE
+from accord.equilibrium.validation import TOLERANCE
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex
 
@@ -178,17 +178,12 @@ def _stride(state: dict[str, Any]) -> int:
 
 
 def _count(state: dict[str, Any]) -> int:
-    """How many iterates there are. Versions before 0.2 did not pack them."""
-    return len(state["kept"]) if "kept" in state else int(state["off"].shape[1])
+    """How many iterates there are."""
+    return int(state["off"].shape[1])
 
 
 def _read_rows(state: dict[str, Any], vectors: Ints, out: Floats) -> None:
-    if "kept" in state:
-        if state["kept"].shape != out.shape or state["kept"].dtype.kind != "f":
-            raise ValueError("the kept iterates do not fit the game")
-        out[:] = state["kept"]
-    else:
-        unpack(Packed(*(state[name] for name in Packed._fields)), vectors, out)
+    unpack(Packed(*(state[name] for name in Packed._fields)), vectors, out)
 
 
 def _check_rows(rows: Floats, vectors: Ints) -> None:

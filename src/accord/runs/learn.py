@@ -14,7 +14,6 @@ import numpy as np
 
 from accord._check import checked_whole
 from accord.deviations.notions import written_k
-from accord.errors import MismatchError
 from accord.game.tree import Game, checked_game
 from accord.learning.exploration import checked_exploration
 from accord.learning.sampled_self_play import SampledSelfPlay, count_episodes
@@ -30,9 +29,6 @@ from accord.runs.loop import Progress
 from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
-
-WHOLE_PLAYS_SINCE = 2
-"""The first version of run folders in which ``rm`` learns from whole plays."""
 
 
 @overload
@@ -187,21 +183,14 @@ def resume_learn(
 
     Raises:
         ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game, or one of an earlier
-            version whose method this version does not have, or if one of its files belongs to
-            another run.
+        MismatchError: If it holds a run of another command or of another game, or if one of its
+            files belongs to another run.
     """
     if not isinstance(game, Game):
         return resume_learn_env(game, folder, episodes=episodes, progress=progress)
     with resumed_run(folder, LearnRequest.command, game) as files:
         request = files.request
         assert isinstance(request, LearnRequest)
-        if files.version < WHOLE_PLAYS_SINCE and request.method == "rm":
-            raise MismatchError(
-                f"{files.path} holds a run of rm as it was before Accord learned from whole plays; "
-                "its policy can be certified and reported, but to continue it use the version of "
-                "Accord that began it, or start a new run"
-            )
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
         return _on_simulator(game, request).run(until, files, progress)
 

@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
-from accord.equilibrium.mixture import Mixture
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.environment_self_play import EnvironmentSelfPlay
@@ -280,12 +280,12 @@ def _learn_planned(
     loop = learning.play(request.episodes, None, progress)
     loop.conclude()
     players = tuple(map(str, env.players))
-    mixture = Mixture(str(env.name), players, tuple(plexes), *learning.mixture())
-    values, margins = estimated_values(env, mixture, value_plays, request.seed + VALUE_SEED)
+    policy = CorrelatedPolicy.of_players(str(env.name), players, plexes, *learning.mixture())
+    values, margins = estimated_values(env, policy, value_plays, request.seed + VALUE_SEED)
     certificate, refusal = bounded_or_refused(
-        env, mixture, request.k, value_plays, request.seed + VALUE_SEED
+        env, policy, request.k, value_plays, request.seed + VALUE_SEED
     )
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
-        policy=mixture, certificate=certificate, refusal=refusal, **learning.facts(loop),
+        policy=policy, certificate=certificate, refusal=refusal, **learning.facts(loop),
     )  # fmt: skip

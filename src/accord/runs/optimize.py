@@ -28,7 +28,7 @@ from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import KEEP, WELFARE, Objective, parsed_objective
+from accord.optimal.objective import WELFARE, Objective, ObjectiveLike, as_objective
 from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.checkpoint import Checkpoint, Progressed
@@ -51,7 +51,7 @@ ZERO_SUM = "the sequence form of the zero-sum game"
 def optimize(
     game: Game,
     k: NotionLike = 1,
-    objective: str = WELFARE,
+    objective: ObjectiveLike = WELFARE,
     *,
     minimize: bool = False,
     gap: float = 0.0,
@@ -73,10 +73,11 @@ def optimize(
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
             ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``.
-        objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff;
-            ``"player=NAME"``, one player's payoff; ``"weights=1,0,-1"``, a weighted sum; or
-            ``"keep"``, the payoffs of ``start``, as nearly as an equilibrium can have them: the
-            value is minus the distance, in payoff ranges.
+        objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff; a
+            weighted sum, ``[1, 0, -1]`` or ``{"row": 1, "col": "-1/2"}``, so that ``{"row": 1}`` is
+            one player's payoff; an :class:`~accord.optimal.objective.Objective`; or ``"keep"``, the
+            payoffs of ``start``, as nearly as an equilibrium can have them: the value is minus the
+            distance, in payoff ranges.
         minimize: Whether to minimise the objective.
         gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
@@ -102,15 +103,16 @@ def optimize(
     if start is not None:
         start = checked_policy(game, start)
         target = tuple(map(float, start.values()))
+    goal = as_objective(objective, game.player_labels, minimize=minimize, target=target)
     request = OptimizeRequest(
         game=game.source or game.name,
         k=k,  # type: ignore[arg-type]  # the request checks it
-        objective=objective,
-        minimize=minimize,
+        objective=goal.written(game.player_labels),
+        minimize=goal.minimize,
         gap=gap,
         components=components,
         seconds=seconds,
-        target=target if objective == KEEP else None,
+        target=goal.target,
     )
     if resume and folder is not None and RunFolder.has(folder, request, game):
         return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
@@ -173,7 +175,7 @@ class _Optimizing:
     ) -> None:
         self.game, self.request = game, request
         form = self.form = sequence_form(game)
-        objective = self.objective = parsed_objective(
+        objective = self.objective = as_objective(
             request.objective, game.player_labels,
             minimize=request.minimize, target=request.target,
         )  # fmt: skip

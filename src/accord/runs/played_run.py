@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.mixture import Mixture
-from accord.equilibrium.policy_files import load_mixture_with_note
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.policy_files import load_policy_with_note
 from accord.errors import AccordError, ArgumentError, ParseError
-from accord.play.own_tree import OwnTree, mixture_of
+from accord.play.own_tree import OwnTree, policy_of
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import CERTIFICATE, POLICY, RunFolder, part_of
 from accord.runs.growing_iterates import GrowingIterates
@@ -33,7 +33,7 @@ class PlayedRun:
     request: LearnRequest
     digest: str  # of what the environment declares
     result: dict[str, Any]  # as printed by ``--json``
-    policy: Mixture
+    policy: CorrelatedPolicy
     certificate: dict[str, Any] | None  # as in ``certificate.json``; None if there is none
     history: tuple[Checkpoint, ...]
     finished: bool  # if not, this is the last checkpoint
@@ -63,7 +63,7 @@ def read_played_run(files: RunFolder) -> PlayedRun:
 
 def _finished(files: RunFolder) -> PlayedRun:
     file = files.path / POLICY
-    policy, note = load_mixture_with_note(file)
+    policy, note = load_policy_with_note(file)
     content = json.loads(note or "{}")
     files.check_identity(file, content.get("run"))
     result = content["result"]
@@ -100,7 +100,7 @@ def _unfinished(files: RunFolder) -> PlayedRun:
     ]
     request, last = files.request, history[-1]
     assert isinstance(request, LearnRequest)
-    policy = mixture_of(files.content["game"], iterates.selected(), seen)
+    policy = policy_of(files.content["game"], iterates.selected(), seen)
     margins = last.seen.margins if last.seen is not None else (float("nan"),) * len(players)
     result = {
         "game": files.content["game"],
@@ -120,7 +120,7 @@ def _unfinished(files: RunFolder) -> PlayedRun:
 def _read(
     files: RunFolder,
     result: dict[str, Any],
-    policy: Mixture,
+    policy: CorrelatedPolicy,
     certificate: dict[str, Any] | None,
     history: tuple[Checkpoint, ...],
     *,

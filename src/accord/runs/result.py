@@ -11,9 +11,7 @@ from accord._above import DISPLAY, FRAMES, call_above
 from accord._activity import doing
 from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify
-from accord.certifying.play_certificate import PlayCertificate
 from accord.deviations.notions import Notion, written_k
-from accord.equilibrium.mixture import Mixture
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
@@ -204,10 +202,10 @@ class LearnedByPlay:
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
     value_plays: int  # the number of fresh plays
-    policy: Mixture  # the saved mixture of evenly spaced components
+    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C
-    certificate: PlayCertificate | None = None  # bounds on the gap from fresh plays
+    certificate: Certificate | None = None  # bounds on the gap from fresh plays
     refusal: str | None = None  # why there are none
     history: tuple[Checkpoint, ...] = ()  # running values; the gap is not known
 
@@ -235,8 +233,8 @@ class LearnedByPlay:
             "components": self.policy.n_components,
             "values": list(self.values),
             "margins": [None if math.isnan(margin) else margin for margin in self.margins],
-            "lower": None if self.certificate is None else self.certificate.lower,
-            "upper": None if self.certificate is None else self.certificate.upper,
+            "lower": None if self.certificate is None else self.certificate[self.k].lower,
+            "upper": None if self.certificate is None else self.certificate[self.k].upper,
             "refusal": self.refusal,
             "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
             "seconds": self.seconds,

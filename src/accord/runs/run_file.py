@@ -20,9 +20,7 @@ RUN = "run.json"
 """The name of the file; a folder that has one is that of a run."""
 
 FORMAT = "accord-run"
-VERSION = 3
-"""The version written. Versions 1 and 2 are read too. Their files have no identity, and in version
-1 ``rm`` of ``learn`` was another method."""
+VERSION = 4
 
 AnyRequest = SolveRequest | LearnRequest | OptimizeRequest
 
@@ -58,23 +56,16 @@ def new_content(request: AnyRequest, game: Identified) -> dict[str, Any]:
 
 
 def read_content(file: Path) -> dict[str, Any]:
-    """What ``run.json`` holds, if it is one that this version reads."""
+    """What ``run.json`` holds, if it has the one version that is read."""
     if not file.exists():
         raise ParseError(str(file.parent), 0, 0, _no_run_in(file.parent))
     content = parse_object(file, read_text(file, "the file of a run must be readable"), 1)
-    version = content.get("version")
-    if content.get("format") != FORMAT or type(version) is not int or version < 1:
+    if content.get("format") != FORMAT or content.get("version") != VERSION:
         raise ParseError(
             str(file), 0, 0,
-            f'must have "format": "{FORMAT}" and a "version"; got '
-            f"{content.get('format')!r:.80} and {version!r:.80}",
-        )  # fmt: skip
-    if version > VERSION:
-        raise ParseError(
-            str(file), 0, 0,
-            f'has "version": {version!r:.20}, of a newer Accord; this one reads '
-            f'"format": "{FORMAT}" up to {VERSION}; install a newer Accord: '
-            "pip install --upgrade accord",
+            f'a run must have "format": "{FORMAT}" and "version": {VERSION}; got '
+            f"{content.get('format')!r:.80} and {content.get('version')!r:.80}; open it with the "
+            "version of Accord that wrote it, or start a new run",
         )  # fmt: skip
     return content
 

@@ -21,8 +21,7 @@ from accord.runs.request import OptimizeRequest, SolveRequest
 from accord.treeplex.form import sequence_form
 
 NEEDED = (
-    "elapsed", "record", "iterates_stride", "iterates_kept",
-    *(f"iterates_{name}" for name in Packed._fields),
+    "elapsed", "record", "iterates_stride", *(f"iterates_{name}" for name in Packed._fields),
 )  # fmt: skip
 """What a report takes from a checkpoint of ``solve`` or ``learn``."""
 

@@ -107,7 +107,6 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
-    request.limits.check_target()
     if resume and folder is not None and RunFolder.has(folder, request, game):
         spent = RunFolder.open(folder).seconds
         if seconds is not None and spent >= seconds:
@@ -154,7 +153,6 @@ def resume_solve(
     """
     since = time.perf_counter() if since is None else since
     limits = Limits(iterations, target_gap, seconds)
-    limits.check_target()
     with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
         request = files.request
         assert isinstance(request, SolveRequest)
