@@ -144,7 +144,7 @@ def played_html(result: LearnedByPlay) -> str:
         how=f"{result.request.notion} learned by {result.method}, "
         f"{counted(result.episodes, 'episode')}, {duration(result.seconds)}",
         players=_named(result.policy.player_labels),
-        plays=counted(result.value_plays, "fresh play"),
+        plays=counted(result.plays, "fresh play"),
     )
 
 

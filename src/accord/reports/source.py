@@ -27,7 +27,7 @@ from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun
 from accord.runs.footprint import Parts, certify_memory
 from accord.runs.played_run import is_played
-from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.run_file import versions
 from accord.runs.snapshot import read_snapshot
@@ -154,7 +154,7 @@ def source_of(run: SavedRun) -> Source:
         notion=run.request.notion,
         method=run.request.method,
         requests=tuple(
-            Request(name, _shown(value), name in LIMITS)
+            Request(name, _shown(value), name in run.request.LIMITS)
             for name, value in run.request.to_json().items()
             if value is not None
         ),
