@@ -153,8 +153,8 @@ def job(
     for time in lengths(first, most, step):
         run = solve(loaded, allowed, method=method, iterations=time, components=1, threads=1)
         times.append(time)
-        gaps.append(run.gap)
-        if run.gap <= target:
+        gaps.append(run.average_gap)
+        if run.average_gap <= target:
             break
     widest = max(form.plexes, key=lambda plex: plex.n_infosets)
     return {

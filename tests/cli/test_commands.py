@@ -25,7 +25,7 @@ from accord.equilibrium import plans
 from accord.equilibrium.policy_files import save_policy
 from accord.game.library import LIBRARY, library_device
 from accord.regret.methods import METHODS
-from accord.runs.loop import Checkpoint
+from accord.runs.checkpoint import Checkpoint
 from tests.support.command import process, refused, run, run_json
 
 EXAMPLES_NEED = {
@@ -43,7 +43,8 @@ SOLVE_KEYS = [
     "gap",
     "players",
     "error",
-    "saved_gap",
+    "average_gap",
+    "average_error",
     "components",
     "values",
     "value_error",
@@ -204,10 +205,10 @@ def test_info_json() -> None:
 
 def test_info_epsilon() -> None:
     planned = accord.plan(accord.load_game("kuhn"), 1, 0.1)
-    (row,) = run_json("info", "kuhn", "-k", 1, "--epsilon", 0.1)["plan"]
+    (row,) = run_json("info", "kuhn", "-k", 1, "--target-gap", 0.1)["plan"]
     assert row["iterations"] == planned.iterations
     assert row["episodes"] == planned.episodes
-    assert f"{planned.iterations:,}" in run("info", "kuhn", "-k", 1, "--epsilon", 0.1).stdout
+    assert f"{planned.iterations:,}" in run("info", "kuhn", "-k", 1, "--target-gap", 0.1).stdout
 
 
 def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
@@ -216,9 +217,9 @@ def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
     b.payoff("a", 1, 0)
     b.payoff("b", 0, 0)
     accord.write_efg(b.build(), tmp_path / "idle.efg")
-    idle = run_json("info", tmp_path / "idle.efg", "--epsilon", 0.1)["players"][1]
+    idle = run_json("info", tmp_path / "idle.efg", "--target-gap", 0.1)["players"][1]
     assert (idle["infosets"], idle["horizon"], idle["actions"]) == (0, 0, 0)
-    assert "idle: 3 nodes" in run("info", tmp_path / "idle.efg", "--epsilon", 0.1).stdout
+    assert "idle: 3 nodes" in run("info", tmp_path / "idle.efg", "--target-gap", 0.1).stdout
 
 
 # solve
@@ -266,7 +267,7 @@ def test_target() -> None:
     reached = run("solve", "kuhn", "--target-gap", 0.1)
     assert "not reached" not in reached.stderr
     missed = run("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
-    assert "target gap 1e-12 not reached: the gap is" in missed.stderr
+    assert "target gap 1e-12 not reached: the gap of the average is" in missed.stderr
     assert "kuhn: EFCE" in missed.stdout
     content = run_json("solve", "kuhn", "--target-gap", 1e-12, "--iterations", 20, code=1)
     assert content["iterations"] == 20
@@ -292,12 +293,12 @@ def test_a_run_is_a_folder(solved: Path) -> None:
     policy = accord.load_policy(solved / "policy.npz", game)
     assert policy.n_components == asked["result"]["components"] == 50
     certificate = json.loads((solved / "certificate.json").read_text())
-    assert certificate["gaps"][0]["gap"] == asked["result"]["saved_gap"]
+    assert certificate["gaps"][0]["gap"] == asked["result"]["gap"]
     assert accord.certify(game, policy, 1)[1].gap == pytest.approx(certificate["gaps"][0]["gap"])
 
     lines = [json.loads(line) for line in (solved / "progress.jsonl").read_text().splitlines()]
     assert lines[-1]["iteration"] == 300
-    assert lines[-1]["gap"] == asked["result"]["gap"]
+    assert lines[-1]["gap"] == asked["result"]["average_gap"]
     assert [line["iteration"] for line in lines] == sorted({line["iteration"] for line in lines})
 
 
@@ -597,8 +598,8 @@ def test_device_of_a_policy_with_too_many_plans(
         ("solve kuhn --target-gap -1", "target_gap must be non-negative"),
         ("solve kuhn --learning-rate 1", "prm+ has no learning rate"),
         ("solve kuhn --method wrhedge --learning-rate 0", "learning_rate must be positive"),
-        ("info kuhn --epsilon 0", "epsilon must be positive"),
-        ("info kuhn --epsilon x", "must be a number; got 'x'"),
+        ("info kuhn --target-gap 0", "target_gap must be positive"),
+        ("info kuhn --target-gap x", "must be a number; got 'x'"),
         ("certify", "Missing argument 'GAME'"),
         ("certify kuhn", "POLICY is missing; give GAME and POLICY"),
         ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),

@@ -120,7 +120,7 @@ def test_without_a_policy_the_report_is_about_the_last_checkpoint(folder: Path) 
     part = read_snapshot(files, accord.load_game("kuhn"))
     assert not part.finished
     assert part.history == whole.history
-    for name in ("iterations", "gap", "players", "values"):
+    for name in ("iterations", "average_gap", "average_error"):
         assert part.result[name] == whole.result[name]
     run("report", folder)
     assert "This run has not finished." in (folder / "report.html").read_text()

@@ -328,7 +328,7 @@ def kinds(base: Path) -> dict[str, Kind]:
         _check_numbers(certificate.values, [gap.gap for gap in certificate.gaps])
         (folder / "policy.npz").unlink()  # so that the checkpoint is read
         found = read_solved(folder)
-        _check_numbers(found.values, [found.gap, found.saved_gap])
+        _check_numbers(found.values, [found.gap, found.average_gap])
 
     json_files = ("run.json",)
     arrays = ("checkpoint.npz", "policy.npz")

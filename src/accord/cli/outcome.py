@@ -26,8 +26,10 @@ def print_outcome(
     of_what: str,
     folder: Path | None,
     device: str | None = None,
+    last: str | None = None,
 ) -> None:
-    """Print the players, the device, the gap ``of_what``, the best deviation and the files."""
+    """Print the players, the device, the gap ``of_what``, the best deviation, what else there is to
+    say in the ``last`` line, and the files."""
     from accord.equilibrium.rounding import is_accurate
     from accord.treeplex.form import sequence_form
 
@@ -50,6 +52,8 @@ def print_outcome(
     best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
     nobody = "no player can gain by deviating from it"
     print_text(f"best deviation from it: {best}" if best.gain > 0 else nobody)
+    if last is not None:
+        print_text(last)
     _print_files(folder)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +12,9 @@ import typer
 from accord._format import number
 from accord.cli.arguments import AsJson, GameName, check_target, notion_option, parse_number
 from accord.cli.loading import load_game
+from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
     INTERRUPTED,
-    SECONDS_PER_LINE,
     announced_compilation,
     print_json,
     print_table,
@@ -27,7 +25,7 @@ from accord.deviations.notions import Notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.runs.region import PayoffPolygon, Region, RegionProgress
+    from accord.runs.region import PayoffPolygon, Region
 
 NOT_REACHED = 1
 PICTURES = (".svg", ".png", ".pdf")
@@ -86,9 +84,10 @@ def region(
     begun = time.perf_counter()
     with announced_compilation():
         loaded = load_game(game)
+        end = None if seconds is None else begun + seconds
         if seconds is not None and seconds > 0.0:
             seconds = max(0.0, seconds - (time.perf_counter() - begun))
-        with _shown(seconds) as show:
+        with shown_progress(None, end) as show:
             found = find_region(
                 loaded,
                 k or (0, 1, math.inf),
@@ -164,30 +163,3 @@ def _payoff(value: float) -> str:
 
 def _unless_proved(value: float, bound: float) -> str:
     return "" if bound - value <= 1e-8 * max(1.0, abs(bound)) else f", at most {_payoff(bound)}"
-
-
-@contextmanager
-def _shown(seconds: float | None) -> Iterator[Callable[[RegionProgress], None]]:
-    """Yield a function that shows progress: in place on a terminal, else a line now and then."""
-    from rich.console import Console
-
-    def state(now: RegionProgress) -> str:
-        left = "" if seconds is None else f", {max(0.0, seconds - now.seconds):.0f} s left"
-        return (
-            f"{now.directions:,} directions, {now.vertices:,} vertices, error {now.error:.2g}{left}"
-        )
-
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        with console.status("starting") as status:
-            yield lambda now: status.update(state(now))
-        return
-    said = time.perf_counter()
-
-    def show(now: RegionProgress) -> None:
-        nonlocal said
-        if time.perf_counter() - said >= SECONDS_PER_LINE:
-            said = time.perf_counter()
-            say(state(now))
-
-    yield show

@@ -137,14 +137,15 @@ def solve(
                 solution,
                 f"{solution.game.name}: {solution.request.notion} by {solution.method}, "
                 f"{counted(solution.iterations, 'iteration')}",
-                f"\nsaved mixture of {counted(solution.policy.n_components, 'policy')}: gap "
-                f"{number(solution.saved_gap)}",
+                f", of the saved mixture of {counted(solution.policy.n_components, 'policy')}",
                 folder,
+                last=f"gap of the average of all iterates: {number(solution.average_gap)}"
+                f"{within(solution.average_gap, solution.average_error)}",
             )
     exit_if_interrupted(solution, "solve", folder, game)
     if solution.target_reached is False:
         say(
-            f"target gap {limits.target_gap:.4g} not reached: the gap is {number(solution.gap)}"
-            f"{within(solution.gap, solution.error)}"
+            f"target gap {limits.target_gap:.4g} not reached: the gap of the average is "
+            f"{number(solution.average_gap)}{within(solution.average_gap, solution.average_error)}"
         )
         raise typer.Exit(TARGET_MISSED)

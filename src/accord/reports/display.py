@@ -144,7 +144,7 @@ def played_html(result: LearnedByPlay) -> str:
         how=f"{result.request.notion} learned by {result.method}, "
         f"{counted(result.episodes, 'episode')}, {duration(result.seconds)}",
         players=_named(result.policy.player_labels),
-        plays=counted(result.value_plays, "fresh play"),
+        plays=counted(result.plays, "fresh play"),
     )
 
 
@@ -177,13 +177,15 @@ def history_plot(result: Result) -> Figure:
 
 
 def _convergence(result: Result, *, narrow: bool = False) -> Figure | None:
+    if not result.history:
+        return None
     form = sequence_form(result.game)
     course = Course(
         facts=source_of_result(result, certified=False).facts,
-        players=players_of(form, result.values),
+        players=players_of(form, result.history[-1].values),
         bound=bound_of(result.request, form),
     )
-    return plots.convergence(course, narrow=narrow) if result.history else None
+    return plots.convergence(course, narrow=narrow)
 
 
 def _drawn(figure: Figure | None, reason: str) -> Figure:

@@ -27,7 +27,7 @@ from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, SavedRun
 from accord.runs.footprint import Parts, certify_memory
 from accord.runs.played_run import is_played
-from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.run_file import versions
 from accord.runs.snapshot import read_snapshot
@@ -154,7 +154,7 @@ def source_of(run: SavedRun) -> Source:
         notion=run.request.notion,
         method=run.request.method,
         requests=tuple(
-            Request(name, _shown(value), name in LIMITS)
+            Request(name, _shown(value), name in run.request.LIMITS)
             for name, value in run.request.to_json().items()
             if value is not None
         ),
@@ -164,7 +164,7 @@ def source_of(run: SavedRun) -> Source:
         seconds=result.get("seconds"),
         gap=result.get("gap"),
         relative=_relative(run.game, players) if players else None,
-        saved_gap=result.get("saved_gap", result.get("gap")),
+        average_gap=result.get("average_gap"),
         history=moments(run.game, run.history),
         finished=run.finished,
         best=_best(run),
@@ -201,14 +201,15 @@ def source_of_result(result: Result, *, certified: bool = True) -> Source:
         result: The result.
         certified: Whether the gap of the saved mixture is needed. It may take a while to compute.
     """
-    fields = ("iterations", "episodes", "seconds", "gap", "objective", "value", "bound", "optimal")
-    known = {name: getattr(result, name, None) for name in fields}
+    fields = ("iterations", "episodes", "seconds", "objective", "value", "bound", "optimal")
     return source_of(
         SavedRun(
             folder=Path(result.game.name),
             game=result.game,
             request=result.request,
-            result=result.to_json() if certified else {**known, "players": result.player_gaps},
+            result=result.to_json()
+            if certified
+            else {name: getattr(result, name, None) for name in fields},
             versions=versions(),
             policy=result.policy,
             history=result.history,

@@ -99,9 +99,9 @@ class RunFacts:
     iterations: int | None
     episodes: int | None
     seconds: float | None
-    gap: float | None  # that the run reported: of the mixture learned, or of the full average
+    gap: float | None  # of the saved mixture; in a checkpoint, what the learners knew then
     relative: float | None
-    saved_gap: float | None  # of the saved mixture, as the run recorded it
+    average_gap: float | None  # of the average of all iterates, which only accord solve has
     history: tuple[Moment, ...]
     finished: bool = True  # if not, this is the run's last checkpoint
     best: BestFacts | None = None  # of accord optimize
@@ -125,11 +125,6 @@ class RunFacts:
         """The iteration from which on the gap stays at 0; None if it does not end there."""
         zeros = list(takewhile(lambda moment: moment.gap <= 0, reversed(self.history)))
         return zeros[-1].iteration if zeros else None
-
-    @property
-    def average_gap(self) -> float | None:
-        """The gap of the average of all iterates, which only runs of accord solve have."""
-        return None if self.learned or self.best else self.gap
 
 
 @dataclass(frozen=True)
@@ -281,10 +276,10 @@ class RunView(Course):
         return next(row for row in rows if row.name == self.facts.notion.name)
 
     @property
-    def saved_gap(self) -> float | None:
+    def gap(self) -> float | None:
         """The gap of the saved mixture, computed here or else as the run recorded it."""
         gap = self.own_gaps.gap
-        return self.facts.saved_gap if gap is None else gap
+        return self.facts.gap if gap is None else gap
 
     @property
     def at_rounding(self) -> bool:

@@ -136,7 +136,7 @@ class SolvedWatch(Watch):
             seconds=last.seconds,
             gap=last.gap,
             relative=None,
-            saved_gap=None,
+            average_gap=None,
             history=moments(self.game, history),
         )
         course = Course(facts, players_of(self.form, last.values), self.bound)

@@ -51,7 +51,7 @@ from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
-from accord.runs.request import LIMITS, LearnRequest
+from accord.runs.request import LearnRequest
 from accord.runs.run_file import (
     RUN,
     AnyRequest,
@@ -198,7 +198,7 @@ class RunFolder:
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*LIMITS, "game", "environment"):
+            if value != before[name] and name not in (*request.LIMITS, "game", "environment"):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"
@@ -407,3 +407,9 @@ class RunFolder:
     def _require_lock(self) -> None:
         assert self._lock is not None, "a folder that is only read"
         self._lock.check()
+
+
+def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Take the entries whose names begin with ``prefix`` out of ``state``; return them without."""
+    names = [name for name in state if name.startswith(prefix)]
+    return {name[len(prefix) :]: state.pop(name) for name in names}

@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, overload
 
+import numpy as np
+
 from accord._check import checked_whole
+from accord.deviations.notions import NotionLike
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.learning.episode_play import needs_treeplexes
@@ -23,7 +26,6 @@ from accord.play.environment import Environment, check_environment
 from accord.play.losses import Losses
 from accord.play.venue import venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
-from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.environment_run import EnvironmentRun
 from accord.runs.folder import RunFolder, new_run, resumed_run
@@ -43,14 +45,13 @@ MOST_PLAYS = 10_000
 @overload
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -67,14 +68,13 @@ def learn_env(
 @overload
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -85,20 +85,19 @@ def learn_env(
     memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> LearnedByPlay: ...
 
 
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -110,7 +109,7 @@ def learn_env(
     source: Mapping[str, Any] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> Learned | LearnedByPlay:
     """Learn a K-EFCE of a game that can only be played, by K-EFR in self-play.
 
@@ -120,13 +119,13 @@ def learn_env(
 
     Args:
         env: The :class:`Environment`.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
-        seed: The seed of all randomness.
+        seed: The seed of all randomness, or a generator that draws one.
         components: Number of components to save, as in :func:`learn`.
         method: As in :func:`learn`.
         learning_rate_scale: As in :func:`learn`.
-        failure_prob: As in :func:`learn`.
         exploration: As in :func:`learn`.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_learn`.
@@ -148,7 +147,7 @@ def learn_env(
         game: The game that the environment plays, if it is known. Infosets and actions must have
             the same labels. No learner sees it; it gives the exact gap.
         plexes: The players' treeplexes, if they are known; by default the learners meet them.
-        value_plays: Number of fresh plays to estimate the values from, if the game is not known,
+        plays: Number of fresh plays to estimate the values from, if the game is not known,
             and of as many more to bound the gap from (:func:`certify_by_play`). By default as many
             as ``episodes``, but at most 10,000.
 
@@ -170,20 +169,19 @@ def learn_env(
         seed=seed,  # type: ignore[arg-type]
         components=components,  # type: ignore[arg-type]
         learning_rate_scale=learning_rate_scale,
-        failure_prob=failure_prob,
         exploration=exploration,
         environment=dict(source or {}),
         batch=batch,  # type: ignore[arg-type]
         memory=memory,  # type: ignore[arg-type]
         **split_method(SAMPLED_METHODS, method),
     )
-    plays = _fresh_plays(value_plays, request.episodes)
+    plays = _fresh_plays(plays, request.episodes)
     if resume and folder is not None and RunFolder.has(folder, request, identity(env)):
         if game is not None or plexes is not None:
             raise ArgumentError("game and plexes cannot be given when a run is resumed")
         return resume_learn_env(
             env, folder, episodes=episodes, progress=progress, workers=workers, ray=ray,
-            value_plays=plays,
+            plays=plays,
         )  # fmt: skip
     with venue(workers, ray) as where:
         run = EnvironmentRun(env, request, game, _known(env, request, game, plexes), plays, where)
@@ -199,7 +197,7 @@ def resume_learn_env(
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
     ray: str | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
@@ -210,7 +208,7 @@ def resume_learn_env(
         request = files.request
         assert isinstance(request, LearnRequest)
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
-        plays = _fresh_plays(value_plays, until)
+        plays = _fresh_plays(plays, until)
         run = EnvironmentRun(env, request, None, _known(env, request, None, None), plays, where)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
@@ -218,7 +216,7 @@ def resume_learn_env(
 
 
 def _fresh_plays(given: SupportsIndex | None, episodes: int) -> int:
-    return min(MOST_PLAYS, episodes) if given is None else checked_whole("value_plays", given, 1)
+    return min(MOST_PLAYS, episodes) if given is None else checked_whole("plays", given, 1)
 
 
 def _known(

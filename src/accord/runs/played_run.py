@@ -17,9 +17,8 @@ from accord.equilibrium.policy_files import load_policy_with_note
 from accord.errors import AccordError, ArgumentError, ParseError
 from accord.play.own_tree import OwnTree, policy_of
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import CERTIFICATE, POLICY, RunFolder
+from accord.runs.folder import CERTIFICATE, POLICY, RunFolder, part_of
 from accord.runs.growing_iterates import GrowingIterates
-from accord.runs.loop import part_of
 from accord.runs.request import LearnRequest
 
 TREE = ("labels", "lengths", "parent_seq", "action_sets", "actions")

@@ -14,9 +14,8 @@ from accord.equilibrium.packing import Packed
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game
-from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.folder import RunFolder, SavedRun, part_of
 from accord.runs.iterates import most_packed_bytes, read_iterates, vectors_of
-from accord.runs.loop import part_of
 from accord.runs.optimize import mixture_so_far
 from accord.runs.request import OptimizeRequest, SolveRequest
 from accord.treeplex.form import sequence_form
@@ -95,6 +94,8 @@ def _result(
         "values": list(last.values),
         "seconds": elapsed,
     }
+    if isinstance(files.request, SolveRequest):
+        result |= {"average_gap": last.gap, "average_error": last.error}
     if last.episodes is not None:
         result["episodes"] = last.episodes
     if last.best is not None:
