@@ -33,7 +33,7 @@ def test_more_players_compile_nothing(method: str) -> None:
         accord.certify(game, learned.policy)
         found.append(signatures())
     assert found[0]["_self_play"]
-    assert found[0]["play_whole"]
+    assert found[0]["play_iterations"]
     assert found[1:] == found[:1] * 2
 
 
