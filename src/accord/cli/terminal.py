@@ -182,8 +182,10 @@ class LongSteps:
         return None if what is None or seconds < LONG_SECONDS else f"{what}: {seconds:.0f} s so far"
 
     def _watch(self) -> None:
-        while not self._closed:
+        while True:
             with self._changed:
+                if self._closed:  # asked under the lock, or the last notice could be missed
+                    return
                 left = None if self.what is None else self._due - time.monotonic()
                 if left is None or left > 0.0:
                     self._changed.wait(left)
