@@ -29,9 +29,9 @@ CLAIMS = find_claims()
 
 
 def labels(svg: str) -> list[str]:
-    """What is written in a figure; versions of matplotlib place exponents in different ways."""
+    """What is written in a figure, without spaces: matplotlib places exponents in various ways."""
     texts = re.findall(r"<text\b[^>]*>(.*?)</text>", svg, re.S)
-    return [" ".join(re.sub(r"<[^>]+>", "", text).split()) for text in texts]
+    return ["".join(re.sub(r"<[^>]+>", "", text).split()) for text in texts]
 
 
 @pytest.fixture(scope="module")
