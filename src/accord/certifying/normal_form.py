@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.evaluation import BLOCK, Block, Sums, centres
+from accord.equilibrium.evaluation import BLOCK_NUMBERS, Block, Sums, centres
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
@@ -69,7 +69,7 @@ class _Recommended:
         self.plex = form.plexes[player]
         limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
-        counts, rows = np.empty(len(part)), max(1, BLOCK // part.shape[1])
+        counts, rows = np.empty(len(part)), max(1, BLOCK_NUMBERS // part.shape[1])
         for start in range(0, len(part), rows):
             some = slice(start, start + rows)
             counts[some] = _count_plans(self.plex, part[some])
@@ -103,7 +103,7 @@ def _gap(
     """The gap of player ``i`` and its error."""
     plex, sums = form.plexes[i], Sums(form, i, centre)
     met: dict[bytes, Floats] = {}  # the loss met by each sigma of a mixed component
-    least, rows = 0.0, max(1, BLOCK // form.n_sequences)
+    least, rows = 0.0, max(1, BLOCK_NUMBERS // form.n_sequences)
     for number, same in enumerate(told.groups):
         sigmas = list(_plans(plex, policy.behavior[same[0]][_part(form, i)]))
         places = plex.first_seq[:-1] + np.array(sigmas, np.int32)
