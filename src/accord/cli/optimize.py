@@ -166,8 +166,8 @@ def reduce(
 ) -> None:
     """Turn the mixture of a run into a small exact one with the same values.
 
-    The same as `accord optimize --from RUN --objective keep`. If no equilibrium has these values,
-    the nearest ones are taken: the value printed is minus the distance, in payoff ranges.
+    Short for `accord optimize --from RUN --objective keep`. If no equilibrium has these values, the
+    nearest ones are taken: the value printed is minus the distance, in payoff ranges.
 
     \b
     Example:

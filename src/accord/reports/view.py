@@ -1,4 +1,4 @@
-"""What the pages show, as typed records: numbers and labels, before any word or colour.
+"""The contents of pages as typed records: numbers and labels, without words or colours.
 
 ``source.py``, ``summary.py`` and ``compare.py`` make these records; ``plots.py``, ``page.py`` and
 the templates read them. Gaps and payoffs are in payoff units; a relative gap is a share of the
@@ -55,7 +55,7 @@ class Request:
 
 @dataclass(frozen=True)
 class BestFacts:
-    """What a run of accord optimize says about its objective."""
+    """The objective of a run of ``accord optimize``, the value it found and the bound."""
 
     objective: str  # as the run's result has it
     value: float
@@ -151,7 +151,7 @@ class PlayerView:
 
     @property
     def position(self) -> float:
-        """Where the value lies between the worst and the best payoff, from 0 to 1."""
+        """The value on a scale from 0, the worst payoff, to 1, the best."""
         return (self.value - self.worst) / self.span if self.span > 0 else 0.5
 
 
@@ -240,18 +240,18 @@ class DeviationView:
 
     @property
     def n_places(self) -> int:
-        """How many first deviations there are, listed or not."""
+        """The number of first deviations, listed or not."""
         return len(self.places) + self.more_places
 
     @property
     def n_steps(self) -> int:
-        """How many steps are listed."""
+        """The number of listed steps."""
         return len(self.way) + len(self.steps)
 
 
 @dataclass(frozen=True)
 class Course:
-    """How a run went, as its convergence plot shows it."""
+    """The history of a run, as its convergence plot shows it."""
 
     facts: RunFacts
     players: tuple[PlayerView, ...]
@@ -333,7 +333,7 @@ class RunView(Course):
 
 
 class Axis(StrEnum):
-    """What a comparison measures the length of runs in."""
+    """The unit in which a comparison measures the length of runs."""
 
     ITERATIONS = "iteration"
     EPISODES = "episodes"
@@ -341,11 +341,11 @@ class Axis(StrEnum):
 
     @property
     def unit(self) -> str:
-        """What is counted, as a plural."""
+        """The name of the unit, as a plural."""
         return "iterations" if self is Axis.ITERATIONS else self.value
 
     def of(self, moment: Moment) -> float | None:
-        """Where ``moment`` lies on this axis."""
+        """The coordinate of ``moment`` on this axis."""
         place: float | None = getattr(moment, self.value)
         return place
 
