@@ -121,9 +121,9 @@ def read_policy(source: str, game: str | None) -> CorrelatedPolicy:
     from accord.interop.load import load_game
 
     if source != DEVICE and Path(source).is_dir():
-        from accord.reports.source import read_source
+        from accord.reports.source import read_policy_in_game
 
-        return read_source(Path(source), game).policy
+        return read_policy_in_game(Path(source), game)
     if not is_policy(source):
         raise ArgumentError(
             "SOURCE must be the folder of a run, a .json or .npz policy, or `device`; got "

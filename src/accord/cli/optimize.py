@@ -210,13 +210,14 @@ def _load(name: str | None, run: Path | None) -> tuple[Game, CorrelatedPolicy | 
     """The game, by default that of the run, and the mixture that the run saved."""
     from accord.interop.load import load_game
     from accord.runs.folder import RunFolder
+    from accord.runs.reading import read_finished
 
     if run is None:
         assert name is not None
         return load_game(name), None
     files = RunFolder.open(run)
     game = load_game(name or files.request.game)
-    return game, files.read(game).policy
+    return game, read_finished(files, game).policy
 
 
 def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:

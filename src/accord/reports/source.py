@@ -1,4 +1,4 @@
-"""The run behind a report: its folder, its game and its saved mixture."""
+"""The run behind a report: what its folder says, and its saved mixture."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
-from accord.reports.view import BestFacts, Moment, Request, RunFacts
+from accord.reports.view import BestFacts, Moment, Request, RunFacts, how_found
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.folder import RunFolder
 from accord.runs.footprint import Parts, certify_memory
-from accord.runs.played_run import is_played
+from accord.runs.reading import Bounds, SavedRun, read_run
 from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
-from accord.runs.result import Learned, Optimum, Solution
+from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
 from accord.runs.run_file import versions
-from accord.runs.snapshot import read_snapshot
 from accord.treeplex.form import SequenceForm, sequence_form
 
-Result = Solution | Learned | Optimum
+Result = Solution | Learned | LearnedByPlay | Optimum
 
 SHOWN = (0, 1, 2, math.inf)
 """The numbers of deviations that every report has."""
@@ -49,12 +48,11 @@ LARGEST_WORK = 2e9
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A run: what its folder says, its game and the mixture that it saved."""
+    """A run: what its folder says, and the mixture that it saved."""
 
     facts: RunFacts
     request: SolveRequest | LearnRequest | OptimizeRequest
-    game: Game
-    policy: CorrelatedPolicy
+    policy: CorrelatedPolicy  # which knows the game, or does not
 
     def refusal(self, k: float) -> str | None:
         """Why the gaps at ``k`` would take too long for a report; None if they would not."""
@@ -68,7 +66,7 @@ class Source:
 
     def work(self, k: NotionLike) -> float:
         """How many cells the gaps of a notion add up, over all components."""
-        return work_of(sequence_form(self.game), k) * self.policy.n_components
+        return work_of(self.policy.form, k) * self.policy.n_components
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
@@ -111,43 +109,58 @@ def work_of(form: SequenceForm, k: NotionLike) -> float:
 def read_source(
     folder: Path, game: str | None = None, known: dict[str, Game] | None = None
 ) -> Source:
-    """Read the run in ``folder``.
+    """Read the run in ``folder``; see :func:`read_folder`."""
+    return source_of(read_folder(folder, game, known))
+
+
+def read_folder(
+    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+) -> SavedRun:
+    """The run in ``folder``, or its last checkpoint.
 
     Args:
         folder: As ``accord solve --out`` or ``accord learn --out`` wrote it.
-        game: Where the game is now, if not where the run found it.
+        game: Where the game is now, if not where the run found it. A run in an environment has
+            none, unless it is given here.
         known: Games loaded before, by name; a game loaded here is added.
 
     Raises:
         AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
-    return source_of(read_run(folder, game, known))
-
-
-def read_run(
-    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
-) -> SavedRun:
-    """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
-    if is_played(files):
+    name = game or (None if files.in_environment else files.request.game)
+    loaded = None if name is None else load_game_of(folder, name, known)
+    with doing("reading the run"):
+        return read_run(files, loaded)
+
+
+def read_policy_in_game(folder: Path, game: str | None = None) -> CorrelatedPolicy:
+    """The policy of the run in ``folder``, which must know its game.
+
+    Raises:
+        ArgumentError: If the run was in an environment, and its game is not given.
+        AccordError: If there is no readable run in the folder.
+    """
+    policy = read_folder(folder, game).policy
+    if policy.game is None:
         raise ArgumentError(
             f"{folder} is a run in an environment, whose game is not known, so it has no device, "
             "no exact gaps and no tree; accord report shows it, and accord export writes its "
-            "policy and its history"
+            "policy and its history; if you have its game, give it with --game"
         )
-    name = game or files.request.game
-    loaded = load_game_of(folder, name, known)
-    with doing("reading the run"):
-        return read_snapshot(files, loaded)
+    return policy
 
 
 def source_of(run: SavedRun) -> Source:
     """What a report needs of ``run``."""
     result, players = run.result, run.result.get("players")
+    margins = result.get("margins")
     facts = RunFacts(
         folder=str(run.folder),
-        game=run.game.name,
-        digest=run.game.digest,
+        how=how_found(run.request),
+        game=run.policy.name,
+        digest=run.digest,
+        knows_game=run.game is not None,
         learned=run.learned,
         notion=run.request.notion,
         method=run.request.method,
@@ -160,17 +173,24 @@ def source_of(run: SavedRun) -> Source:
         iterations=result.get("iterations"),
         episodes=result.get("episodes"),
         seconds=result.get("seconds"),
+        values=tuple(result.get("values", ())),
+        margins=None
+        if margins is None
+        else tuple(math.nan if margin is None else margin for margin in margins),
         gap=result.get("gap"),
-        relative=_relative(run.game, players) if players else None,
-        saved_gap=result.get("saved_gap", result.get("gap")),
+        relative=_relative(run.game, players) if players and run.game is not None else None,
+        average_gap=result.get("average_gap"),
         history=moments(run.game, run.history),
         finished=run.finished,
         best=_best(run),
+        bounds=run.bounds,
+        refusal=result.get("refusal"),
+        infosets=sum(plex.n_infosets for plex in run.policy.plexes),
     )
-    return Source(facts, run.request, run.game, run.policy)
+    return Source(facts, run.request, run.policy)
 
 
-def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
+def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
     """The checkpoints of a run as its plot shows them: those at which the gaps are known."""
     return tuple(
         Moment(
@@ -181,7 +201,7 @@ def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
             relative=_relative(game, point.player_gaps),
         )
         for point in history
-        if point.player_gaps
+        if point.player_gaps and game is not None
     )
 
 
@@ -192,17 +212,22 @@ def source_of_result(result: Result, *, certified: bool = True) -> Source:
         result: The result.
         certified: Whether the gap of the saved mixture is needed. It may take a while to compute.
     """
-    fields = ("iterations", "episodes", "seconds", "gap", "objective", "value", "bound", "optimal")
-    known = {name: getattr(result, name, None) for name in fields}
+    policy, fields = result.policy, ("iterations", "episodes", "seconds", "objective", "value")
+    bounds = None
+    if policy.game is None and result.certificate is not None:
+        bounds = Bounds.from_json(result.certificate.to_json(), len(policy.player_labels))
     return source_of(
         SavedRun(
-            folder=Path(result.game.name),
-            game=result.game,
+            folder=Path(policy.name),
             request=result.request,
-            result=result.to_json() if certified else {**known, "players": result.player_gaps},
+            digest="" if policy.game is None else policy.game.digest,
             versions=versions(),
-            policy=result.policy,
+            result=result.to_json()
+            if certified
+            else {name: getattr(result, name, None) for name in (*fields, "bound", "optimal")},
+            policy=policy,
             history=result.history,
+            bounds=bounds,
         )
     )
 

@@ -8,9 +8,7 @@ through the browser.
 
 from __future__ import annotations
 
-import json
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,51 +17,50 @@ from pathlib import Path
 from markupsafe import Markup
 
 from accord.errors import AccordError, ArgumentError
-from accord.game.tree import Game
-from accord.learning.theory.guarantee import GapBound
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render
 from accord.reports.source import load_game_of, moments
-from accord.reports.summary import bound_of, players_of
-from accord.reports.view import Course, Picture, RunFacts
+from accord.reports.summary import bound_of, players_by_play, players_of
+from accord.reports.view import Course, Picture, RunFacts, how_found
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.lock import is_held
-from accord.runs.played_run import is_played, read_certificate
+from accord.runs.reading import Bounds, read_bounds, read_players
 from accord.runs.request import LearnRequest, OptimizeRequest
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 
 HOST = "127.0.0.1"
 
 SECONDS = 3
 """Between two questions of the page."""
 
-WAITING = "The run has written no checkpoint yet."
 
+class Watch:
+    """A run that is being watched.
 
-class Watch(ABC):
-    """A run that is being watched."""
+    Args:
+        folder: The folder of the run.
+        game: Where its game is now, if it has moved.
 
-    def __init__(self, files: RunFolder) -> None:
-        self.folder, self.request = files.path, files.request
-        self.name = str(files.content["game"])
+    Raises:
+        AccordError: If there is no readable run in the folder, or its game cannot be loaded.
+    """
 
-    @staticmethod
-    def of(folder: Path, game: str | None = None) -> Watch:
-        """The run in a folder; ``game`` tells where its game is now, if it has moved.
-
-        Raises:
-            AccordError: If there is no readable run in the folder, or its game cannot be loaded.
-        """
+    def __init__(self, folder: Path, game: str | None = None) -> None:
         files = RunFolder.open(folder)
-        if not is_played(files):
-            return SolvedWatch(files, game)
-        if game is not None:
+        self.folder, self.request = files.path, files.request
+        self.name, self.digest = str(files.content["game"]), str(files.content["digest"])
+        self.form: SequenceForm | None = None  # None if the game is not known
+        if not files.in_environment:
+            loaded = load_game_of(files.path, game or files.request.game)
+            files.check(loaded)
+            self.form = sequence_form(loaded)
+        elif game is not None:
             raise ArgumentError(
                 f"{folder} holds a run in an environment, whose game is not known; leave --game out"
             )
-        return PlayedWatch(files)
+        self.bound = None if self.form is None else bound_of(self.request, self.form)
 
     def page(self) -> str:
         """The whole page."""
@@ -74,56 +71,54 @@ class Watch(ABC):
             seconds=SECONDS,
         )
 
-    @abstractmethod
-    def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
-
-
-class SolvedWatch(Watch):
-    """A run in a game that is loaded, whose exact gap is known."""
-
-    def __init__(self, files: RunFolder, game: str | None) -> None:
-        super().__init__(files)
-        self.game: Game = load_game_of(files.path, game or files.request.game)
-        files.check(self.game)
-        self.form = sequence_form(self.game)
-        self.bound: GapBound | None = bound_of(self.request, self.form)
-
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
         held = is_held(self.folder)  # asked first: meanwhile the run may finish
+        labels: tuple[str, ...] = ()
+        history: tuple[Checkpoint, ...] = ()
+        finished, bounds, waiting = False, None, "The run has written no checkpoint yet."
         try:
             files = RunFolder.open(self.folder)
-            history = files.read_history(files.read_lines(), self.game.n_players)
-            finished, waiting = files.finished, WAITING
+            finished = files.finished
+            labels = read_players(files) if self.form is None else self.form.game.player_labels
+            history = files.read_history(files.read_lines(), len(labels)) if labels else ()
+            if finished and self.form is None:
+                bounds = read_bounds(files, len(labels))
         except AccordError as error:
             history, finished, waiting = (), False, str(error)
-        point = history[-1] if history else None
-        scale = self.form.leaves.loss_scale.tolist()
+        course = self._course(labels, history, bounds, finished=finished) if history else None
         return render(
             "watch_now.html",
-            game=self.game.name,
-            notion=self.request.notion,
+            game=self.name,
+            how=how_found(self.request),
             request=self.request,
             folder=shlex.quote(str(self.folder)),
-            state=_state(held=held, finished=finished),
+            state="finished" if finished else "in progress" if held else "stopped",
             waiting=waiting,
-            point=point,
-            players=() if point is None else players_of(self.form, point.values),
-            relative=None
-            if point is None
-            else max(gap * unit for gap, unit in zip(point.player_gaps, scale, strict=True)),
-            curve=self._curve(history),
+            course=course,
+            point=history[-1] if history else None,
+            rate=episodes_per_second(history),
+            curve=None if course is None else _curve(course),
         )
 
-    def _curve(self, history: tuple[Checkpoint, ...]) -> Picture | None:
-        if not history or isinstance(self.request, OptimizeRequest):
-            return None
-        last = history[-1]
+    def _course(
+        self,
+        labels: tuple[str, ...],
+        history: tuple[Checkpoint, ...],
+        bounds: Bounds | None,
+        *,
+        finished: bool,
+    ) -> Course:
+        """How the run went until now."""
+        last, form = history[-1], self.form
+        drawn = moments(None if form is None else form.game, history)
+        margins = None if last.seen is None else last.seen.margins
         facts = RunFacts(
             folder=str(self.folder),
-            game=self.game.name,
-            digest=self.game.digest,
+            how=how_found(self.request),
+            game=self.name,
+            digest=self.digest,
+            knows_game=form is not None,
             learned=isinstance(self.request, LearnRequest),
             notion=self.request.notion,
             method=self.request.method,
@@ -132,56 +127,32 @@ class SolvedWatch(Watch):
             iterations=last.iteration,
             episodes=last.episodes,
             seconds=last.seconds,
-            gap=last.gap,
-            relative=None,
-            saved_gap=None,
-            history=moments(self.game, history),
+            values=last.values,
+            margins=margins,
+            gap=last.gap if last.player_gaps else None,
+            relative=drawn[-1].relative if drawn else None,
+            average_gap=None,
+            history=drawn,
+            finished=finished,
+            bounds=bounds,
         )
-        course = Course(facts, players_of(self.form, last.values), self.bound)
-        wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
-        if wide is None or narrow is None:
-            return None
-        label = f"The gap of {self.game.name} so far"
-        return Picture(
-            to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label)
+        players = (
+            players_by_play(labels, last.values, margins)
+            if form is None
+            else players_of(form, last.values)
         )
+        return Course(facts, players, self.bound)
 
 
-class PlayedWatch(Watch):
-    """A run in an environment, whose gap is bounded by fresh plays at the end."""
-
-    def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
-        held = is_held(self.folder)
-        history: tuple[Checkpoint, ...] = ()
-        players, certificate, waiting, finished = [], None, WAITING, False
-        try:
-            files = RunFolder.open(self.folder)
-            finished = files.finished
-            if (known := files.load(("play_players",))) is not None:
-                players = [str(name) for name in json.loads(str(known["play_players"]))]
-                history = files.read_history(files.read_lines(), len(players))
-            if finished:
-                certificate = read_certificate(files)
-        except AccordError as error:
-            history, waiting = (), str(error)
-        return render(
-            "watch_played.html",
-            game=self.name,
-            request=self.request,
-            folder=shlex.quote(str(self.folder)),
-            state=_state(held=held, finished=finished),
-            waiting=waiting,
-            point=history[-1] if history else None,
-            rate=episodes_per_second(history),
-            players=players,
-            certificate=certificate,
-        )
-
-
-def _state(*, held: bool, finished: bool) -> str:
-    """``finished``, ``in progress``, or ``stopped`` if no process here works on it."""
-    return "finished" if finished else "in progress" if held else "stopped"
+def _curve(course: Course) -> Picture | None:
+    """The gap until now; the rounds of a search for the best equilibrium have no curve."""
+    if course.facts.method == OptimizeRequest.method:
+        return None
+    wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
+    if wide is None or narrow is None:
+        return None
+    label = f"The gap of {course.facts.game} so far"
+    return Picture(to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label))
 
 
 def episodes_per_second(history: Sequence[Checkpoint]) -> float | None:
