@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # pytest keeps the tests, with their asserts rewritten, as bytecode
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick lint docs fuzz bench paper paper-full otree clean
+.PHONY: demo test suite quick lint docs fuzz bench paper paper-full otree dist clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -19,7 +19,10 @@ demo: $(READY)
 	$(BIN)/accord certify signalling runs/demo/policy.npz -k 0 -k 1 -k inf
 	$(BIN)/accord report runs/demo
 
-test: $(READY) lint docs
+test: lint docs suite
+
+# With the oldest dependencies, in a fresh checkout: PIP_CONSTRAINT=.ci/oldest.txt make suite
+suite: $(READY)
 	$(PYTEST) -m "not kernels"
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m kernels
 
@@ -59,6 +62,19 @@ otree: $(OTREE)/.ready
 $(OTREE)/.ready: examples/otree/requirements.txt
 	test -x $(OTREE)/bin/python || $(PYTHON) -m venv $(OTREE)
 	$(OTREE)/bin/python -m pip install --quiet --disable-pip-version-check -r examples/otree/requirements.txt
+	touch $@
+
+# The files of a release, from a clean checkout: the same bytes on every machine.
+BUILD := build/tools
+dist: $(BUILD)/.ready
+	@test -z "$$(git status --porcelain)" || { echo "commit or remove what git status shows"; exit 1; }
+	rm -rf dist
+	umask 022 && $(BUILD)/bin/python -m build --no-isolation --outdir dist
+	cd dist && sha256sum *.tar.gz *.whl > SHA256SUMS
+
+$(BUILD)/.ready: .ci/build.txt
+	test -x $(BUILD)/bin/python || $(PYTHON) -m venv $(BUILD)
+	$(BUILD)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/build.txt
 	touch $@
 
 $(READY): pyproject.toml

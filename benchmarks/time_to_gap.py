@@ -21,7 +21,7 @@ import accord
 from accord._arrays import Floats
 from accord.equilibrium.gap import RegretMeter
 from accord.regret.methods import METHODS
-from accord.runs.loop import next_checkpoint
+from accord.runs.iterations import next_checkpoint
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.values import immediate_loss, joint_reach
 from benchmarks.games import GAMES

@@ -15,7 +15,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from accord.deviations.notions import clipped_k, read_k
+from accord.deviations.notions import checked_k, clipped_k
 from accord.interop.load import load_game
 from accord.learning.theory.bounds import regret_bound
 from accord.learning.theory.plan import plan
@@ -147,14 +147,14 @@ def job(
     seed: int = 0,
 ) -> dict[str, Any]:
     """Runs of growing length until one has a gap of ``target``, each with the theorem's bound."""
-    loaded, allowed = load_game(game), read_k(k)
+    loaded, allowed = load_game(game), checked_k(k)
     form = sequence_form(loaded)
     times, gaps = [], []
     for time in lengths(first, most, step):
         run = solve(loaded, allowed, method=method, iterations=time, components=1, threads=1)
         times.append(time)
-        gaps.append(run.gap)
-        if run.gap <= target:
+        gaps.append(run.average_gap)
+        if run.average_gap <= target:
             break
     widest = max(form.plexes, key=lambda plex: plex.n_infosets)
     return {

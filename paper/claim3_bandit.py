@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from accord.deviations.notions import clipped_k, read_k
+from accord.deviations.notions import checked_k, clipped_k
 from accord.game.library.scaling import WALKER
 from accord.interop.load import load_game
 from accord.learning.balanced_kefr import BalancedKEFR
@@ -221,7 +221,7 @@ def _runs(
     scale: float = 1.0,
 ) -> dict[str, Any]:
     """Runs of growing length until one has a gap of ``target``, each with the theorem's bound."""
-    loaded, allowed = load_game(game), read_k(k)
+    loaded, allowed = load_game(game), checked_k(k)
     form = sequence_form(loaded)
     times, gaps, bounds = [], [], []
     for episodes in lengths(first, most, step):

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord.deviations.notions import clipped_k, read_k
+from accord.deviations.notions import checked_k, clipped_k
 from accord.equilibrium.gap import RegretMeter
 from accord.game.tree import Game
 from accord.interop.load import load_game
@@ -109,7 +109,7 @@ def job(
 ) -> dict[str, Any]:
     """Regret and bound, as normalised losses, for every T."""
     run = {"full": _full, "bandit": _bandit, "none": _none}[feedback]
-    form, deviations = sequence_form(_game(game, seed)), read_k(k)
+    form, deviations = sequence_form(_game(game, seed)), checked_k(k)
     points = [run(form, deviations, opponent, iterations, seed) for iterations in times]
     return {
         "times": times,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import Floats
-from accord.deviations.notions import read_k, written_k
+from accord.deviations.notions import checked_k, written_k
 from accord.equilibrium.gap import RegretMeter, efce_gaps
 from accord.game.tree import Game
 from accord.interop.efg import write_efg
@@ -89,7 +89,7 @@ def job(folder: Path, iterations: int, **task: Any) -> dict[str, Any]:
     if "learner" in task:
         learn = {"openspiel": _openspiel, "kefr0": _kefr, "kefr1": _kefr}[task["learner"]]
         return learn(folder, iterations, int(task["learner"] == "kefr1"))
-    game, k = load_game(task["game"]), read_k(task["k"])
+    game, k = load_game(task["game"]), checked_k(task["k"])
     solution = solve(game, k, method=task["method"], iterations=iterations, components=iterations)
     span = sequence_form(game).leaves.payoff_range
     gaps = [float((efce_gaps(solution.policy, other) / span).max()) for other in KS]

@@ -27,7 +27,8 @@ from accord.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+DOCUMENTS = [*(ROOT / name for name in TOP), *PAGES]
 GENERATED = {ROOT / "docs" / "benchmarks", ROOT / "docs" / "paper"}
 WRAPPED = [
     *(path for path in DOCUMENTS if path.parent not in GENERATED),

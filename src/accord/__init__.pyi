@@ -80,6 +80,7 @@ from accord.regret.wrhedge import WRHedge as WRHedge
 from accord.reports.write import Report as Report
 from accord.reports.write import report as report
 from accord.runs.checkpoint import Checkpoint as Checkpoint
+from accord.runs.checkpoint import RegionProgress as RegionProgress
 from accord.runs.learn import learn as learn
 from accord.runs.learn import resume_learn as resume_learn
 from accord.runs.learn_env import learn_env as learn_env
@@ -87,7 +88,6 @@ from accord.runs.optimize import optimize as optimize
 from accord.runs.optimize import resume_optimize as resume_optimize
 from accord.runs.region import PayoffPolygon as PayoffPolygon
 from accord.runs.region import Region as Region
-from accord.runs.region import RegionProgress as RegionProgress
 from accord.runs.region import RegionVertex as RegionVertex
 from accord.runs.region import region as region
 from accord.runs.result import Learned as Learned

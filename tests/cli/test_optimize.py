@@ -48,7 +48,10 @@ def test_json():
     assert (content["notion"], content["k"]) == ("BCE", "inf")
     assert content["objective"] == "player=professor"
     assert content["optimal"] is True
-    least = run_json("optimize", "chicken", "--minimize", "--gap", "0.5")
+    mixed = run_json("optimize", "chicken", "--objective", "weights= 1/2,1e0 ")
+    assert mixed["objective"] == "weights=0.5,1"
+    assert mixed["value"] == pytest.approx(0.5 * mixed["values"][0] + mixed["values"][1])
+    least = run_json("optimize", "chicken", "--minimize", "--gap", "1/2")
     assert least["objective"] == "minimize welfare"
     assert least["value"] < 7.2
     assert least["gap"] == pytest.approx(0.5)
@@ -123,7 +126,16 @@ def test_a_saved_mixture_becomes_small(tmp_path):
 
 def test_refusals(tmp_path):
     assert "give a GAME" in refused("optimize")
-    assert "no player 'x'" in refused("optimize", "chicken", "--objective", "player=x")
+    for objective, message in (
+        ("player=x", "no player 'x'"),
+        ("best", "--objective must be welfare, egalitarian, player=NAME, weights=1,0,-1/2"),
+        ("welfare=1", "got 'welfare=1'"),
+        ("player", "got 'player'"),
+        ("weights=1", "weights must be 2 finite numbers, one per player; got 1"),
+        ("weights=1,x", "a weight must be a number"),
+        ("weights=1,inf", "a weight must be a number"),
+    ):
+        assert message in refused("optimize", "chicken", "--objective", objective)
     assert "name its run with --from RUN" in refused("optimize", "chicken", "--objective", "keep")
     assert "no NFCE is better than the best BCE" in refused("optimize", "chicken", "-k", "nfce")
     assert "or one of nfcce, efcce" in refused("optimize", "chicken", "--notion", "cce")

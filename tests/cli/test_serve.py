@@ -177,7 +177,8 @@ def test_help_shows_examples_that_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"^ +accord (serve.*)$", run("serve", "--help").stdout, re.M)
-    assert len(examples) == 2
+    assert len(examples) == 3
+    run("solve", "chicken", "--iterations", 50, "--out", "runs/chicken")
     for example in examples:
         run(*shlex.split(example), "--port", 0)
 

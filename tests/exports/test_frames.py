@@ -96,9 +96,9 @@ def test_a_certificate_from_plays_has_bounds(game: accord.Game, solution: accord
 def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None:
     frame = solution.to_frame()
     assert frame["iteration"].tolist() == [point.iteration for point in solution.history]
-    assert frame["gap"].iloc[-1] == solution.gap
-    assert frame["gap of professor"].iloc[-1] == solution.player_gaps[1]
-    assert frame["value of student"].iloc[-1] == solution.values[0]
+    assert frame["gap"].iloc[-1] == solution.average_gap
+    assert frame["gap of professor"].iloc[-1] == solution.average_player_gaps[1]
+    assert frame["value of student"].iloc[-1] == solution.average_values[0]
 
 
 def test_a_comparison_puts_histories_together(solution: accord.Solution) -> None:

@@ -31,6 +31,19 @@ def pay(b: GameBuilder) -> GameBuilder:
     return b
 
 
+def test_chances_and_payoffs_may_be_fractions():
+    digests = set()
+    for third in (1 / 3, "1/3", Fraction(1, 3)):
+        b = GameBuilder(players=1)
+        b.chance({"a": third, "b": third, "c": third})
+        b.move("a", player=1, actions="l")
+        b.payoff("a l", third)
+        b.payoff("b", "-1/2")
+        b.payoff("c", True)
+        digests.add(b.build().digest)
+    assert len(digests) == 1
+
+
 def test_a_game_is_built_as_written():
     game = pay(signalling()).build()
     assert repr(game) == "Game('signalling', players=2, infosets=2/2, terminals=8)"

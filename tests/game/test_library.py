@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import tracemalloc
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -380,6 +381,48 @@ def test_matrix_games_pay_their_tensors():
         assert paid == pytest.approx(payoffs[(slice(None), *joint)].tolist())
 
 
+def test_matrix_games_pay_the_tuples_of_their_joint_actions():
+    """The form of textbooks: rows of pairs."""
+    rows = [[(6, 6), (2, 7)], [(7, 2), (0, 0)]]
+    tables = [[[6, 2], [7, 0]], [[6, 7], [2, 0]]]
+    wanted = matrix_game(tables).digest
+    for payoffs in (rows, tuple(tables), [np.array(one) for one in tables], np.array(tables)):
+        assert matrix_game(payoffs).digest == wanted
+    rng = np.random.default_rng(5)
+    for shape in ((3, 4), (2, 5), (3, 2), (3, 2, 2), (2, 3, 3), (4,)):
+        table = rng.normal(size=(*shape, len(shape)))
+        pairs = table.tolist()
+        by_player = matrix_game(np.moveaxis(table, -1, 0)).digest
+        assert matrix_game(_with_tuples(pairs)).digest == by_player
+        if shape[0] != len(shape):  # only one form has this shape
+            assert matrix_game(pairs).digest == matrix_game(table).digest == by_player
+
+
+def _with_tuples(rows):
+    return [_with_tuples(row) if isinstance(row[0], list) else tuple(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "payoffs",
+    [
+        (((6, 6), (2, 7)), ((7, 2), (0, 0))),
+        ([(6, 2), (7, 0)], [(6, 7), (2, 0)]),
+        [[(6, 6), [2, 7]], [(7, 2), (0, 0)]],
+        [[(6, 2), (7, 0)], np.array([[6, 7], [2, 0]])],
+    ],
+    ids=str,
+)
+def test_payoffs_that_could_have_two_forms_are_refused(payoffs):
+    with pytest.raises(GameError, match=r"shape \(2, 2, 2\) could be one tuple .* or one table"):
+        matrix_game(payoffs)
+
+
+def test_payoffs_may_be_fractions():
+    third = matrix_game([[(1 / 3, 0), (2, 7)]])
+    for written in ("1/3", Fraction(1, 3)):
+        assert matrix_game([[(written, 0), (2, "7")]]).digest == third.digest
+
+
 def test_a_matrix_game_may_have_one_player():
     assert matrix_game([[3, 1, 2]]).n_terminals == 3
 
@@ -392,9 +435,10 @@ def test_a_matrix_game_may_have_one_player():
         (3.0, r"got \(\)"),
         (
             [[[1, 2], [3]], [[1, 2], [3, 4]]],
-            "one tensor of numbers per player, all of the same shape",
+            "or one table of numbers per player, all of the same shape",
         ),
-        ([[["a", "b"]], [["c", "d"]]], "one tensor of numbers per player"),
+        ([[["a", "b"]], [["c", "d"]]], "or one table of numbers per player"),
+        ([[("1/0", 1)]], "one tuple of numbers per joint action"),
     ],
 )
 def test_invalid_payoff_tensors_are_refused(payoffs, message):
@@ -662,7 +706,7 @@ def test_names_are_read_leniently_and_written_one_way():
         ("kuhn:player=3", "kuhn has no parameter 'player'; did you mean players?"),
         ("chicken:k=1", "chicken has no parameter 'k'; there are none"),
         ("kuhn:players=3.5", "players of kuhn must be an integer; got '3.5'"),
-        ("random:observe=much", "observe of random must be a number; got 'much'"),
+        ("random:observe=much", "observe of random must be a number, such as 0.25 .* got 'much'"),
         ("kuhn:players", "must be key=value, each at most once; got 'players'"),
         ("kuhn:players=2,players=3", "each at most once; got 'players=3'"),
         ("kuhn:players=3,", "each at most once; got ''"),

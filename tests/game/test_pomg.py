@@ -228,6 +228,19 @@ def test_invalid_pomgs_are_refused(changes, message):
         tree_pomg(**changes).game()
 
 
+def test_probabilities_and_rewards_may_be_fractions():
+    plain = tree_pomg(initial={"J": 0.25, "Q": 0.75}, reward=lambda h, s, joint: (1 / 3, h))
+    written = tree_pomg(
+        initial={"J": "1/4", "Q": "3/4", "K": "0"}, reward=lambda h, s, joint: ("1/3", str(h))
+    )
+    assert plain.game().digest == written.game().digest
+    tables = random_pomg(0)
+    texts = {name: tables[name].astype(str) for name in ("initial", "transition", "reward")}
+    assert (
+        POMG.from_arrays(**tables).game().digest == POMG.from_arrays(**tables | texts).game().digest
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -317,8 +317,8 @@ def test_solve_is_sound_on_random_games(method):
         for k in KS:
             solution = solve(game, k, method=method, iterations=37, components=5)
             for number in (
+                solution.average_gap,
                 solution.gap,
-                solution.saved_gap,
                 *solution.player_gaps,
                 *solution.values,
             ):

@@ -584,7 +584,7 @@ def test_bad_mediators(mixture):
     with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
         Mediator("kuhn", mixture)
     Mediator(kuhn(), mixture)  # an equal game
-    for k in (-1, 1.5, math.nan, "1"):
+    for k in (-1, 1.5, math.nan, "efcce"):
         with pytest.raises(ArgumentError, match="k must be"):
             Mediator(mixture.game, mixture, k)
     for seed in (-1, 1.5, "x"):

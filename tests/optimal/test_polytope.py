@@ -15,7 +15,7 @@ from accord.game.library import chicken, random_game, signalling
 from accord.optimal.decomposition import decomposed
 from accord.optimal.incentives import Incentives
 from accord.optimal.linear import LinearProgram, triples
-from accord.optimal.objective import parsed_objective
+from accord.optimal.objective import as_objective
 from accord.optimal.polytope import Relaxation
 from accord.optimal.tuples import Tuples
 from accord.treeplex.form import sequence_form
@@ -83,7 +83,7 @@ def test_without_chance_it_is_exact_and_comes_apart(seed, observe, first, second
     )
     assume(4 <= len(sequence_form(game).leaves) <= 100)
     tuples = tuples_of(game, 1)
-    objective = parsed_objective(f"weights={first},{second}", game.player_labels)
+    objective = as_objective([first, second], game.player_labels)
     relaxed = Relaxation(tuples, objective, 0.0).solve()
     want = reference.best_efce_by_polytope(game, (first, second))
     assert relaxed.bound == pytest.approx(want, rel=0, abs=1e-8)

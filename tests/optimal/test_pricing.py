@@ -15,7 +15,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.enumeration import Enumeration, all_plans, count_plans
 from accord.optimal.exact_pricing import price_exactly
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import parsed_objective
+from accord.optimal.objective import as_objective
 from accord.optimal.pricing import Multipliers, Pricing
 from accord.optimal.program import Program
 from accord.optimal.separation import Separation, settled_flow
@@ -197,7 +197,7 @@ def test_any_prices_bound_every_equilibrium(game, k, seed):
     rng, form = np.random.default_rng(seed), sequence_form(game)
     policy = random_policy(game, seed)
     weights = rng.integers(-2, 3, game.n_players).tolist()
-    objective = parsed_objective("weights=" + ",".join(map(str, weights)), game.player_labels)
+    objective = as_objective(weights, game.player_labels)
     incentives = Incentives.build(form, k)
     enumeration = Enumeration(Pricing(incentives))
     if enumeration.count > 300:

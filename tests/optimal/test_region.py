@@ -297,7 +297,7 @@ def test_agents_in_zero_sum_games_have_other_payoffs():
     assert len(found["afce"].vertices) == 2
     total = [sum(vertex.payoffs) for vertex in found["afce"].vertices]
     assert total == pytest.approx([0.0, 0.0], abs=1e-9)
-    least = accord.optimize(kuhn(), "afce", f"player={kuhn().player_labels[0]}", minimize=True)
+    least = accord.optimize(kuhn(), "afce", {kuhn().player_labels[0]: 1}, minimize=True)
     reached = min(vertex.payoffs[0] for vertex in found["afce"].vertices)
     assert reached == pytest.approx(least.value, abs=1e-8)
 

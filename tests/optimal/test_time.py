@@ -13,14 +13,14 @@ from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
 from accord.optimal.linear import OutOfTime
-from accord.optimal.objective import parsed_objective
+from accord.optimal.objective import as_objective
 from accord.optimal.polish import polished
 from accord.treeplex.form import sequence_form
 
 
 def search(game, k=1):
     incentives = Incentives.build(sequence_form(game), k)
-    return ColumnGeneration(incentives, parsed_objective("welfare", game.player_labels))
+    return ColumnGeneration(incentives, as_objective("welfare", game.player_labels))
 
 
 def out_of_time():

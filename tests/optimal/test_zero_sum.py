@@ -39,23 +39,23 @@ def test_the_product_has_no_gap_at_any_k(seed):
     game = zero_sum_game(seed, constant=seed)
     values = []
     for k in (0, 1, math.inf):
-        found = optimize(game, k, "weights=1,0")
+        found = optimize(game, k, [1, 0])
         assert found.optimal
         assert found.policy.n_components == 1
         assert found.gap <= 1e-9
         values.append(found.value)
     gaps = certify(game, found.policy, (0, 1, 2, math.inf)).gaps
     assert max(gap.gap for gap in gaps) <= 1e-9
-    least = optimize(game, 1, "weights=1,0", minimize=True)
+    least = optimize(game, 1, [1, 0], minimize=True)
     np.testing.assert_allclose(values, least.value, rtol=0, atol=1e-9)
     assert optimize(game, 1).value == pytest.approx(seed, abs=1e-9)
 
 
 def test_with_a_gap_all_payoffs_of_zero_sum_games_may_differ():
     game = matrix_game([[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]], name="pennies")
-    exact = optimize(game, 1, "weights=1,0")
+    exact = optimize(game, 1, [1, 0])
     assert (exact.value, exact.bound) == (0.0, 0.0)
-    loose = optimize(game, 1, "weights=1,0", gap=0.25)
+    loose = optimize(game, 1, [1, 0], gap=0.25)
     assert loose.optimal
     assert 0.0 < loose.value <= 0.25 + 1e-9
     assert loose.gap == pytest.approx(0.25)
@@ -63,7 +63,7 @@ def test_with_a_gap_all_payoffs_of_zero_sum_games_may_differ():
 
 @pytest.mark.slow
 def test_leduc():
-    found = optimize(accord.load_game("leduc_poker"), math.inf, "weights=1,0")
+    found = optimize(accord.load_game("leduc_poker"), math.inf, [1, 0])
     assert found.optimal
     assert found.value == pytest.approx(-0.08560642407800, abs=1e-9)
     assert found.gap <= 1e-9

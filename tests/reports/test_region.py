@@ -110,7 +110,7 @@ def test_welfare_that_is_the_same_everywhere_is_not_marked():
 
 @pytest.mark.slow
 def test_reports_on_small_optima_have_the_region(tmp_path):
-    accord.optimize(signalling(), 1, "player=professor", folder=tmp_path / "small")
+    accord.optimize(signalling(), 1, {"professor": 1}, folder=tmp_path / "small")
     files = [path.name for path in write_report(tmp_path / "small")]
     assert {"report-region.svg", "report-region.png"} <= set(files)
     page = (tmp_path / "small" / "report.html").read_text()

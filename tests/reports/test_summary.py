@@ -39,7 +39,7 @@ def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
             every[row.name].relative,
         )
     assert found.trigger_gap == certificate.trigger.gap
-    assert found.facts.saved_gap == pytest.approx(found.gaps[1].gap)
+    assert found.facts.gap == pytest.approx(found.gaps[1].gap)
 
 
 @pytest.mark.parametrize("name", ["1", "inf", "0"])
@@ -208,4 +208,4 @@ def test_without_memory_there_is_a_report_of_the_rest(
     page = run_page(found, None, None)
     Page(page)
     assert page.count("not computed: too many rechistories") == 2
-    assert f"No player gains more than <strong>{pretty(found.facts.saved_gap)}" in page
+    assert f"No player gains more than <strong>{pretty(found.facts.gap)}" in page

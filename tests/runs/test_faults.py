@@ -31,12 +31,13 @@ from accord.game.tree import Game
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import SAVING, STOPPING, heeding_interrupts
 from accord.runs.iterates import Iterates
+from accord.runs.iterations import Iterations
 from accord.runs.learn import learn, resume_learn
 from accord.runs.lock import locked
-from accord.runs.loop import CAUTION, Ending, Loop
+from accord.runs.loop import CAUTION, Loop
 from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.reading import read_finished, read_run
 from accord.runs.result import Solution
-from accord.runs.snapshot import read_snapshot
 from accord.runs.solve import resume_solve, solve
 from tests.support.command import process, refused
 
@@ -59,9 +60,9 @@ def whole(game: Game) -> Solution:
 def ends_like(folder: Path, game: Game, whole: Solution) -> None:
     """The run in ``folder`` resumes to the same bits, and leaves no temporary file."""
     resumed = resume_solve(game, folder)
-    assert resumed.gap == whole.gap
+    assert (resumed.gap, resumed.average_gap) == (whole.gap, whole.average_gap)
     assert np.array_equal(resumed.policy.behavior, whole.policy.behavior)
-    saved = RunFolder.open(folder).read(game)
+    saved = read_finished(RunFolder.open(folder), game)
     assert np.array_equal(saved.policy.behavior, whole.policy.behavior)
     assert saved.result == resumed.to_json()
     assert saved.history == resumed.history
@@ -124,7 +125,7 @@ def test_a_second_ctrl_c_waits_until_the_run_is_saved(
     with listening(ears), pytest.raises(KeyboardInterrupt):
         solve(game, 1, **ASKED, folder=tmp_path / "run")
     assert "certifying the mixture" not in ears.heard
-    part = read_snapshot(RunFolder.open(tmp_path / "run"), game)
+    part = read_run(RunFolder.open(tmp_path / "run"), game)
     assert not part.finished
     assert part.history[-1].iteration == part.result["iterations"] < ASKED["iterations"]
     ends_like(tmp_path / "run", game, whole)
@@ -210,9 +211,8 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(
         if (folder / "run.json").exists():
             files = RunFolder.open(folder)
             if files.finished:
-                assert (
-                    files.read(game).result["iterations"] == files.read(game).history[-1].iteration
-                )
+                saved = read_finished(files, game)
+                assert saved.result["iterations"] == saved.history[-1].iteration
     if (folder / "run.json").exists():
         ends_like(folder, game, whole)
     else:
@@ -239,12 +239,12 @@ def test_a_reader_never_sees_two_states(
     with listening(ears), pytest.raises(KeyboardInterrupt):
         resume_solve(game, folder, iterations=100)
     monkeypatch.undo()
-    saved = RunFolder.open(folder).read(game)
+    saved = read_finished(RunFolder.open(folder), game)
     assert saved.result["iterations"] == saved.history[-1].iteration == 100
-    assert saved.result["gap"] == saved.history[-1].gap
+    assert saved.result["average_gap"] == saved.history[-1].gap
     longer = solve(game, 1, iterations=100, components=10)
     assert np.array_equal(saved.policy.behavior, longer.policy.behavior)
-    assert accord.certify(game, saved.policy, 1)[1].gap == pytest.approx(saved.result["saved_gap"])
+    assert accord.certify(game, saved.policy, 1)[1].gap == pytest.approx(saved.result["gap"])
 
 
 def test_what_killed_processes_left_is_removed(game: Game, whole: Solution, tmp_path: Path) -> None:
@@ -463,7 +463,7 @@ def test_a_request_that_was_edited_is_refused(
     with pytest.raises(MismatchError, match=r"or run\.json was changed"):
         resume_solve(game, folder, iterations=40)
     with pytest.raises(MismatchError, match=r"policy\.npz must belong"):
-        RunFolder.open(folder).read(game)
+        read_finished(RunFolder.open(folder), game)
 
 
 @pytest.mark.parametrize(
@@ -503,7 +503,7 @@ def test_a_checkpoint_that_contradicts_itself_is_refused(
 # --- time ---------------------------------------------------------------------------------------
 
 
-class Steps:
+class Ticking:
     """Learners whose iterations each take a second of a clock that only they move."""
 
     def __init__(self) -> None:
@@ -514,18 +514,40 @@ class Steps:
         self.iteration += iterations
         return iterations // stride
 
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        raise AssertionError("nothing was saved")
+
     def perf_counter(self) -> float:
         return self.clock
 
 
+class Certifying:
+    """An end of ten seconds, and some more for each component, as soon as it is estimated."""
+
+    def __init__(self, iterates: Iterates, each: float) -> None:
+        self.iterates, self.each, self.known = iterates, each, False
+
+    def estimate(self) -> None:
+        self.known = True
+
+    def reserve(self, step: float) -> float:
+        return step + CAUTION * self.seconds() if self.known else step
+
+    def seconds(self) -> float:
+        return 10.0 + self.each * self.iterates.count
+
+
 @pytest.mark.parametrize("each", [0.0, 0.5])
 def test_seconds_leave_time_for_the_end(each: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    play, iterates = Steps(), Iterates(2, 1000)
-    ending = Ending(10.0, each)
+    play, iterates = Ticking(), Iterates(2, 1000)
+    ending = Certifying(iterates, each)
     monkeypatch.setattr("accord.runs.loop.time", play)
-    loop = Loop(play, iterates, lambda: None)
-    loop.run(1000, seconds=60.0, since=-5.0, ending=lambda: ending)
-    assert 52.0 <= loop.elapsed + CAUTION * ending.seconds(iterates) <= 55.0
+    loop = Loop(Iterations(play, iterates, lambda: None))
+    loop.run(1000, seconds=60.0, since=-5.0, ending=ending)
+    assert 52.0 <= loop.elapsed + CAUTION * ending.seconds() <= 55.0
 
 
 def test_seconds_count_from_since(game: Game) -> None:
@@ -542,14 +564,14 @@ def test_a_run_that_is_still_going_can_be_read(game: Game, tmp_path: Path) -> No
 
     def look(point: Any) -> None:
         if point.iteration > 100 and not seen:
-            seen.append(read_snapshot(RunFolder.open(folder), game))
+            seen.append(read_run(RunFolder.open(folder), game))
 
     solve(game, 1, iterations=200, components=10, folder=folder, progress=look)
     (now,) = seen
     assert not now.finished
     assert now.result["iterations"] == now.history[-1].iteration < 200
     assert now.policy.n_components >= 1
-    assert read_snapshot(RunFolder.open(folder), game).finished
+    assert read_run(RunFolder.open(folder), game).finished
 
 
 @pytest.mark.slow
@@ -565,10 +587,10 @@ def test_a_search_that_is_still_going_can_be_read(
 
     def look(point: Any) -> None:
         if (folder / "checkpoint.npz").exists() and not seen:
-            seen.append(read_snapshot(RunFolder.open(folder), game))
+            seen.append(read_run(RunFolder.open(folder), game))
             interrupt()
 
-    found = optimize(game, 1, "weights=1,0,0", minimize=minimize, folder=folder, progress=look)
+    found = optimize(game, 1, [1, 0, 0], minimize=minimize, folder=folder, progress=look)
     assert found.interrupted
     assert not seen[0].finished
     assert accord.certify(game, seen[0].policy, 1)[1].gap >= 0.0

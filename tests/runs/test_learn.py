@@ -25,8 +25,8 @@ from accord.regret.methods import SAMPLED_METHODS
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.learn import learn, resume_learn
-from accord.runs.loop import Checkpoint
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import sequence_form

@@ -18,8 +18,10 @@ from accord.errors import ArgumentError, MismatchError, NumericalError, ParseErr
 from accord.game.library import chicken, in_out, kuhn, signalling
 from accord.optimal import column_generation, linear
 from accord.optimal.column_generation import ColumnGeneration
+from accord.optimal.objective import Objective
 from accord.runs.folder import RunFolder
 from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.reading import read_finished
 from accord.runs.solve import solve
 
 KEYS = [
@@ -27,7 +29,7 @@ KEYS = [
     "components", "values", "value_error", "iterations", "columns", "seconds",
 ]  # fmt: skip
 GAME = kuhn(players=3)
-FIRST = "weights=1,0,0"
+FIRST = [1, 0, 0]
 
 
 def same(one, other):
@@ -120,12 +122,12 @@ def test_few_components():
 @pytest.mark.slow
 def test_keep_has_the_values_of_a_saved_mixture():
     solution = solve(GAME, 1, iterations=300)
-    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.saved_gap, 0.0))
+    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.gap, 0.0))
     assert found.optimal
     assert found.value == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(found.values, solution.policy.values(), rtol=0, atol=1e-8)
     assert found.policy.n_components < 60
-    assert found.gap <= solution.saved_gap + 1e-9
+    assert found.gap <= solution.gap + 1e-9
 
 
 def test_keep_comes_as_near_as_an_equilibrium_can():
@@ -164,9 +166,9 @@ def often(monkeypatch):
 
 @pytest.mark.slow
 def test_a_run_can_be_read_back(tmp_path):
-    found = optimize(signalling(), 1, "player=professor", folder=tmp_path / "run")
+    found = optimize(signalling(), 1, {"professor": 1}, folder=tmp_path / "run")
     files = RunFolder.open(tmp_path / "run")
-    saved = files.read(signalling())
+    saved = read_finished(files, signalling())
     assert saved.result == found.to_json()
     assert saved.history == found.history
     np.testing.assert_array_equal(saved.policy.weights, found.policy.weights)
@@ -229,7 +231,7 @@ def test_ctrl_c_ends_it_after_the_round(tmp_path):
 
     found = optimize(GAME, 1, FIRST, folder=tmp_path / "run", progress=interrupt)
     assert found.interrupted
-    assert found.iterations == 3
+    assert found.iterations == 2
     assert not found.optimal
     same(resume_optimize(GAME, tmp_path / "run"), optimize(GAME, 1, FIRST))
 
@@ -244,6 +246,16 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, often):
         resume_optimize(GAME, tmp_path / "run")
 
 
+def test_the_folder_keeps_the_objective_however_it_was_given(tmp_path):
+    for given in ({"professor": 1}, [0, 1], Objective((0.0, 1.0))):
+        found = optimize(signalling(), 1, given, folder=tmp_path / "run", resume=True)
+        assert (found.objective, found.value) == ("player=professor", pytest.approx(6.5))
+    asked = json.loads((tmp_path / "run" / "run.json").read_text())["asked"]
+    assert asked["objective"] == {"student": 0.0, "professor": 1.0}
+    with pytest.raises(MismatchError):
+        optimize(signalling(), 1, {"student": 1}, folder=tmp_path / "run", resume=True)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 
@@ -252,7 +264,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, often):
     [
         ({"k": -1}, "k must be a whole number"),
         ({"objective": "best"}, "objective must be"),
-        ({"objective": "player=nobody"}, "no player 'nobody'"),
+        ({"objective": {"nobody": 1}}, "no player 'nobody'"),
         ({"objective": "keep"}, "saved mixture"),
         ({"gap": -0.1}, "gap must be non-negative"),
         ({"gap": math.nan}, "gap must be non-negative"),

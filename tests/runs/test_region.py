@@ -103,9 +103,9 @@ def test_progress_and_ctrl_c():
     assert found.interrupted
     assert len(seen) == 3
     assert found.directions == 3
-    assert seen[-1].vertices >= 1
+    assert seen[-1].region.vertices >= 1
     assert seen[0].seconds <= seen[-1].seconds
-    assert seen[-1].error == found.error
+    assert seen[-1].region.error == found.error
 
 
 @pytest.mark.parametrize(

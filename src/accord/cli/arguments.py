@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from accord.deviations.notions import NAMES, Notion, as_notion
+from accord._check import as_number
+from accord.deviations.notions import KS, NAMES, Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from accord.equilibrium.policy import CorrelatedPolicy
-    from accord.game.tree import Game
-
-DEVICE = "device"
-MOST_DIGITS = 300
-"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides that often."""
+T = TypeVar("T")
 
 
 def parse_k(text: str) -> float:
-    """Parse a number of deviations: ``0``, ``1``, ..., ``inf``."""
-    text = str(text)  # defaults come through here too
-    if text in ("inf", "infinity", "∞"):
-        return math.inf
-    if re.fullmatch("[0-9]+", text):
-        return int(text) if len(text) <= MOST_DIGITS else math.inf
-    raise typer.BadParameter(
-        f"must be a whole number of deviations, 0 or more, or inf; got {text!r}"
-    )
+    """Parse a number of deviations, or the name of a notion that has one."""
+    return _parsed(checked_k, text)
 
 
 def parse_notion(text: str) -> Notion:
     """Parse a number of deviations, or the name of a notion."""
-    text = str(text)  # defaults come through here too
-    if text.upper() in NAMES:
-        return as_notion(text)
+    return _parsed(as_notion, text)
+
+
+def _parsed(parse: Callable[[str], T], text: str) -> T:
     try:
-        return Notion(parse_k(text))
-    except typer.BadParameter:
-        raise typer.BadParameter(
-            "must be a whole number of deviations, 0 or more, or inf, or one of "
-            f"{', '.join(NAMES).lower()}; got {text!r}"
-        ) from None
+        return parse(str(text))  # defaults come through here too
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error).removeprefix("k ")) from None
+
+
+def complete_k(incomplete: str) -> list[str]:
+    """Complete the name of a notion that has a K in the shell."""
+    return [name for name in complete_notion(incomplete) if name.upper() in KS]
 
 
 def complete_notion(incomplete: str) -> list[str]:
@@ -62,14 +52,11 @@ def parse_whole(text: str) -> int:
 
 
 def parse_number(text: str) -> float:
-    """Parse a finite number."""
+    """Parse a finite number, such as ``0.25``, ``1e-6`` or ``1/3``."""
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise typer.BadParameter(f"must be a number; got {text!r}")
-    return value
+        return as_number("", str(text))  # defaults come through here too
+    except ArgumentError:
+        raise typer.BadParameter(f"must be a number; got {text!r}") from None
 
 
 def parse_memory(text: str) -> int:
@@ -107,34 +94,79 @@ def complete_game(incomplete: str) -> list[str]:
     return [name for name in game_names() if name.startswith(incomplete)]
 
 
-def _game(help_: str = "Library name, OpenSpiel name, or .efg or .nfg file.") -> Any:
+def _game(help_: str) -> Any:
     return typer.Argument(
         metavar="GAME", help=help_, autocompletion=complete_game, show_default=False
     )
 
 
-_PLAYABLE = "Library name, OpenSpiel name, .efg or .nfg file, or environment (FILE.py:NAME)."
+def game_option(description: str) -> Any:
+    """The option ``--game``."""
+    return typer.Option("--game", metavar="GAME", help=description, autocompletion=complete_game)
 
-GameName = Annotated[str, _game()]
-OptionalGameName = Annotated[str | None, _game()]
-PlayableName = Annotated[str, _game(_PLAYABLE)]
+
+_GAME = "Library name, OpenSpiel name, .efg or .nfg file, or Python code (FILE.py:NAME)."
+_PLAYABLE = (
+    "Library name, OpenSpiel name, .efg or .nfg file, or Python code that makes a game or an "
+    "environment (FILE.py:NAME)."
+)
+
+GameName = Annotated[str, _game(_GAME)]
+OptionalGameName = Annotated[str | None, _game(_GAME)]
 OptionalPlayableName = Annotated[str | None, _game(_PLAYABLE)]
+GameOrRun = Annotated[str, _game(f"{_GAME} Or the folder of a run, which has its own POLICY.")]
+PlayableOrRun = Annotated[
+    str, _game(f"{_PLAYABLE} Or the folder of a run, which has its own POLICY.")
+]
 PolicyName = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="POLICY",
-        help="A .json or .npz file, or `device` for the library's device for GAME.",
+        help="The folder of a run, a .json or .npz file, or `device` for the library's device for "
+        "GAME.",
         show_default=False,
     ),
 ]
+GameOfPolicy = Annotated[
+    str | None,
+    game_option("The game that the policy is for, or where the game of the run is now."),
+]
+GameOfRun = Annotated[
+    str | None, game_option("Where the game is now, if it has moved since the run.")
+]
+
+
+def k_option(description: str) -> Any:
+    """The option ``-k`` for notions that have a K."""
+    return typer.Option(
+        "-k", parser=parse_k, autocompletion=complete_k, metavar="K", help=description
+    )
+
+
+def notion_option(description: str) -> Any:
+    """The option ``-k`` or ``--notion`` for all notions."""
+    return typer.Option(
+        "-k",
+        "--notion",
+        parser=parse_notion,
+        autocompletion=complete_notion,
+        metavar="K",
+        help=description,
+    )
+
+
 K = Annotated[
     float,
-    typer.Option(
-        "-k",
-        parser=parse_k,
-        metavar="K",
-        help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
-        "..., inf (BCE).",
+    k_option(
+        "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+        "inf (bce)."
+    ),
+]
+Silence = Annotated[
+    float | None,
+    k_option(
+        "Deviations after which the mediator is silent: 0 (nfcce), 1 (efce), 2, ..., inf (bce); "
+        "by default the K of the run, or 1."
     ),
 ]
 Components = Annotated[
@@ -167,7 +199,7 @@ Play = Annotated[
     ),
 ]
 Payoffs = Annotated[
-    tuple[float, float] | None,
+    tuple[str, str] | None,
     typer.Option(
         metavar="WORST BEST",
         help="The worst and the best payoff of a PettingZoo environment, for every agent.",
@@ -193,18 +225,12 @@ Ray = Annotated[
 ]
 
 
-def environment_source(
-    game: str | None, *, play: bool, payoffs: tuple[float, float] | None
-) -> dict[str, Any] | None:
-    """How to load the environment that the arguments name; None if they name a game."""
-    from accord.interop.load_env import names_environment
-
-    if game is None or not (play or names_environment(game)):
-        if payoffs is not None:
-            raise ArgumentError("--payoffs is for PettingZoo environments, FILE.py:NAME")
-        return None
-    bounds = None if payoffs is None else list(payoffs)
-    return {"source": game, "payoff_bounds": bounds, "play": play}
+def check_target(target: Path, *, force: bool) -> None:
+    """Refuse a file that cannot be written, or that exists unless ``force`` is given."""
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.exists() and not force:
+        raise ArgumentError(f"{target} exists; give --force to replace it")
 
 
 def refuse_for_games(**options: object) -> None:
@@ -221,20 +247,3 @@ def refuse_with_resume(context: typer.Context, *names: str) -> None:
         if source is not None and source.name == "COMMANDLINE":
             option = "-k" if name == "k" else "--" + name.replace("_", "-")
             raise ArgumentError(f"{option} cannot change when a run is resumed; leave it out")
-
-
-def load_policy_of(name: str, game: Game, policy: str) -> CorrelatedPolicy:
-    """The policy in a file, or the library's device for the game called ``name``."""
-    from accord.equilibrium.policy import CorrelatedPolicy
-    from accord.equilibrium.policy_files import load_policy
-
-    if policy == DEVICE:
-        from accord.game.library import library_device
-
-        return CorrelatedPolicy.from_device(game, library_device(name))
-    return load_policy(policy, game)
-
-
-def is_policy(name: str) -> bool:
-    """Whether ``name`` is that of a policy, not of a game."""
-    return name == DEVICE or Path(name).suffix in (".json", ".npz")

@@ -11,17 +11,21 @@ from accord.cli.arguments import (
     AsJson,
     Payoffs,
     Play,
-    PlayableName,
+    PlayableOrRun,
     PolicyName,
     Ray,
     Workers,
-    complete_notion,
-    environment_source,
-    load_policy_of,
-    parse_notion,
+    notion_option,
     parse_number,
     parse_whole,
     refuse_for_games,
+)
+from accord.cli.loading import (
+    game_and_policy,
+    load_playable,
+    load_playable_of,
+    load_policy,
+    run_folder,
 )
 from accord.cli.outcome import within
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
@@ -34,19 +38,14 @@ if TYPE_CHECKING:
 
 
 def certify(
-    game: PlayableName,
-    policy: PolicyName,
+    game: PlayableOrRun,
+    policy: PolicyName = None,
     k: Annotated[
         list[Notion] | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may "
-            "be repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a "
-            "large one.",
+        notion_option(
+            "Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may be "
+            "repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a large "
+            "one."
         ),
     ] = None,
     episodes: Annotated[
@@ -80,20 +79,27 @@ def certify(
 
     \b
     Examples:
-        accord certify kuhn_poker runs/kuhn/policy.npz -k 0 -k 1 -k inf
+        accord certify runs/kuhn
+        accord certify kuhn_poker policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
-        accord certify env.py:make_env runs/env/policy.npz -k 1 --episodes 10000
+        accord certify env.py:make_env runs/env -k 1 --episodes 10000
     """
-    source = environment_source(game, play=play, payoffs=payoffs)
-    if source is not None:
+    name, policy = game_and_policy(game, policy)
+    with announced_compilation():
+        if (folder := run_folder(policy)) is not None:
+            made, record = load_playable_of(folder, name, play=play, payoffs=payoffs)
+        else:
+            assert name is not None
+            made, record = load_playable(name, play=play, payoffs=payoffs)
+    if record is not None:
         asked = {
             "episodes": 20_000 if episodes is None else episodes,
             "confidence": 0.95 if confidence is None else confidence,
             "workers": workers,
             "ray": ray,
         }
-        _by_play(source, policy, k, asked, as_json=as_json)
+        _by_play(made, policy, k, asked, as_json=as_json)
         return
     refuse_for_games(workers=workers, ray=ray)
     if episodes is not None or confidence is not None:
@@ -103,22 +109,20 @@ def certify(
 
     from accord._activity import doing
     from accord.certifying.exact import certify as certify_policy
-    from accord.interop.load import load_game
 
     with announced_compilation():
-        loaded = load_game(game)
-        mixture = load_policy_of(game, loaded, policy)
+        mixture = load_policy(policy, made)
         with doing("certifying"):
-            certificate = certify_policy(loaded, mixture, k or None)
+            certificate = certify_policy(made, mixture, k or None)
     if as_json:
         print_json(certificate.to_json())
         return
-    print_text(f"{loaded.name}: {policy}, {counted(mixture.n_components, 'component')}\n")
-    _print(loaded, certificate, show_nfce=not k or NFCE in k)
+    print_text(f"{made.name}: {policy}, {counted(mixture.n_components, 'component')}\n")
+    _print(made, certificate, show_nfce=not k or NFCE in k)
 
 
 def _by_play(
-    source: dict[str, Any],
+    env: Any,
     policy: str,
     notions: list[Notion] | None,
     asked: dict[str, Any],
@@ -127,13 +131,13 @@ def _by_play(
 ) -> None:
     from accord.certifying.by_play import certify_by_play
     from accord.equilibrium.policy_files import load_policy
-    from accord.interop.load_env import load_environment
 
     ks = [notion.k for notion in notions or [Notion(1)]]
     if None in ks:
         raise ArgumentError("in an environment the notion must be a K: 0, 1, ..., inf")
+    folder = run_folder(policy)
     with announced_compilation():
-        env, mixture = load_environment(**source), load_policy(policy)
+        mixture = load_policy(policy if folder is None else folder / "policy.npz")
         certificates = [certify_by_play(env, mixture, k, **asked) for k in ks if k is not None]
     if as_json:
         print_json({"certificates": [certificate.to_json() for certificate in certificates]})

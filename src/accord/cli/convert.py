@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from accord._format import counted
-from accord.cli.arguments import complete_game, is_policy, load_policy_of
+from accord.cli.arguments import GameOfPolicy, check_target
+from accord.cli.loading import POLICY_FORMS, is_policy, load_game, load_policy
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
@@ -20,7 +21,8 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SOURCE", help="A game, or a policy: a .json or .npz file, or `device`."
+            metavar="SOURCE",
+            help="A game, or a policy: the folder of a run, a .json or .npz file, or `device`.",
         ),
     ],
     target: Annotated[
@@ -30,15 +32,7 @@ def convert(
             help="A .efg, .nfg or .py file for a game; a .json or .npz file for a policy.",
         ),
     ],
-    game_name: Annotated[
-        str | None,
-        typer.Option(
-            "--game",
-            metavar="GAME",
-            help="The game that the policy is for.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfPolicy = None,
     force: Annotated[bool, typer.Option("--force", help="Replace TARGET if it exists.")] = False,
 ) -> None:
     """Write a game as a Gambit .efg or .nfg file or as Python code, or a policy as .json or .npz.
@@ -48,6 +42,7 @@ def convert(
     \b
     Examples:
         accord convert "kuhn_poker(players=3)" kuhn3.efg
+        accord convert runs/kuhn kuhn.json
         accord convert policy.npz policy.json --game kuhn_poker
     """
     if target.suffix not in (*GAMES, *POLICIES):
@@ -56,21 +51,17 @@ def convert(
             f"TARGET must end in {', '.join(GAMES)} (a game) or in .json or .npz (a policy); got "
             f"{str(target)!r}{tables}"
         )
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
+    check_target(target, force=force)
     with announced_compilation():
         if target.suffix in GAMES:
             what = _convert_game(source, target)
         else:
-            what = _convert_policy(source, target, game_name)
+            what = _convert_policy(source, target, game)
     print_text(f"{target}: {what}")
 
 
 def _convert_game(source: str, target: Path) -> str:
     from accord.interop.efg import write_efg
-    from accord.interop.load import load_game
     from accord.interop.nfg import write_nfg
     from accord.interop.python_code import write_python
 
@@ -82,18 +73,13 @@ def _convert_game(source: str, target: Path) -> str:
     return f"{game.name}, {game.n_nodes:,} nodes"
 
 
-def _convert_policy(source: str, target: Path, game_name: str | None) -> str:
+def _convert_policy(source: str, target: Path, game: str | None) -> str:
     from accord.equilibrium.policy_files import save_policy
-    from accord.interop.load import load_game
 
-    if not is_policy(source):
+    if not is_policy(source) and not Path(source).is_dir():
         raise ArgumentError(
-            f"{source} is not a .json or .npz policy; the TARGET of a game must end in .efg, .nfg "
-            "or .py"
+            f"{source} is not {POLICY_FORMS}; the TARGET of a game must end in .efg, .nfg or .py"
         )
-    if game_name is None:
-        raise ArgumentError("a policy can only be read with its game; give --game GAME")
-    game = load_game(game_name)
-    policy = load_policy_of(game_name, game, source)
+    policy = load_policy(source, game)
     save_policy(policy, target)
-    return f"policy of {game.name}, {counted(policy.n_components, 'component')}"
+    return f"policy of {policy.form.game.name}, {counted(policy.n_components, 'component')}"

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import counted, number
-from accord.cli.arguments import (
-    DEVICE,
-    AsJson,
-    complete_game,
-    is_policy,
-    load_policy_of,
-    parse_whole,
-)
+from accord.cli.arguments import AsJson, GameOfPolicy, check_target, parse_whole
+from accord.cli.loading import load_policy
 from accord.cli.terminal import announced_compilation, line_width, print_json, print_text
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.device import Device
-    from accord.equilibrium.policy import CorrelatedPolicy
 
 FORMATS = (".csv", ".tex", ".json")
 
@@ -43,14 +36,7 @@ def device(
             show_default=False,
         ),
     ],
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="The game that the policy is for, or where the game of the run is now.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfPolicy = None,
     plans: Annotated[
         int | None,
         typer.Option(
@@ -83,14 +69,17 @@ def device(
 
     \b
     Examples:
+        accord device runs/kuhn
         accord device device --game signalling
         accord device policy.npz --game kuhn_poker --plans 50 --out device.csv
     """
     if out is not None:
-        _check_target(out, force=force)
+        if out.suffix not in FORMATS:
+            raise ArgumentError(f"FILE must end in .csv, .tex or .json; got {str(out)!r}")
+        check_target(out, force=force)
     most = (PRINTED if out is None and not as_json else WRITTEN) if plans is None else plans
     with announced_compilation():
-        policy = read_policy(source, game)
+        policy = load_policy(source, game)
         found = policy.device(most, off_path=off_path)
     if out is not None:
         _write(found, out)
@@ -105,33 +94,6 @@ def device(
         )
         print_text(found.to_text(line_width()))
         _print_notes(found)
-
-
-def _check_target(target: Path, *, force: bool) -> None:
-    if target.suffix not in FORMATS:
-        raise ArgumentError(f"FILE must end in .csv, .tex or .json; got {str(target)!r}")
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
-
-
-def read_policy(source: str, game: str | None) -> CorrelatedPolicy:
-    """The policy of a run in a folder, of a file or of the library."""
-    from accord.interop.load import load_game
-
-    if source != DEVICE and Path(source).is_dir():
-        from accord.reports.source import read_policy_in_game
-
-        return read_policy_in_game(Path(source), game)
-    if not is_policy(source):
-        raise ArgumentError(
-            "SOURCE must be the folder of a run, a .json or .npz policy, or `device`; got "
-            f"{source!r}"
-        )
-    if game is None:
-        raise ArgumentError("a policy can only be read with its game; give --game GAME")
-    return load_policy_of(game, load_game(game), source)
 
 
 def _write(found: Device, target: Path) -> None:

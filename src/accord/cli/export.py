@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.arguments import complete_game, is_policy
-from accord.cli.device import WRITTEN, read_policy
+from accord.cli.arguments import GameOfPolicy, check_target
+from accord.cli.device import WRITTEN
+from accord.cli.loading import is_policy, load_game, load_given, load_policy, run_folder
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
@@ -47,14 +48,7 @@ def export(
         str | None,
         typer.Option(metavar="WHAT", help=f"If the name does not say: {', '.join(FORMATS)}."),
     ] = None,
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="The game that the policy is for, or where the game of the run is now.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfPolicy = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
     """Write the device, policy, certificate or history of a run, or a game tree, to a file.
@@ -67,8 +61,7 @@ def export(
     tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
 
     Open .xlsx files in spreadsheets. They would take labels in a .csv file that start with = or @
-    for formulas. A run in an environment has a policy and a history, and the rest only if its game
-    is given.
+    for formulas. A run in an environment has a policy and a history.
 
     \b
     Examples:
@@ -77,10 +70,7 @@ def export(
         accord export signalling tree.tex
     """
     kind = _kind(target, what)
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
+    check_target(target, force=force)
     with announced_compilation():
         data = EXPORTS[kind](source, game, target.suffix)
         from accord.equilibrium.policy_files import write_whole
@@ -106,7 +96,7 @@ def _kind(target: Path, what: str | None) -> str:
 def _device(source: str, game: str | None, ending: str) -> bytes:
     import json
 
-    device = read_policy(source, game).device(WRITTEN)
+    device = load_policy(source, game).device(WRITTEN)
     if ending == ".xlsx":
         return _sheet(device.to_frame())
     if ending == ".json":
@@ -115,11 +105,11 @@ def _device(source: str, game: str | None, ending: str) -> bytes:
 
 
 def _policy(source: str, game: str | None, ending: str) -> bytes:
-    if not Path(source).is_dir():
-        return _table(read_policy(source, game).to_frame(), ending)
+    if (folder := run_folder(source)) is None:
+        return _table(load_policy(source, game).to_frame(), ending)
     from accord.reports.source import read_folder
 
-    return _table(read_folder(Path(source), game).policy.to_frame(), ending)
+    return _table(read_folder(folder, load_given(game)).policy.to_frame(), ending)
 
 
 def _certificate(source: str, game: str | None, ending: str) -> bytes:
@@ -128,7 +118,7 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
     from accord.certifying.exact import certify
     from accord.exports.latex import certificate_latex
 
-    policy = read_policy(source, game)
+    policy = load_policy(source, game)
     certificate = certify(policy.form.game, policy)
     if ending == ".tex":
         return _text(certificate_latex(certificate))
@@ -141,20 +131,19 @@ def _history(source: str, game: str | None, ending: str) -> bytes:
     from accord.exports.frames import checkpoints_frame
     from accord.reports.source import read_folder
 
-    if not Path(source).is_dir():
+    if (folder := run_folder(source)) is None:
         raise ArgumentError(f"a history belongs to the folder of a run; got {source!r}")
-    run = read_folder(Path(source), game)
+    run = read_folder(folder, load_given(game))
     return _table(checkpoints_frame(run.history, run.policy.player_labels), ending)
 
 
 def _tree(source: str, game: str | None, ending: str) -> bytes:
-    from accord.interop.load import load_game
     from accord.reports.page import tree_svg
     from accord.reports.tikz import tree_tikz
     from accord.reports.tree import LARGEST_TREE, tree_view
 
     if Path(source).is_dir() or is_policy(source):
-        policy: CorrelatedPolicy | None = read_policy(source, game)
+        policy: CorrelatedPolicy | None = load_policy(source, game)
         assert policy is not None
         drawn = policy.form.game
     else:

@@ -43,7 +43,10 @@ def games(as_json: AsJson = False) -> None:
         ("game", "infosets", "terminals"),
         [(game["name"], *_sizes(game)) for game in openspiel],
     )
-    print_text("\nGambit .efg and .nfg files are given by their paths.")
+    print_text(
+        "\nGambit .efg and .nfg files are given by their paths, Python code that makes a game as "
+        "FILE.py:NAME."
+    )
 
 
 def _described(entry: LibraryGame) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord._format import count, memory, number
-from accord.cli.arguments import AsJson, GameName, parse_k, parse_number
+from accord.cli.arguments import AsJson, GameName, k_option, parse_number
+from accord.cli.loading import load_game
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import written_k
 from accord.regret.methods import DEFAULT
@@ -25,11 +26,9 @@ def info(
     game: GameName,
     k: Annotated[
         list[float] | None,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Number of deviations; by default 0, 1, 2, inf. May be repeated.",
+        k_option(
+            "Number of deviations: 0 (nfcce), 1 (efce), 2, ..., inf (bce); by default 0, 1, 2, "
+            "inf. May be repeated."
         ),
     ] = None,
     epsilon: Annotated[
@@ -48,8 +47,6 @@ def info(
     Example:
         accord info leduc_poker -k 1 --epsilon 0.1
     """
-    from accord.interop.load import load_game
-
     with announced_compilation():
         described = _described(load_game(game), list(k or SHOWN), epsilon)
     if as_json:

@@ -19,13 +19,13 @@ from accord.cli.arguments import (
     Resume,
     Workers,
     choice,
-    environment_source,
     parse_memory,
     parse_number,
     parse_whole,
     refuse_for_games,
     refuse_with_resume,
 )
+from accord.cli.loading import load_playable, load_playable_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
@@ -106,7 +106,7 @@ def learn(
     The learners only play: each sees its own infosets, actions and payoffs. The gap is exact,
     computed from the whole game, which the learners do not see. GAME may also be an environment,
     FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game of any size. Its game is not
-    known, so the gap is bounded from fresh plays.
+    known, so the gap is bounded from fresh plays. To resume a run of Python code, name it again.
 
     \b
     Examples:
@@ -124,12 +124,6 @@ def learn(
     elif episodes is None:
         raise ArgumentError("give --episodes N, the number of episodes to play")
 
-    source = environment_source(game, play=play, payoffs=payoffs)
-    if source is None and resume is None:
-        refuse_for_games(workers=workers, ray=ray, batch=batch, memory=memory)
-
-    from accord.interop.load import load_game
-    from accord.interop.load_env import load_environment
     from accord.runs.folder import RunFolder
     from accord.runs.learn import learn as learn_game
     from accord.runs.learn import resume_learn
@@ -139,39 +133,36 @@ def learn(
 
     learned: Learned | LearnedByPlay
     folder = out or resume
-    with resumable("learn", folder), announced_compilation():
+    with resumable("learn", folder, game), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, LearnRequest.command).request
             assert isinstance(request, LearnRequest)
-            source = source or (dict(request.environment) if request.environment else None)
+            made, record = load_playable_of(resume, game)
             with shown_progress(episodes or request.episodes, None) as show:
-                if source is not None:
+                if record is not None:
                     learned = resume_learn_env(
-                        load_environment(**source), resume, episodes=episodes, progress=show,
-                        workers=workers, ray=ray,
-                    )  # fmt: skip
+                        made, resume, episodes=episodes, progress=show, workers=workers, ray=ray
+                    )
                 else:
                     refuse_for_games(workers=workers, ray=ray)
-                    learned = resume_learn(
-                        load_game(game or request.game), resume, episodes=episodes, progress=show
-                    )
+                    learned = resume_learn(made, resume, episodes=episodes, progress=show)
         elif game is not None and episodes is not None:
             asked: dict[str, Any] = {
                 "episodes": episodes, "seed": seed, "components": components, "method": method,
                 "learning_rate_scale": learning_rate_scale, "exploration": exploration,
                 "folder": out,
             }  # fmt: skip
-            if source is not None:
-                env = load_environment(**source)
-                with shown_progress(episodes, None) as show:
+            made, record = load_playable(game, play=play, payoffs=payoffs)
+            if record is None:
+                refuse_for_games(workers=workers, ray=ray, batch=batch, memory=memory)
+            with shown_progress(episodes, None) as show:
+                if record is not None:
                     learned = learn_env(
-                        env, k, source=source, workers=workers, ray=ray, batch=batch,
+                        made, k, source=record, workers=workers, ray=ray, batch=batch,
                         memory=memory, progress=show, **asked,
                     )  # fmt: skip
-            else:
-                loaded = load_game(game)
-                with shown_progress(episodes, None) as show:
-                    learned = learn_game(loaded, k, progress=show, **asked)
+                else:
+                    learned = learn_game(made, k, progress=show, **asked)
         if as_json:
             print_json(learned.to_json())
         elif isinstance(learned, LearnedByPlay):
@@ -185,4 +176,4 @@ def learn(
                 f", of the saved mixture of {counted(learned.policy.n_components, 'policy')}",
                 folder,
             )
-    exit_if_interrupted(learned, "learn", folder)
+    exit_if_interrupted(learned, "learn", folder, game)

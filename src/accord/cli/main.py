@@ -236,8 +236,8 @@ def accord(
         accord solve kuhn_poker -k 1
 
     A game is given as a library name (separation:k=1), an OpenSpiel name (leduc_poker,
-    "kuhn_poker(players=3)") or the path of an .efg or .nfg file; `accord games` lists the known
-    games.
+    "kuhn_poker(players=3)"), the path of an .efg or .nfg file, or Python code that makes it
+    (FILE.py:NAME); `accord games` lists the known games.
     """
     if max_nodes is not None:
         from accord.interop.openspiel import default_max_nodes

@@ -12,15 +12,16 @@ import typer
 from accord._format import counted, number
 from accord.cli.arguments import (
     AsJson,
+    GameOfRun,
     OptionalGameName,
     Out,
     Resume,
-    complete_notion,
-    parse_notion,
+    notion_option,
     parse_number,
     parse_whole,
     refuse_with_resume,
 )
+from accord.cli.loading import load_game, load_game_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, line_width, print_json, say
@@ -30,12 +31,15 @@ from accord.errors import ArgumentError
 if TYPE_CHECKING:
     from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
+    from accord.optimal.objective import ObjectiveLike
     from accord.runs.result import Optimum
 
 NOT_PROVED = 1
 
 MOST_LINES = 40
 """Lines of the longest device that is printed."""
+
+OBJECTIVES = "welfare, egalitarian, player=NAME, weights=1,0,-1/2 (one per player), or keep"
 
 Gap = Annotated[
     float,
@@ -64,22 +68,16 @@ def optimize(
     game: OptionalGameName = None,
     k: Annotated[
         Notion,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, "
-            "..., inf (BCE); or efcce, afce or afcce.",
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce."
         ),
     ] = EFCE,
     objective: Annotated[
         str,
         typer.Option(
             metavar="OBJECTIVE",
-            help="welfare, egalitarian, player=NAME, weights=1,0,-1, or keep (the values of the "
-            "run given with --from).",
+            help=f"{OBJECTIVES} (the values of the run given with --from).",
         ),
     ] = "welfare",
     minimize: Annotated[
@@ -120,23 +118,29 @@ def optimize(
     from accord.runs.optimize import resume_optimize
     from accord.runs.request import OptimizeRequest
 
-    with resumable("optimize", out or resume), announced_compilation():
+    with resumable("optimize", out or resume, game), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, OptimizeRequest.command).request
             assert isinstance(request, OptimizeRequest)
-            loaded, start = _load(game or request.game, source)
+            loaded = load_game_of(resume, request.game, game)
+            start = _start(source, loaded)
             limit = request.seconds if seconds is None else seconds
             with shown_progress(None, None if limit is None else begun + limit) as show:
                 found = resume_optimize(
                     loaded, resume, seconds=seconds, start=start, progress=show, since=begun
                 )
         else:
-            loaded, start = _load(game, source)
+            if source is not None:
+                loaded = load_game_of(source, RunFolder.open(source).request.game, game)
+            else:
+                assert game is not None
+                loaded = load_game(game)
+            start = _start(source, loaded)
             with shown_progress(None, None if seconds is None else begun + seconds) as show:
                 found = optimize_game(
                     loaded,
                     k,
-                    objective,
+                    _parsed(objective),
                     minimize=minimize,
                     gap=gap,
                     components=components,
@@ -147,29 +151,16 @@ def optimize(
                     since=begun,
                 )
         _print(found, out or resume, as_json=as_json)
-    _exit(found, out or resume)
+    _exit(found, out or resume, game)
 
 
 def reduce(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    k: Annotated[
-        Notion | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="By default the notion of the run.",
-        ),
-    ] = None,
+    k: Annotated[Notion | None, notion_option("By default the notion of the run.")] = None,
     gap: Gap = 0.0,
     components: Components = None,
     seconds: Seconds = None,
-    game: Annotated[
-        str | None,
-        typer.Option(metavar="GAME", help="Where the game is now, if its file has moved."),
-    ] = None,
+    game: GameOfRun = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -186,9 +177,9 @@ def reduce(
     from accord.runs.optimize import optimize as optimize_game
 
     begun = time.perf_counter()
-    with resumable("optimize", out), announced_compilation():
+    with resumable("optimize", out, game), announced_compilation():
         request = RunFolder.open(run).request
-        loaded, start = _load(game or request.game, run)
+        loaded = load_game_of(run, request.game, game)
         with shown_progress(None, None if seconds is None else begun + seconds) as show:
             found = optimize_game(
                 loaded,
@@ -197,27 +188,33 @@ def reduce(
                 gap=gap,
                 components=components,
                 seconds=seconds,
-                start=start,
+                start=_start(run, loaded),
                 folder=out,
                 progress=show,
                 since=begun,
             )
         _print(found, out, as_json=as_json)
-    _exit(found, out)
+    _exit(found, out, game)
 
 
-def _load(name: str | None, run: Path | None) -> tuple[Game, CorrelatedPolicy | None]:
-    """The game, by default that of the run, and the mixture that the run saved."""
-    from accord.interop.load import load_game
+def _parsed(text: str) -> ObjectiveLike:
+    """The objective written as ``text``."""
+    kind, equals, argument = text.strip().partition("=")
+    if kind == "player" and equals:
+        return {argument: 1}
+    if kind == "weights" and equals:
+        return argument.split(",")
+    if kind in ("welfare", "egalitarian", "keep") and not equals:
+        return kind
+    raise ArgumentError(f"--objective must be {OBJECTIVES}; got {text!r}")
+
+
+def _start(run: Path | None, game: Game) -> CorrelatedPolicy | None:
+    """The mixture that a run saved, if there is one to start from."""
     from accord.runs.folder import RunFolder
     from accord.runs.reading import read_finished
 
-    if run is None:
-        assert name is not None
-        return load_game(name), None
-    files = RunFolder.open(run)
-    game = load_game(name or files.request.game)
-    return game, read_finished(files, game).policy
+    return None if run is None else read_finished(RunFolder.open(run), game).policy
 
 
 def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
@@ -256,8 +253,8 @@ def _shown(found: Optimum, value: float) -> str:
     return f"{settled(value, found.game.n_players * found.value_error)[0]:.9g}"
 
 
-def _exit(found: Optimum, folder: Path | None) -> None:
-    exit_if_interrupted(found, "optimize", folder)
+def _exit(found: Optimum, folder: Path | None, game: str | None) -> None:
+    exit_if_interrupted(found, "optimize", folder, game)
     if not found.optimal:
         value, bound = (_shown(found, one) for one in (found.value, found.bound))
         if found.history[-1].best is not None and found.history[-1].best.value is None:

@@ -26,8 +26,10 @@ def print_outcome(
     of_what: str,
     folder: Path | None,
     device: str | None = None,
+    last: str | None = None,
 ) -> None:
-    """Print the players, the device, the gap ``of_what``, the best deviation and the files."""
+    """Print the players, the device, the gap ``of_what``, the best deviation, what else there is to
+    say in the ``last`` line, and the files."""
     from accord.equilibrium.rounding import is_accurate
     from accord.treeplex.form import sequence_form
 
@@ -50,6 +52,8 @@ def print_outcome(
     best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
     nobody = "no player can gain by deviating from it"
     print_text(f"best deviation from it: {best}" if best.gain > 0 else nobody)
+    if last is not None:
+        print_text(last)
     _print_files(folder)
 
 
@@ -100,26 +104,34 @@ def within(gap: float, error: float) -> str:
 
 
 def exit_if_interrupted(
-    outcome: Solution | Learned | LearnedByPlay | Optimum, command: str, folder: Path | None
+    outcome: Solution | Learned | LearnedByPlay | Optimum,
+    command: str,
+    folder: Path | None,
+    game: str | None,
 ) -> None:
     """Exit if Ctrl-C ended the run; say how to resume it, if there is a folder."""
     if not outcome.interrupted:
         return
     if folder is not None:
-        _say_how_to_resume(command, folder)
+        _say_how_to_resume(command, folder, game)
     raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
-def resumable(command: str, folder: Path | None) -> Iterator[None]:
+def resumable(command: str, folder: Path | None, game: str | None) -> Iterator[None]:
     """Say how to resume the run in ``folder`` if Ctrl-C ends this context."""
     try:
         yield
     except KeyboardInterrupt:
         if folder is not None and (folder / "run.json").exists():
-            _say_how_to_resume(command, folder)
+            _say_how_to_resume(command, folder, game)
         raise
 
 
-def _say_how_to_resume(command: str, folder: Path) -> None:
-    say(f"saved; resume with: accord {command} --resume {shlex.quote(str(folder))}")
+def _say_how_to_resume(command: str, folder: Path, game: str | None) -> None:
+    from accord.interop.python_files import names_python
+
+    words = ["accord", command, "--resume", str(folder)]
+    if game is not None and names_python(game):  # a folder cannot make it run
+        words.insert(2, game)
+    say(f"saved; resume with: {shlex.join(words)}")

@@ -13,12 +13,12 @@ import typer
 from accord._format import counted, number, safe
 from accord.cli.arguments import (
     AsJson,
-    GameName,
+    GameOrRun,
     PolicyName,
-    load_policy_of,
-    parse_k,
+    Silence,
     parse_whole,
 )
+from accord.cli.loading import game_and_policy, k_of, load_policy
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text, say
 from accord.deviations.notions import written_k
 
@@ -42,8 +42,8 @@ HIDDEN = "-" * 60
 
 
 def play(
-    game: GameName,
-    policy: PolicyName,
+    game: GameOrRun,
+    policy: PolicyName = None,
     as_players: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,15 +53,7 @@ def play(
             "turns at this terminal.",
         ),
     ] = None,
-    k: Annotated[
-        float,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
-        ),
-    ] = 1,
+    k: Silence = None,
     obey: Annotated[
         bool, typer.Option("--obey", help="Simulate plays in which everybody follows.")
     ] = False,
@@ -93,7 +85,7 @@ def play(
     Examples:
         accord play signalling device --as student
         accord play chicken device --as row --as col
-        accord play kuhn_poker runs/kuhn/policy.npz --obey --plays 100000
+        accord play runs/kuhn --obey --plays 100000
     """
     if obey == bool(as_players):
         raise typer.BadParameter(
@@ -103,16 +95,15 @@ def play(
     if not obey and (plays is not None or as_json):
         raise typer.BadParameter("--plays and --json need --obey")
 
-    from accord.interop.load import load_game
-
+    name, policy = game_and_policy(game, policy)
     with announced_compilation():
-        loaded = load_game(game)
-        mixture = load_policy_of(game, loaded, policy)
+        mixture = load_policy(policy, name)
+    loaded = mixture.form.game
     if as_players:
         people = [_find_player(loaded, text) for text in as_players]
         if len(set(people)) < len(people):
             raise typer.BadParameter("--as names the same player twice; name each player once")
-        _play_as(loaded, mixture, people, k, seed)
+        _play_as(loaded, mixture, people, k_of(policy) if k is None else k, seed)
         return
 
     from accord.play.rollout import obedient_plays

@@ -130,6 +130,9 @@ class _Pace:
         what = "iterations" if now.episodes is None else "episodes"
         speed = f", {rate:,.0f} per second" if rate >= 10 else f", {rate:.2g} per second"
         gap = "" if math.isnan(now.gap) else f", gap {now.gap:.3g}"
+        if (region := now.region) is not None:
+            found = f"{region.directions:,} directions, {region.vertices:,} vertices"
+            return f"{found}, error {region.error:.2g}"
         if (best := now.best) is not None:
             value = "no equilibrium yet" if best.value is None else f"value {best.value:.6g}"
             rounds = f"round {now.iteration:,}, {best.columns:,} plans"

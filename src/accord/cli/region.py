@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from accord._format import number
-from accord.cli.arguments import (
-    AsJson,
-    GameName,
-    complete_notion,
-    parse_notion,
-    parse_number,
-)
+from accord.cli.arguments import AsJson, GameName, check_target, notion_option, parse_number
+from accord.cli.loading import load_game
+from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
     INTERRUPTED,
-    SECONDS_PER_LINE,
     announced_compilation,
     print_json,
     print_table,
@@ -32,7 +25,7 @@ from accord.deviations.notions import Notion
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from accord.runs.region import PayoffPolygon, Region, RegionProgress
+    from accord.runs.region import PayoffPolygon, Region
 
 NOT_REACHED = 1
 PICTURES = (".svg", ".png", ".pdf")
@@ -42,14 +35,9 @@ def region(
     game: GameName,
     k: Annotated[
         list[Notion] | None,
-        typer.Option(
-            "-k",
-            "--notion",
-            parser=parse_notion,
-            autocompletion=complete_notion,
-            metavar="K|NAME",
-            help="How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), "
-            "2, ..., inf (BCE); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf.",
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf."
         ),
     ] = None,
     players: Annotated[
@@ -84,20 +72,22 @@ def region(
     Examples:
         accord region chicken --out chicken.svg
         accord region signalling -k 0 --notion efcce -k 1 --json
-        accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --seconds 60
+        accord region "kuhn_poker(players=3)" -k 1 --players 0 2 --tolerance 0.001
     """
     if out is not None:
-        _check_target(out, force=force)
+        if out.suffix.lower() not in PICTURES:
+            raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(out)!r}")
+        check_target(out, force=force)
 
-    from accord.interop.load import load_game
     from accord.runs.region import region as find_region
 
     begun = time.perf_counter()
     with announced_compilation():
         loaded = load_game(game)
+        end = None if seconds is None else begun + seconds
         if seconds is not None and seconds > 0.0:
             seconds = max(0.0, seconds - (time.perf_counter() - begun))
-        with _shown(seconds) as show:
+        with shown_progress(None, end) as show:
             found = find_region(
                 loaded,
                 k or (0, 1, math.inf),
@@ -119,15 +109,6 @@ def region(
             f"{found.error:.3g} of the payoff ranges"
         )
         raise typer.Exit(NOT_REACHED)
-
-
-def _check_target(target: Path, *, force: bool) -> None:
-    if target.suffix.lower() not in PICTURES:
-        raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(target)!r}")
-    if not target.absolute().parent.is_dir():
-        raise ArgumentError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not force:
-        raise ArgumentError(f"{target} exists; give --force to replace it")
 
 
 def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
@@ -182,30 +163,3 @@ def _payoff(value: float) -> str:
 
 def _unless_proved(value: float, bound: float) -> str:
     return "" if bound - value <= 1e-8 * max(1.0, abs(bound)) else f", at most {_payoff(bound)}"
-
-
-@contextmanager
-def _shown(seconds: float | None) -> Iterator[Callable[[RegionProgress], None]]:
-    """Yield a function that shows progress: in place on a terminal, else a line now and then."""
-    from rich.console import Console
-
-    def state(now: RegionProgress) -> str:
-        left = "" if seconds is None else f", {max(0.0, seconds - now.seconds):.0f} s left"
-        return (
-            f"{now.directions:,} directions, {now.vertices:,} vertices, error {now.error:.2g}{left}"
-        )
-
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        with console.status("starting") as status:
-            yield lambda now: status.update(state(now))
-        return
-    said = time.perf_counter()
-
-    def show(now: RegionProgress) -> None:
-        nonlocal said
-        if time.perf_counter() - said >= SECONDS_PER_LINE:
-            said = time.perf_counter()
-            say(state(now))
-
-    yield show

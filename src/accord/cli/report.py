@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.arguments import AsJson, complete_game
+from accord.cli.arguments import AsJson, GameOfRun
+from accord.cli.loading import load_given
 from accord.cli.terminal import announced_compilation, print_json, print_text
 from accord.errors import ArgumentError
 
@@ -31,14 +32,7 @@ def report(
             "comparison.html in the current folder.",
         ),
     ] = None,
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="Where the game is now, if it has moved since the run.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfRun = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a report of a run: one HTML page that needs no network, and plots as PNG and SVG files.
@@ -58,9 +52,9 @@ def report(
         from accord.reports.write import write_comparison, write_report
 
         if len(folders) == 1:
-            written = write_report(folders[0], out, game)
+            written = write_report(folders[0], out, load_given(game))
         else:
-            written = write_comparison(folders, out or Path(COMPARISON), game)
+            written = write_comparison(folders, out or Path(COMPARISON), load_given(game))
     if as_json:
         print_json({"files": [str(path) for path in written]})
     else:

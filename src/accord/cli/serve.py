@@ -17,13 +17,13 @@ import typer
 
 from accord._format import number
 from accord.cli.arguments import (
-    GameName,
+    GameOrRun,
     PolicyName,
-    load_policy_of,
-    parse_k,
+    Silence,
     parse_number,
     parse_whole,
 )
+from accord.cli.loading import game_and_policy, k_of, load_policy
 from accord.cli.terminal import announced_compilation, print_text, say
 from accord.deviations.notions import written_k
 from accord.errors import ArgumentError, BudgetError, MissingDependencyError
@@ -41,8 +41,8 @@ GRACE = 3
 
 
 def serve(
-    game: GameName,
-    policy: PolicyName,
+    game: GameOrRun,
+    policy: PolicyName = None,
     data: Annotated[
         Path,
         typer.Option(
@@ -51,15 +51,7 @@ def serve(
             "its plays continue.",
         ),
     ] = DATA,
-    k: Annotated[
-        float,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="Deviations after which the mediator is silent: 0, 1, ..., inf.",
-        ),
-    ] = 1,
+    k: Silence = None,
     limit: Annotated[
         float | None,
         typer.Option(
@@ -112,6 +104,7 @@ def serve(
     \b
     Examples:
         accord serve chicken device
+        accord serve runs/chicken --data chicken.db
         accord serve signalling device --data lab.db --pace 30 --host 0.0.0.0
     """
     try:
@@ -124,15 +117,16 @@ def serve(
         raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
     if url is not None and not re.fullmatch(r"https?://[^/\s?#]+[^\s?#]*", url):
         raise ArgumentError(f"--url must be like https://example.org/lab; got {url!r}")
-    referee = _prepare(game, policy, k, limit, pace)
+    referee = _prepare(*game_and_policy(game, policy), k, limit, pace)
     with _listen(host, port) as listener:
         _run(referee, listener, data, limit, pace, root_path, proxy, url)
     say(f"stopped; all plays are in {data}")
 
 
-def _prepare(game: str, policy: str, k: float, limit: float | None, pace: float | None) -> Referee:
+def _prepare(
+    game: str | None, policy: str, k: float | None, limit: float | None, pace: float | None
+) -> Referee:
     """The referee, once everything that can be checked without a file has been."""
-    from accord.interop.load import load_game
     from accord.mediator.mediator import Mediator
     from accord.mediator.referee import Referee
     from accord.mediator.timing import TimingWarning
@@ -140,8 +134,8 @@ def _prepare(game: str, policy: str, k: float, limit: float | None, pace: float 
 
     with announced_compilation(), warnings.catch_warnings():
         warnings.simplefilter("ignore", TimingWarning)
-        loaded = load_game(game)
-        referee = Referee(Mediator(loaded, load_policy_of(game, loaded, policy), k))
+        mixture = load_policy(policy, game)
+        referee = Referee(Mediator(mixture.form.game, mixture, k_of(policy) if k is None else k))
         check_times(referee, limit, pace)
         _say_whether_disobeying_pays(referee.mediator)
     return referee

@@ -20,6 +20,7 @@ from accord.cli.arguments import (
     parse_whole,
     refuse_with_resume,
 )
+from accord.cli.loading import load_game, load_game_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable, within
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
@@ -86,7 +87,6 @@ def solve(
     if resume is not None:
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
-    from accord.interop.load import load_game
     from accord.runs.folder import RunFolder
     from accord.runs.request import DEFAULT_ITERATIONS, Limits, SolveRequest
     from accord.runs.solve import resume_solve
@@ -94,14 +94,15 @@ def solve(
 
     limits = Limits(iterations, target_gap, seconds)
     folder = out or resume
-    with resumable("solve", folder), announced_compilation():
+    with resumable("solve", folder, game), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, SolveRequest.command).request
             assert isinstance(request, SolveRequest)
             limits = limits if limits.given else request.limits
-            game = game or request.game
-        assert game is not None
-        loaded = load_game(game)
+            loaded = load_game_of(resume, request.game, game)
+        else:
+            assert game is not None
+            loaded = load_game(game)
         total = limits.iterations if limits.given else DEFAULT_ITERATIONS
         end = None if limits.seconds is None else begun + limits.seconds
         with shown_progress(total, end) as show:
@@ -136,14 +137,15 @@ def solve(
                 solution,
                 f"{solution.game.name}: {solution.request.notion} by {solution.method}, "
                 f"{counted(solution.iterations, 'iteration')}",
-                f"\nsaved mixture of {counted(solution.policy.n_components, 'policy')}: gap "
-                f"{number(solution.saved_gap)}",
+                f", of the saved mixture of {counted(solution.policy.n_components, 'policy')}",
                 folder,
+                last=f"gap of the average of all iterates: {number(solution.average_gap)}"
+                f"{within(solution.average_gap, solution.average_error)}",
             )
-    exit_if_interrupted(solution, "solve", folder)
+    exit_if_interrupted(solution, "solve", folder, game)
     if solution.target_reached is False:
         say(
-            f"target gap {limits.target_gap:.4g} not reached: the gap is {number(solution.gap)}"
-            f"{within(solution.gap, solution.error)}"
+            f"target gap {limits.target_gap:.4g} not reached: the gap of the average is "
+            f"{number(solution.average_gap)}{within(solution.average_gap, solution.average_error)}"
         )
         raise typer.Exit(TARGET_MISSED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord._format import count, number
-from accord.cli.arguments import AsJson, complete_game, parse_k, parse_whole
+from accord.cli.arguments import AsJson, complete_game, k_option, parse_whole
 from accord.cli.terminal import (
     INTERRUPTED,
     announced_compilation,
@@ -19,7 +19,7 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
-from accord.deviations.notions import read_k, written_k
+from accord.deviations.notions import checked_k, written_k
 from accord.errors import ArgumentError, ParseError
 from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
 
@@ -45,13 +45,9 @@ def sweep(
     ],
     ks: Annotated[
         list[float] | None,
-        typer.Option(
-            "-k",
-            parser=parse_k,
-            metavar="K",
-            help="How many recommendations a deviator may see and disobey: 0, 1, ..., inf; by "
-            "default 1. May be repeated.",
-            show_default=False,
+        k_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); by default 1. May be repeated."
         ),
     ] = None,
     methods: Annotated[
@@ -152,23 +148,21 @@ def _check(folder: Path, result: Any, limit: str) -> None:
 
 def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
     """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run."""
-    from accord.interop.load import load_game
-    from accord.interop.load_env import load_environment, names_environment
+    from accord.cli.loading import load_playable
     from accord.runs.learn import learn, resume_learn
     from accord.runs.learn_env import learn_env, resume_learn_env
     from accord.runs.solve import resume_solve, solve
 
     begun = (folder / "run.json").exists()
-    asked: dict[str, Any] = {"k": read_k(k), "method": method, **limit}
-    if names_environment(game):
-        env = load_environment(game)
+    asked: dict[str, Any] = {"k": checked_k(k), "method": method, **limit}
+    loaded, record = load_playable(game, play=False, payoffs=None)
+    if record is not None:
         played: LearnedByPlay = (
-            resume_learn_env(env, folder)
+            resume_learn_env(loaded, folder)
             if begun
-            else learn_env(env, folder=folder, source={"source": game}, **asked)
+            else learn_env(loaded, folder=folder, source=record, **asked)
         )
         return played.to_json()
-    loaded = load_game(game)
     outcome: Solution | Learned
     if "episodes" in limit:
         outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)

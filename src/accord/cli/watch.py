@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.arguments import complete_game, parse_whole
+from accord.cli.arguments import GameOfRun, parse_whole
+from accord.cli.loading import load_given
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
@@ -21,14 +22,7 @@ def watch(
         int,
         typer.Option(parser=parse_whole, metavar="N", help="The port; 0 takes one that is free."),
     ] = 0,
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAME",
-            help="Where the game is now, if it has moved since the run.",
-            autocompletion=complete_game,
-        ),
-    ] = None,
+    game: GameOfRun = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
@@ -48,7 +42,7 @@ def watch(
     with announced_compilation():
         from accord.reports.watch import HOST, Watch, server_of
 
-        watched = Watch(folder, game)
+        watched = Watch(folder, load_given(game))
     with server_of(watched, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         print_text(f"{folder}: follow it at {address} (Ctrl-C ends)")

@@ -32,6 +32,7 @@ import math
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, SupportsIndex
 
 from accord.errors import ArgumentError
@@ -107,13 +108,20 @@ NAMES = {
 }
 """The notions that have a name, weaker ones first."""
 
+KS = [name for name, notion in NAMES.items() if notion.k is not None]
+"""The names of notions that are a K-EFCE for some K."""
+
+MOST_DIGITS = 300
+"""Digits of a K that fits a float. A longer K counts as infinity: nobody decides that often."""
+
 _NAME_OF = {notion: name for name, notion in NAMES.items()}
 
 LADDER = (NFCCE, EFCCE, EFCE, AFCCE, AFCE, Notion(2), BCE, NFCE)
 """The notions that a certificate of a small game has; none is bounded by an earlier one."""
 
 NotionLike = SupportsIndex | float | str | Notion
-"""A notion as users give it: a K, a name in upper or lower case, or a :class:`Notion`."""
+"""A notion as users give it: a :class:`Notion`, a K (``2``, ``math.inf``, ``"inf"``), or a name in
+upper or lower case (``"EFCE"``, ``"2-EFCE"``)."""
 
 
 def as_notion(given: NotionLike) -> Notion:
@@ -122,16 +130,62 @@ def as_notion(given: NotionLike) -> Notion:
     Raises:
         ArgumentError: If it is neither a K nor the name of a notion.
     """
+    notion = _find(given)
+    if notion is None:
+        raise ArgumentError(f"k must be {_forms(NAMES)}; got {given!r}")
+    return notion
+
+
+def checked_k(given: NotionLike) -> float:
+    """The K that ``given`` stands for: a whole number of deviations, or ``math.inf``.
+
+    Raises:
+        ArgumentError: If it is neither a K nor the name of a notion that has one.
+    """
+    notion = _find(given)
+    if notion is None or notion.k is None:
+        raise ArgumentError(f"k must be {_forms(KS)}; got {given!r}")
+    return notion.k
+
+
+def _find(given: NotionLike) -> Notion | None:
     if isinstance(given, Notion):
         return given
     if isinstance(given, str):
-        if given.upper() in NAMES:
-            return NAMES[given.upper()]
-        raise ArgumentError(
-            f"k must be a whole number of deviations, 0 or more, or infinity, or one of the names "
-            f"{', '.join(NAMES)}; got {given!r}{_advice(given)}"
-        )
-    return Notion(checked_k(given))
+        text = given.strip().upper()
+        if text in NAMES:
+            return NAMES[text]
+        return _with_k(_number(text.removesuffix("-EFCE")))
+    if isinstance(given, bool):
+        return None
+    try:
+        return _with_k(operator.index(given))  # type: ignore[arg-type]
+    except TypeError:
+        return _with_k(float(given)) if isinstance(given, Real) else None
+
+
+def _number(text: str) -> float:
+    """The number written as ``text``; NaN if it is not one. Infinity if it is far too long."""
+    if text == "∞":
+        return math.inf
+    try:
+        return int(text) if len(text) <= MOST_DIGITS and text.isdecimal() else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _with_k(k: float) -> Notion | None:
+    """The K-EFCE; None if ``k`` is negative, fractional or NaN."""
+    if k == math.inf:
+        return BCE
+    return Notion(int(k)) if k >= 0 and k == int(k) else None
+
+
+def _forms(names: Iterable[str]) -> str:
+    return (
+        "a whole number of deviations, 0 or more, or infinity, or one of "
+        f"{', '.join(names).lower()}"
+    )
 
 
 def chains(shown: Iterable[Notion]) -> list[list[Notion]]:
@@ -146,65 +200,19 @@ def chains(shown: Iterable[Notion]) -> list[list[Notion]]:
     return [chain for chain in (main, agent) if len(chain) > 1]
 
 
-def checked_k(k: SupportsIndex | float) -> float:
-    """``k`` as a number: a whole number of deviations, or ``math.inf``.
-
-    Raises:
-        ArgumentError: If it is negative, fractional or not a number.
-    """
-    if isinstance(k, float) and k == math.inf:
-        return math.inf
-    try:
-        whole = operator.index(k)  # type: ignore[arg-type]
-    except TypeError:
-        whole = -1
-    if isinstance(k, bool) or whole < 0:
-        raise ArgumentError(
-            f"k must be a whole number of deviations, 0 or more, or infinity; got {k!r}{_advice(k)}"
-        )
-    return whole
-
-
-def _advice(given: object) -> str:
-    """How to write a K that was given as text."""
-    words = {
-        "inf": "math.inf",
-        "infinity": "math.inf",
-        "nfcce": "0",
-        "efce": "1",
-        "bce": "math.inf",
-    }
-    text = str(given).strip().lower() if isinstance(given, str) else ""
-    meant = str(int(text)) if text.isascii() and text.isdigit() else words.get(text)
-    return "" if meant is None else f"; try k={meant}"
-
-
-def clipped_k(plex: Treeplex, k: SupportsIndex | float) -> int:
+def clipped_k(plex: Treeplex, k: NotionLike) -> int:
     """min(K, H): a player cannot deviate more often than they decide."""
     return int(min(checked_k(k), plex.horizon))
 
 
 def written_k(k: float) -> int | str:
-    """``k`` in files, tables and the command line; JSON has no infinity."""
+    """``k`` in files, tables and the command line, where :func:`checked_k` reads it again.
+
+    JSON has no infinity.
+    """
     return "inf" if math.isinf(k) else int(k)
 
 
 def k_symbol(k: float) -> str:
     """``k`` in a formula."""
     return "∞" if math.isinf(k) else str(int(k))
-
-
-def read_k(written: int | str) -> float:
-    """What :func:`written_k` wrote.
-
-    Raises:
-        ArgumentError: If it is something else.
-    """
-    if written == "inf":
-        return math.inf
-    try:
-        if isinstance(written, bool):
-            raise TypeError
-        return operator.index(written)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentError(f'k must be a whole number or "inf"; got {written!r}') from None

@@ -4,7 +4,7 @@ A node of a game tree is a *history*: the moves from the root to the node. The b
 in that form, from the top down, with one statement per infoset, chance move or payoff:
 
     b = GameBuilder("signalling", players=["sender", "receiver"])
-    b.chance({"good": 1/2, "bad": 1/2})
+    b.chance({"good": "1/2", "bad": "1/2"})
     b.move("good", player="sender", infoset="good type", actions="X Y")
     b.move("bad", player="sender", infoset="bad type", actions="X Y")
     b.move("good X", "bad X", player="receiver", infoset="sees X", actions="hire refuse")
@@ -14,20 +14,21 @@ in that form, from the top down, with one statement per infoset, chance move or 
     game = b.build()
 
 A history is a string of labels separated by blanks, ``"good X"``, or a sequence of labels,
-``("good", "X")``, for labels that contain blanks. The empty history, the root, is the default. A
-wrong statement raises an error at once, in terms of the labels it used.
+``("good", "X")``, for labels that contain blanks. The empty history, the root, is the default.
+Chances and payoffs are numbers, or fractions written as ``"1/3"``. A wrong statement raises an
+error at once, in terms of the labels it used.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import SupportsFloat
+from collections.abc import Iterable, Mapping, Sequence
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord._check import Number, as_number
 from accord._format import listed
-from accord.errors import GameError
+from accord.errors import ArgumentError, GameError
 from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
 
@@ -95,7 +96,7 @@ class GameBuilder:
         for path in paths:
             self._grow(path, i, x, moves)
 
-    def chance(self, outcomes: Mapping[str, SupportsFloat], *histories: Labels) -> None:
+    def chance(self, outcomes: Mapping[str, Number], *histories: Labels) -> None:
         """Let chance move after each of the ``histories``.
 
         Args:
@@ -105,7 +106,7 @@ class GameBuilder:
         paths = self._free(histories, "chance move")
         place = f"the chance move after {_named(paths[0])}"
         moves = _distinct(list(outcomes), f"the outcomes of {place}")
-        probs = _numbers(list(outcomes.values()), place)
+        probs = as_numbers(outcomes.values(), place)
         for move, p in zip(moves, probs, strict=True):
             if not (math.isfinite(p) and p > 0):
                 raise GameError(
@@ -118,13 +119,13 @@ class GameBuilder:
         for path in paths:
             self._grow(path, CHANCE, len(self._outcomes) - 1, moves, probs)
 
-    def payoff(self, history: Labels, *payoffs: SupportsFloat) -> None:
+    def payoff(self, history: Labels, *payoffs: Number) -> None:
         """End the game after ``history`` with these payoffs, one per player."""
         (path,) = self._free([history], "payoff")
         self._add(path, payoffs)
         self._who[self._node[path]] = TERMINAL
 
-    def reward(self, history: Labels, *rewards: SupportsFloat) -> None:
+    def reward(self, history: Labels, *rewards: Number) -> None:
         """Pay each player when a play passes ``history``; its payoff is the sum along the path."""
         self._add(self._find(history), rewards)
 
@@ -216,8 +217,8 @@ class GameBuilder:
             self._infoset.append(NO_INFOSET)
             self._prob.append(probs[a] if probs else 1.0)
 
-    def _add(self, path: tuple[str, ...], amounts: Sequence[SupportsFloat]) -> None:
-        values = _numbers(amounts, _named(path))
+    def _add(self, path: tuple[str, ...], amounts: Sequence[Number]) -> None:
+        values = as_numbers(amounts, _named(path))
         if len(values) != len(self._players) or not all(map(math.isfinite, values)):
             raise GameError(
                 f"{_named(path)} must pay one finite number to each of the players "
@@ -239,11 +240,17 @@ def _distinct(labels: Labels, what: str) -> tuple[str, ...]:
     return row
 
 
-def _numbers(values: Sequence[SupportsFloat], what: str) -> list[float]:
+def as_numbers(values: Iterable[Number], what: str) -> list[float]:
+    """``values`` as floats; a payoff may also be a bool, such as ``mine == yours``.
+
+    Raises:
+        GameError: If one is not a number.
+    """
+    given = [int(value) if isinstance(value, bool) else value for value in values]
     try:
-        return [float(value) for value in values]
-    except (TypeError, ValueError):
-        raise GameError(f"{what} must have numbers; got {_listed(values)}") from None
+        return [as_number(what, value) for value in given]
+    except ArgumentError:
+        raise GameError(f"{what} must have numbers; got {_listed(given)}") from None
 
 
 def _listed(items: Sequence[object]) -> str:

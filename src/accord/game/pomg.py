@@ -29,9 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from accord._check import Number
 from accord._format import listed
 from accord.errors import GameError
-from accord.game.builder import GameBuilder
+from accord.game.builder import GameBuilder, as_numbers
 from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
 
@@ -46,7 +47,8 @@ class POMG:
     """A partially observable Markov game, given by functions; :meth:`from_arrays` takes arrays.
 
     The functions are called only for the steps, states and joint actions that some play reaches.
-    Steps count from 1, players from 0.
+    Steps count from 1, players from 0. Probabilities and rewards are numbers, or fractions written
+    as ``"1/3"``.
 
     Attributes:
         actions: The actions of each player, or their number; then they are ``0, 1, ...``.
@@ -62,9 +64,9 @@ class POMG:
 
     actions: Sequence[int | Sequence[Hashable]]
     horizon: int
-    initial: Mapping[Any, float]
-    transition: Callable[[int, Any, JointAction], Mapping[Any, float]]
-    reward: Callable[[int, Any, JointAction], Sequence[float]]
+    initial: Mapping[Any, Number]
+    transition: Callable[[int, Any, JointAction], Mapping[Any, Number]]
+    reward: Callable[[int, Any, JointAction], Sequence[Number]]
     emission: Callable[[int, Any], Hashable]
     tree: bool = False
     players: Sequence[str] | None = None
@@ -122,7 +124,7 @@ class POMG:
             horizon=horizon,
             initial=dict(enumerate(p_0.tolist())),
             transition=lambda h, s, joint: dict(enumerate(p[cell(h, s, joint)].tolist())),
-            reward=lambda h, s, joint: [float(table[cell(h, s, joint)]) for table in r],
+            reward=lambda h, s, joint: [table[cell(h, s, joint)] for table in r],
             emission=lambda i, s: int(x[i, s]),
             tree=tree,
             players=players,
@@ -165,7 +167,7 @@ class POMG:
                 b.move(*nodes, player=name, infoset=infosets[i].label(seen[i]), actions=moves[i])
             for joint in product(*moves):
                 after = (*history, *map(str, joint))
-                rewards = self.reward(h, state, joint)
+                rewards = as_numbers(self.reward(h, state, joint), f"r_{h}({state}, {joint})")
                 if h == self.horizon:
                     b.payoff(after, *rewards)
                     continue
@@ -197,7 +199,7 @@ class _Infosets:
 
 
 def _draw(
-    b: GameBuilder, history: History, distribution: Mapping[State, float], what: str
+    b: GameBuilder, history: History, distribution: Mapping[State, Number], what: str
 ) -> list[tuple[History, State]]:
     """Let chance draw a state after ``history``; return the possible states and their histories."""
     if not isinstance(distribution, Mapping):
@@ -205,7 +207,8 @@ def _draw(
             f"{what} must be a dictionary of states and their probabilities; got {distribution!r}; "
             "if one state is certain, give {state: 1.0}"
         )
-    probs = {state: float(p) for state, p in distribution.items() if p != 0}
+    numbers = as_numbers(distribution.values(), what)
+    probs = {state: p for state, p in zip(distribution, numbers, strict=True) if p != 0}
     total = math.fsum(probs.values())
     if not all(p > 0 for p in probs.values()) or not abs(total - 1.0) <= CHANCE_TOLERANCE:
         raise GameError(

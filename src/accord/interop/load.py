@@ -9,12 +9,16 @@ The form of a name determines where the game comes from:
 
 So where both have a plain name the library takes precedence, and ``name()`` always means OpenSpiel.
 OpenSpiel is imported only for names that are neither files nor library games.
+
+A game that Python code makes has a name too, ``beer.py:game`` (``interop/python_files.py``).
+:func:`load_python_game` runs the code; :func:`load_game` never does.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import reprlib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,8 @@ from accord._activity import doing
 from accord._format import shortened
 from accord.errors import ArgumentError
 from accord.game.tree import Game
+from accord.interop.python_files import full_name, load_python, names_python
+from accord.play.environment import is_environment
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
@@ -74,7 +80,45 @@ def _converted(game: Any, max_nodes: int | None) -> Game:
     )
 
 
+def load_python_game(text: str) -> Game:
+    """Run the Python code called ``text``, such as ``beer.py:game``, and return the game it makes.
+
+    Raises:
+        ArgumentError: If there is no such file, module, name or parameter, or what it gives is not
+            a game.
+        SimulatorError: If the code raises an exception.
+    """
+    with doing(f"loading {shortened(text, 60)}"):
+        return python_game(text, load_python(text))
+
+
+def python_game(text: str, made: Any) -> Game:
+    """``made`` by the code called ``text``, as a game.
+
+    Raises:
+        ArgumentError: If it is not a game.
+    """
+    if not is_game(made):
+        learn = "; accord learn takes environments" if is_environment(made) else ""
+        raise ArgumentError(
+            f"{text} must be a game or a function that returns one; got {reprlib.repr(made)}{learn}"
+        )
+    return _converted(made, None).replace(source=full_name(text))
+
+
+def is_game(thing: Any) -> bool:
+    """Whether ``thing`` is a game, of Accord, pygambit or OpenSpiel."""
+    return (
+        isinstance(thing, Game) or hasattr(thing, "to_efg") or hasattr(thing, "new_initial_state")
+    )
+
+
 def _load(text: str, max_nodes: int | None) -> Game:
+    if names_python(text):
+        raise ArgumentError(
+            f"{text} names Python code, which is run only if it is named on the command line; in "
+            "Python, import it and call it"
+        )
     if (ending := text.lower()[-4:]) in (".efg", ".nfg"):
         from accord.interop.efg import read_efg
         from accord.interop.nfg import read_nfg
@@ -129,8 +173,6 @@ def _advice(text: str, base: str, mark: str) -> str:
     if mark == ":" and _openspiel_has(base):
         return f"{base} is an OpenSpiel game, whose parameters are in brackets; try {base}({given})"
     if text and Path(text).exists():
-        if text.endswith(".py"):
-            return f"an environment in a file is given as {text}:NAME, where NAME makes it"
         return f"a file with a game must end in .efg or .nfg; {FORMS}"
     if close := get_close_matches(base.lower(), game_names()):
         return f"did you mean {' or '.join(close)}?"

@@ -1,32 +1,17 @@
-"""Environments by name: a function or class in a Python file or module, or an OpenSpiel game.
+"""Environments by name: made by Python code, or an OpenSpiel game that is to be played.
 
-    ``env.py:make_env``        the function, class or object ``make_env`` in the file ``env.py``
-    ``my.package:make_env``    the same in an installed module, or one in the current folder
-    ``leduc_poker``            OpenSpiel's game of that name, if it is to be *played*
-
-A function or class is called without arguments. What it returns is an environment, or a PettingZoo
+Code is named as in ``interop/python_files.py``. What it makes is an environment, or a PettingZoo
 environment, AEC or parallel, together with its payoff bounds.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import re
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from accord.errors import ArgumentError, SimulatorError
+from accord.errors import ArgumentError
+from accord.interop.python_files import load_python, names_python
 from accord.play.environment import check_environment, is_environment
-
-NAME = re.compile(r"(?P<place>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
-
-
-def names_environment(text: str) -> bool:
-    """Whether ``text`` has the form of an environment's name, not of a game's."""
-    return NAME.fullmatch(text) is not None
 
 
 def load_environment(
@@ -35,7 +20,7 @@ def load_environment(
     """Load an environment by name.
 
     Args:
-        source: See above.
+        source: ``FILE.py:NAME``, ``MODULE:NAME``, or the name of an OpenSpiel game.
         payoff_bounds: ``(worst, best)`` of a PettingZoo environment, for all agents.
         play: Whether ``source`` is the name of an OpenSpiel game.
 
@@ -48,24 +33,12 @@ def load_environment(
         from accord.interop.openspiel_env import OpenSpielEnvironment
 
         return OpenSpielEnvironment(source)
-    match = NAME.fullmatch(source)
-    if match is None:
+    if not names_python(source):
         raise ArgumentError(
             f"an environment is named FILE.py:NAME or MODULE:NAME; got {source!r}; to play an "
             "OpenSpiel game use --play"
         )
-    place, name = match["place"], match["name"]
-    try:
-        module = _file(Path(place)) if place.endswith(".py") else _module(place)
-        if not hasattr(module, name):
-            raise ArgumentError(f"{place} has no {name!r}")
-        thing = getattr(module, name)
-        made = thing() if callable(thing) and not is_environment(thing) else thing
-    except ArgumentError:
-        raise
-    except Exception as error:
-        raise SimulatorError(f"{source} raised {type(error).__name__}: {error}") from error
-    return as_environment(made, payoff_bounds)
+    return as_environment(load_python(source), payoff_bounds)
 
 
 def as_environment(made: Any, payoff_bounds: Sequence[float] | None = None) -> Any:
@@ -83,31 +56,3 @@ def as_environment(made: Any, payoff_bounds: Sequence[float] | None = None) -> A
         return PettingZooEnvironment(made, (worst, best))
     check_environment(made)
     return made
-
-
-def _file(path: Path) -> Any:
-    if not path.is_file():
-        raise ArgumentError(f"{path} must be a Python file, but there is none")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)  # for pickling
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _module(name: str) -> Any:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise ArgumentError(
-            f"there is no module {error.name!r}; give the path of a file as FILE.py:NAME, or "
-            "install the module"
-        ) from None

@@ -56,7 +56,7 @@ def format_python(game: Game) -> str:
 
 def _head(game: Game) -> list[str]:
     return [
-        f"# The game {game.name!r}. Edit it and call game().",
+        f"# The game {game.name!r}. Edit it, and call game() or run: accord solve FILE.py",
         "",
         "from accord import Game, GameBuilder",
         "",

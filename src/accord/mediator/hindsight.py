@@ -10,13 +10,12 @@ Divided by the probability they are the losses the player could expect, given ev
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NotionLike, checked_k
 from accord.deviations.rechistory import NO_RECOMMENDATION, ROOT, RechistoryTree
 from accord.equilibrium.evaluation import evaluate
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
@@ -37,7 +36,7 @@ class Hindsight:
         self,
         policy: CorrelatedPolicy,
         player: int,
-        k: SupportsIndex | float,
+        k: NotionLike,
         budget: int | None = None,
     ) -> None:
         """Evaluate every component once.

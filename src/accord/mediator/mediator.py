@@ -28,9 +28,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn
 
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import NotionLike, checked_k, written_k
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game
@@ -54,7 +54,7 @@ class Mediator:
         self,
         game: Game,
         policy: CorrelatedPolicy | Solved,
-        k: SupportsIndex | float | None = None,
+        k: NotionLike | None = None,
         seed: int | None = None,
     ) -> None:
         """Prepare the mediator.
@@ -64,12 +64,13 @@ class Mediator:
             policy: The correlated policy to recommend from, or a result that has one, such as a
                 :class:`Solution`.
             k: The number of deviations after which a player gets no more recommendations: 0, 1,
-                ..., ``math.inf``. By default that of the result, or 1 for a policy.
+                ..., ``math.inf``, or a name: ``"nfcce"``, ``"efce"``, ``"bce"``. By default that of
+                the result, or 1 for a policy.
             seed: Seed of all draws, for simulations. By default nobody can predict the draws;
                 with a seed everybody who knows it can.
 
         Raises:
-            ArgumentError: If ``k`` or ``seed`` is not a whole number, 0 or more, if ``game`` is not
+            ArgumentError: If ``k`` is not a K, ``seed`` not a whole number, 0 or more, ``game`` not
                 a game or ``policy`` not a policy, or if a result is not a K-EFCE and ``k`` is not
                 given.
             MismatchError: If the policy is for another game.

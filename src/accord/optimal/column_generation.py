@@ -286,7 +286,7 @@ class ColumnGeneration:
         self._relaxed = relaxation.solve(max(0.0, end - time.monotonic()) / 2)
         if self._relaxed is None:
             return None
-        self._lower_bound(self._relaxed.bound, RELAXED)
+        self._tighten_bound(self._relaxed.bound, RELAXED)
         prices = self._relaxed.prices
         scaled = Multipliers(
             prices.kappa / self.program.scale,
@@ -295,7 +295,7 @@ class ColumnGeneration:
         if self._filling is not None:  # closer than the bound of the relaxation's own duals
             least, _ = self._filling.cheapest(plan_prices(self._tuples, scaled))
             assert self._relaxed.gradient is not None
-            self._lower_bound(self.program.bound(scaled, self._relaxed.gradient, least), RELAXED)
+            self._tighten_bound(self.program.bound(scaled, self._relaxed.gradient, least), RELAXED)
         assert self._relaxed.plan is not None
         found = decomposed(self._tuples, self._relaxed.plan, DECOMPOSED, end)
         for _, plan in found:
@@ -334,7 +334,8 @@ class ColumnGeneration:
         lottery = self.program.lottery(weights / weights.sum())
         return lottery if lottery.slack <= LEAST_GAIN else None
 
-    def _lower_bound(self, bound: float, source: str) -> None:
+    def _tighten_bound(self, bound: float, source: str) -> None:
+        """Replace the upper bound by ``bound`` if that is smaller."""
         if bound < self.bound:
             self.bound, self.source = bound, source
 
@@ -358,7 +359,7 @@ class ColumnGeneration:
         return found
 
     def _exact_plans(self, prices: Multipliers, gradient: Floats, end: float) -> list[Any]:
-        """``(price, plan)`` of the cheapest joint plans; lowers the bound."""
+        """``(price, plan)`` of the cheapest joint plans; tightens the bound."""
         count, found = self.enumeration.count, []
         if count <= ENUMERATED and count * len(self.form.leaves) <= LOOKED_AT:
             found = self.enumeration.cheapest(prices, COLUMNS)
@@ -377,7 +378,7 @@ class ColumnGeneration:
                 found.append((self.pricing.price(prices, priced.plan), priced.plan))
         else:
             return []
-        self._lower_bound(self.program.bound(prices, gradient, least), source)
+        self._tighten_bound(self.program.bound(prices, gradient, least), source)
         return found
 
     def _add(self, found: list[Any], limit: float) -> int:

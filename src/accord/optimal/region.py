@@ -39,7 +39,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import WELFARE, Objective, parsed_objective
+from accord.optimal.objective import WELFARE, Objective, as_objective
 from accord.optimal.polish import is_exact, polished
 from accord.optimal.polygon import cut, distances, edges, hull
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
@@ -193,7 +193,7 @@ class RegionSearch:
         self.unit = np.where(span > 0, span, 1.0)
         x, y = (span > 0).astype(np.float64)
         box = cut(np.array([[0.0, 0.0], [x, 0.0], [x, y], [0.0, y]]), np.zeros(2), 0.0)
-        self.welfare = parsed_objective(WELFARE, form.game.player_labels)
+        self.welfare = as_objective(WELFARE, form.game.player_labels)
         deepest = max(plex.horizon for plex in form.plexes)
         self.alike = {  # nobody can disobey more often than they decide
             one: one if one.k is None else Notion(min(one.k, deepest)) for one in notions
@@ -286,7 +286,7 @@ class RegionSearch:
     def _ask(self, side: Side, direction: Floats) -> Question:
         weights = np.zeros(self.form.n_players)
         weights[list(self.pair)] = direction / self.unit
-        return Question(side, Objective("direction", tuple(weights.tolist())), direction)
+        return Question(side, Objective(tuple(weights.tolist())), direction)
 
     def _welfare_direction(self) -> Floats | None:
         """Of the welfare of all players, if these are two."""

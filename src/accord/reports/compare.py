@@ -21,8 +21,7 @@ def compare(runs: Sequence[RunFacts]) -> ComparisonView:
     """Group the runs, name the groups, and find the best run."""
     grouped: dict[str, list[RunFacts]] = {}
     for run in runs:
-        varied = ("seed",) if run.knows_game else ("seed", "episodes", "environment")
-        same = {one.name: one.value for one in run.requests if one.name not in varied}
+        same = {one.name: one.value for one in run.requests if one.name not in _varied(run)}
         key = json.dumps([run.learned, run.digest, same], sort_keys=True)
         grouped.setdefault(key, []).append(run)
     labels = _labels([group[0] for group in grouped.values()])
@@ -38,6 +37,11 @@ def compare(runs: Sequence[RunFacts]) -> ComparisonView:
         relative=several,
         best=_best([run for group in groups for run in group.runs]),
     )
+
+
+def _varied(run: RunFacts) -> tuple[str, ...]:
+    """The options in which the runs of a group may differ."""
+    return ("seed",) if run.knows_game else ("seed", "episodes", "environment")
 
 
 def _best(runs: list[RunFacts]) -> int | None:
@@ -72,6 +76,7 @@ def _labels(runs: list[RunFacts]) -> list[str]:
 def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
     """By name: the value of each option of a run, and how a label writes it."""
     how = "learned" if run.learned else "optimized" if run.best else "solved"
+    how = how if run.knows_game else "learned in an environment"
     k = run.notion.symbol if run.k is None else f"K = {run.notion.symbol}"
     shown = {
         "game": (run.game, run.game),
@@ -80,7 +85,7 @@ def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
         "how": (how, how),
     }
     for one in run.requests:
-        if one.name not in ("game", "k", "method", "seed"):
+        if one.name not in ("game", "k", "method", *_varied(run)):
             when = " requested at first" if one.is_limit else ""
             text = f"{one.name.replace('_', ' ')} {one.value}{when}"
             shown[one.name] = one.value, text

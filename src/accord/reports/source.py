@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from accord._activity import doing
 from accord.certifying.footprint import (
@@ -20,14 +21,15 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
+from accord.interop.python_files import names_python
 from accord.reports.view import BestFacts, Moment, Request, RunFacts, how_found
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.footprint import Parts, certify_memory
 from accord.runs.reading import Bounds, SavedRun, read_run
-from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest
 from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
-from accord.runs.run_file import versions
+from accord.runs.run_file import AnyRequest, versions
 from accord.treeplex.form import SequenceForm, sequence_form
 
 Result = Solution | Learned | LearnedByPlay | Optimum
@@ -51,8 +53,13 @@ class Source:
     """A run: what its folder says, and the mixture that it saved."""
 
     facts: RunFacts
-    request: SolveRequest | LearnRequest | OptimizeRequest
-    policy: CorrelatedPolicy  # which knows the game, or does not
+    request: AnyRequest
+    policy: CorrelatedPolicy
+
+    @property
+    def game(self) -> Game | None:
+        """The game, or None if it is not known."""
+        return self.policy.game
 
     def refusal(self, k: float) -> str | None:
         """Why the gaps at ``k`` would take too long for a report; None if they would not."""
@@ -107,34 +114,34 @@ def work_of(form: SequenceForm, k: NotionLike) -> float:
 
 
 def read_source(
-    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+    folder: Path, game: Game | None = None, known: dict[str, Game] | None = None
 ) -> Source:
     """Read the run in ``folder``; see :func:`read_folder`."""
     return source_of(read_folder(folder, game, known))
 
 
 def read_folder(
-    folder: Path, game: str | None = None, known: dict[str, Game] | None = None
+    folder: Path, game: Game | None = None, known: dict[str, Game] | None = None
 ) -> SavedRun:
     """The run in ``folder``, or its last checkpoint.
 
     Args:
         folder: As ``accord solve --out`` or ``accord learn --out`` wrote it.
-        game: Where the game is now, if not where the run found it. A run in an environment has
-            none, unless it is given here.
+        game: The game, if it is not where the run found it. A run in an environment has none,
+            unless it is given here.
         known: Games loaded before, by name; a game loaded here is added.
 
     Raises:
         AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
     files = RunFolder.open(folder)
-    name = game or (None if files.in_environment else files.request.game)
-    loaded = None if name is None else load_game_of(folder, name, known)
+    if game is None and not files.in_environment:
+        game = load_game_of(folder, files.request.game, known)
     with doing("reading the run"):
-        return read_run(files, loaded)
+        return read_run(files, game)
 
 
-def read_policy_in_game(folder: Path, game: str | None = None) -> CorrelatedPolicy:
+def read_policy_in_game(folder: Path, game: Game | None = None) -> CorrelatedPolicy:
     """The policy of the run in ``folder``, which must know its game.
 
     Raises:
@@ -153,23 +160,58 @@ def read_policy_in_game(folder: Path, game: str | None = None) -> CorrelatedPoli
 
 def source_of(run: SavedRun) -> Source:
     """What a report needs of ``run``."""
-    result, players = run.result, run.result.get("players")
-    margins = result.get("margins")
-    facts = RunFacts(
-        folder=str(run.folder),
-        how=how_found(run.request),
-        game=run.policy.name,
-        digest=run.digest,
-        knows_game=run.game is not None,
-        learned=run.learned,
-        notion=run.request.notion,
-        method=run.request.method,
+    facts = facts_of(
+        run.folder, run.request, run.policy.name, run.digest, run.game, run.result, run.history,
+        run.bounds, finished=run.finished,
+    )  # fmt: skip
+    if isinstance(run.request, OptimizeRequest) and facts.best is None:
+        what = "has no readable result" if run.finished else "has found no equilibrium yet"
+        raise ArgumentError(f"{run.folder}: the run {what}; resume it")
+    infosets = sum(plex.n_infosets for plex in run.policy.plexes)
+    facts = replace(facts, versions=tuple(run.versions.items()), infosets=infosets)
+    return Source(facts, run.request, run.policy)
+
+
+def facts_of(
+    folder: Path,
+    request: AnyRequest,
+    name: str,
+    digest: str,
+    game: Game | None,
+    result: Mapping[str, Any],
+    history: Sequence[Checkpoint],
+    bounds: Bounds | None,
+    *,
+    finished: bool,
+) -> RunFacts:
+    """What is known about a run before its policy is looked at.
+
+    Args:
+        folder: Its folder.
+        request: What it was asked for.
+        name: The name of its game or environment.
+        digest: Their digest.
+        game: The game, or None if it is not known.
+        result: Its result as printed by ``--json``, or what is known of it already.
+        history: Its checkpoints.
+        bounds: The bounds on its gap, if there are any.
+        finished: Whether the result is its last.
+    """
+    players, margins = result.get("players"), result.get("margins")
+    return RunFacts(
+        folder=str(folder),
+        how=how_found(request),
+        game=name,
+        digest=digest,
+        knows_game=game is not None,
+        learned=isinstance(request, LearnRequest),
+        notion=request.notion,
+        method=request.method,
         requests=tuple(
-            Request(name, value, name in LIMITS)
-            for name, value in run.request.to_json().items()
+            Request(name, _shown(value), name in LIMITS)
+            for name, value in request.to_json().items()
             if value is not None
         ),
-        versions=tuple(run.versions.items()),
         iterations=result.get("iterations"),
         episodes=result.get("episodes"),
         seconds=result.get("seconds"),
@@ -178,16 +220,25 @@ def source_of(run: SavedRun) -> Source:
         if margins is None
         else tuple(math.nan if margin is None else margin for margin in margins),
         gap=result.get("gap"),
-        relative=_relative(run.game, players) if players and run.game is not None else None,
+        relative=_relative(game, players) if players and game is not None else None,
         average_gap=result.get("average_gap"),
-        history=moments(run.game, run.history),
-        finished=run.finished,
-        best=_best(run),
-        bounds=run.bounds,
+        history=moments(game, history),
+        finished=finished,
+        best=_best(request, result, history),
+        bounds=bounds,
         refusal=result.get("refusal"),
-        infosets=sum(plex.n_infosets for plex in run.policy.plexes),
     )
-    return Source(facts, run.request, run.policy)
+
+
+def _shown(value: Any) -> Any:
+    """The value of a request; a mapping, such as the weights of an objective, in words."""
+    if not isinstance(value, Mapping):
+        return value
+    known = {name: one for name, one in value.items() if one is not None and one is not False}
+    return ", ".join(
+        f"{name} {one:g}" if isinstance(one, float) else f"{name} {one}"
+        for name, one in known.items()
+    )
 
 
 def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
@@ -232,27 +283,33 @@ def source_of_result(result: Result, *, certified: bool = True) -> Source:
     )
 
 
-def _best(run: SavedRun) -> BestFacts | None:
-    """The objective, if the run had one."""
-    if not isinstance(run.request, OptimizeRequest):
+def _best(
+    request: AnyRequest, result: Mapping[str, Any], history: Sequence[Checkpoint]
+) -> BestFacts | None:
+    """The objective and its value, if the run had one and has found an equilibrium."""
+    if not isinstance(request, OptimizeRequest):
         return None
-    last = run.history[-1].best if run.history else None
+    last = history[-1].best if history else None
     try:
         return BestFacts(
-            objective=str(run.result["objective"]),
-            value=float(run.result["value"]),
-            bound=float(run.result["bound"]),
-            optimal=bool(run.result["optimal"]),
+            objective=str(result["objective"]),
+            value=float(result["value"]),
+            bound=float(result["bound"]),
+            optimal=bool(result["optimal"]),
             proof="" if last is None else last.proof,
         )
     except (KeyError, TypeError, ValueError):
-        what = "has found no equilibrium yet" if not run.finished else "has no readable result"
-        raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
+        return None
 
 
 def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:
-    """The game of the run in ``folder``, by its name; ``known`` has those loaded before."""
+    """The game of the run in ``folder``, by its name; ``known`` has those loaded before.
+
+    Raises:
+        ArgumentError: If it cannot be loaded.
+    """
     known = {} if known is None else known
+    refuse_code(folder, name)
     if name not in known:
         try:
             known[name] = load_game(name)
@@ -264,6 +321,15 @@ def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) 
                 "elsewhere now, give it with --game"
             ) from None
     return known[name]
+
+
+def refuse_code(folder: Path, name: str) -> None:
+    """Refuse to run the Python code that a folder names, because folders come from anywhere."""
+    if names_python(name):
+        raise ArgumentError(
+            f"{folder} is a run of {name}, which is Python code; code is run only if you name it "
+            f"yourself: give GAME, {name}"
+        )
 
 
 def _relative(game: Game, gaps: Sequence[float]) -> float:

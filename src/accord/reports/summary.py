@@ -73,7 +73,7 @@ MARKED = 0.05
 
 def summarise(source: Source) -> RunView:
     """Evaluate the saved mixture of a run, as far as its game is known."""
-    return _played(source) if source.policy.game is None else _evaluated(source, source.policy.game)
+    return _played(source) if source.game is None else _evaluated(source, source.game)
 
 
 def _evaluated(source: Source, game: Game) -> RunView:

@@ -115,7 +115,6 @@ class RunFacts:
     notion: Notion
     method: str
     requests: tuple[Request, ...]
-    versions: tuple[tuple[str, str], ...]  # (program, version) that the run began with
     iterations: int | None
     episodes: int | None
     seconds: float | None
@@ -130,7 +129,8 @@ class RunFacts:
     best: BestFacts | None = None  # of accord optimize
     bounds: Bounds | None = None  # on the gap, from plays
     refusal: str | None = None  # why there are none
-    infosets: int = 0  # of all players
+    versions: tuple[tuple[str, str], ...] = ()  # (program, version) that the run began with
+    infosets: int = 0  # of all players in its policy
 
     @property
     def k(self) -> float | None:

@@ -17,17 +17,18 @@ from pathlib import Path
 from markupsafe import Markup
 
 from accord.errors import AccordError, ArgumentError
+from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render
-from accord.reports.source import load_game_of, moments
+from accord.reports.source import facts_of, load_game_of
 from accord.reports.summary import bound_of, players_by_play, players_of
-from accord.reports.view import Course, Picture, RunFacts, how_found
+from accord.reports.view import Course, Picture, how_found
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.lock import is_held
-from accord.runs.reading import Bounds, read_bounds, read_players
-from accord.runs.request import LearnRequest, OptimizeRequest
+from accord.runs.reading import read_players, read_result, result_so_far
+from accord.runs.request import OptimizeRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 
 HOST = "127.0.0.1"
@@ -41,21 +42,21 @@ class Watch:
 
     Args:
         folder: The folder of the run.
-        game: Where its game is now, if it has moved.
+        game: Its game, if that is not where the run found it.
 
     Raises:
         AccordError: If there is no readable run in the folder, or its game cannot be loaded.
     """
 
-    def __init__(self, folder: Path, game: str | None = None) -> None:
+    def __init__(self, folder: Path, game: Game | None = None) -> None:
         files = RunFolder.open(folder)
         self.folder, self.request = files.path, files.request
         self.name, self.digest = str(files.content["game"]), str(files.content["digest"])
         self.form: SequenceForm | None = None  # None if the game is not known
         if not files.in_environment:
-            loaded = load_game_of(files.path, game or files.request.game)
-            files.check(loaded)
-            self.form = sequence_form(loaded)
+            game = load_game_of(files.path, files.request.game) if game is None else game
+            files.check(game)
+            self.form = sequence_form(game)
         elif game is not None:
             raise ArgumentError(
                 f"{folder} holds a run in an environment, whose game is not known; leave --game out"
@@ -74,19 +75,18 @@ class Watch:
     def now(self) -> str:
         """What the run has reached, as a piece of HTML."""
         held = is_held(self.folder)  # asked first: meanwhile the run may finish
-        labels: tuple[str, ...] = ()
-        history: tuple[Checkpoint, ...] = ()
-        finished, bounds, waiting = False, None, "The run has written no checkpoint yet."
+        course = point = rate = None
+        finished, waiting = False, "The run has written no checkpoint yet."
         try:
             files = RunFolder.open(self.folder)
             finished = files.finished
             labels = read_players(files) if self.form is None else self.form.game.player_labels
             history = files.read_history(files.read_lines(), len(labels)) if labels else ()
-            if finished and self.form is None:
-                bounds = read_bounds(files, len(labels))
+            if history:
+                course = self._course(files, labels, history, finished=finished)
+                point, rate = history[-1], episodes_per_second(history)
         except AccordError as error:
-            history, finished, waiting = (), False, str(error)
-        course = self._course(labels, history, bounds, finished=finished) if history else None
+            finished, waiting = False, str(error)
         return render(
             "watch_now.html",
             game=self.name,
@@ -96,58 +96,41 @@ class Watch:
             state="finished" if finished else "in progress" if held else "stopped",
             waiting=waiting,
             course=course,
-            point=history[-1] if history else None,
-            rate=episodes_per_second(history),
-            curve=None if course is None else _curve(course),
+            point=point,
+            rate=rate,
+            curve=None
+            if course is None or isinstance(self.request, OptimizeRequest)
+            else _curve(course),
         )
 
     def _course(
         self,
+        files: RunFolder,
         labels: tuple[str, ...],
         history: tuple[Checkpoint, ...],
-        bounds: Bounds | None,
         *,
         finished: bool,
     ) -> Course:
         """How the run went until now."""
         last, form = history[-1], self.form
-        drawn = moments(None if form is None else form.game, history)
-        margins = None if last.seen is None else last.seen.margins
-        facts = RunFacts(
-            folder=str(self.folder),
-            how=how_found(self.request),
-            game=self.name,
-            digest=self.digest,
-            knows_game=form is not None,
-            learned=isinstance(self.request, LearnRequest),
-            notion=self.request.notion,
-            method=self.request.method,
-            requests=(),
-            versions=(),
-            iterations=last.iteration,
-            episodes=last.episodes,
-            seconds=last.seconds,
-            values=last.values,
-            margins=margins,
-            gap=last.gap if last.player_gaps else None,
-            relative=drawn[-1].relative if drawn else None,
-            average_gap=None,
-            history=drawn,
+        result, bounds = result_so_far(self.request, last, last.seconds), None
+        if finished:
+            result, bounds = read_result(files, len(labels))
+        game = None if form is None else form.game
+        facts = facts_of(
+            self.folder, self.request, self.name, self.digest, game, result, history, bounds,
             finished=finished,
-            bounds=bounds,
-        )
+        )  # fmt: skip
         players = (
-            players_by_play(labels, last.values, margins)
+            players_by_play(labels, facts.values, facts.margins)
             if form is None
-            else players_of(form, last.values)
+            else players_of(form, facts.values)
         )
         return Course(facts, players, self.bound)
 
 
 def _curve(course: Course) -> Picture | None:
-    """The gap until now; the rounds of a search for the best equilibrium have no curve."""
-    if course.facts.method == OptimizeRequest.method:
-        return None
+    """The gap until now."""
     wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
     if wide is None or narrow is None:
         return None

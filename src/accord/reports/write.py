@@ -74,13 +74,13 @@ def report(result: Result) -> Report:
     return run_report(source_of_result(result))
 
 
-def write_report(folder: Path, out: Path | None = None, game: str | None = None) -> list[Path]:
+def write_report(folder: Path, out: Path | None = None, game: Game | None = None) -> list[Path]:
     """Write the report of the run in ``folder``, and return the files that were written.
 
     Args:
         folder: The folder of the run.
         out: The page; by default ``report.html`` in the folder. Plots are written beside it.
-        game: Where the game is now, if not where the run found it.
+        game: The game, if it is not where the run found it.
 
     Raises:
         AccordError: If there is no readable run in the folder, or a file cannot be written.
@@ -126,7 +126,7 @@ def _drawn(source: Source, run: RunView) -> Report:
     return Report(f"{run.facts.game}: {run.facts.notion}", page, files.content)
 
 
-def write_comparison(folders: list[Path], out: Path, game: str | None = None) -> list[Path]:
+def write_comparison(folders: list[Path], out: Path, game: Game | None = None) -> list[Path]:
     """Write one page about several runs, with their curves in the same plots."""
     _checked(out)
     files = _Plots()

@@ -1,4 +1,4 @@
-"""The gap and values at one moment of a run, an entry of its history and ``progress.jsonl``."""
+"""What is known at one moment of a run: an entry of its history and of ``progress.jsonl``."""
 
 from __future__ import annotations
 
@@ -47,8 +47,17 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class RegionProgress:
+    """How far :func:`accord.region` is."""
+
+    directions: int  # in which a farthest point was looked for
+    vertices: int  # of all polygons
+    error: float  # the largest of all polygons, in units of the payoff ranges
+
+
+@dataclass(frozen=True)
 class Checkpoint:
-    """The gap and values after some iterations.
+    """The gap and values after some iterations, or how far a search is.
 
     In an environment whose game is not known the gap is not known either, and values are mean
     payoffs of the episodes in which everybody followed the policies of that moment.
@@ -64,6 +73,12 @@ class Checkpoint:
     error: float = 0.0  # exact gaps differ from these by at most this much
     value_error: float = 0.0  # the same for values
     seen: Seen | None = None  # in an environment
+    region: RegionProgress | None = None  # of a region, which has no gap and is not kept in files
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is more in it than the time."""
+        return bool(self.player_gaps) or self.seen is not None or self.region is not None
 
     def reaches(self, target: float) -> bool:
         """Whether the gap is at most ``target``, whatever its error."""

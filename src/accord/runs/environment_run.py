@@ -8,7 +8,6 @@ the learners do not see it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,8 +29,9 @@ from accord.play.own_tree import policy_of
 from accord.play.rollout import QUANTILE, estimated_values
 from accord.play.venue import Venue
 from accord.runs.checkpoint import Seen, numbers
-from accord.runs.folder import RunFolder
+from accord.runs.folder import RunFolder, part_of
 from accord.runs.growing_iterates import GrowingIterates
+from accord.runs.iterations import Iterations
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned, LearnedByPlay
@@ -81,12 +81,12 @@ class EnvironmentRun:
         )
         self.meter = None if game is None else _GameMeter(game, request.k, self)
         measure = self._measure if self.meter is None else self.meter.measure
-        self.loop = Loop(self.selfplay, self.iterates, measure, each, self._look)  # type: ignore[arg-type]
+        self.steps = _Growing(self.selfplay, self.iterates, measure, each, self._seen)
 
     def _measure(self) -> Measured | None:
         return None
 
-    def _look(self) -> tuple[Seen, tuple[float, ...]]:
+    def _seen(self) -> tuple[Seen, tuple[float, ...]]:
         values, margins, _ = self._running_values()
         play = self.selfplay
         return Seen(play.n_infosets, play.n_bytes, margins, play.is_full), values
@@ -95,22 +95,21 @@ class EnvironmentRun:
         self, episodes: int, files: RunFolder | None, progress: Progress | None
     ) -> Learned | LearnedByPlay:
         """Play until another iteration would exceed ``episodes``, and measure the result."""
-        loop, begun = self.loop, time.perf_counter()
+        loop = self.loop = Loop(self.steps, files, progress)
         try:
-            loop.run(episodes // self.each, files=files, progress=progress)
+            loop.run(episodes // self.each)
             if not self.iterates.count:  # interrupted before the first was kept: take this one
                 self.iterates.stride = 1
                 self.selfplay.advance(1, self.iterates)
         except AccordError as error:
-            loop.elapsed = time.perf_counter() - begun
-            continued = loop.begun and self.selfplay.iteration
-            if files is not None and continued:
-                loop.save(files, loop.elapsed, now=True)
-            if self.iterates.count and continued:
-                error.learned = self._result(self._policy(), *self._running_values())
+            if loop.begun and self.selfplay.iteration:
+                loop.save(now=True)
+                if self.iterates.count:
+                    error.learned = self._result(self._policy(), *self._running_values())
             raise
         finally:
             self.selfplay.close()
+        loop.conclude()
         if self.meter is not None:
             return self.meter.certified()
         policy = self._policy()
@@ -137,8 +136,6 @@ class EnvironmentRun:
         """The fields that all results share."""
         return {
             "request": self.request,
-            "k": self.request.k,
-            "method": self.request.method,
             "episodes": self.selfplay.iteration * self.each,
             "iterations": self.selfplay.iteration,
             "episodes_per_iteration": self.each,
@@ -175,6 +172,20 @@ class EnvironmentRun:
             policy=policy, certificate=certificate, refusal=refusal,
             history=tuple(self.loop.history), **self.facts(),
         )  # fmt: skip
+
+
+class _Growing(Iterations):
+    """Learners and components that have more infosets in a checkpoint than when they are made."""
+
+    play: GrowingSelfPlay
+    components: GrowingIterates
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take a saved state apart."""
+        play = part_of(state, "play_")
+        self.components.restore(part_of(state, "iterates_"), int(play["iteration"]))
+        self.play.restore(play)
+        self.components.check_sizes(self.play.sizes)
 
 
 def bounded_or_refused(

@@ -359,3 +359,9 @@ class RunFolder:
     def _require_lock(self) -> None:
         assert self._lock is not None, "a folder that is only read"
         self._lock.check()
+
+
+def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Take the entries whose names begin with ``prefix`` out of ``state``; return them without."""
+    names = [name for name in state if name.startswith(prefix)]
+    return {name[len(prefix) :]: state.pop(name) for name in names}

@@ -11,6 +11,7 @@ thinned when they take too much memory, or have taken more time than the plays.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -87,6 +88,11 @@ class GrowingIterates:
             return self.rows
         index = np.round(np.linspace(self.count - 1, 0, self.components)).astype(int)[::-1]
         return [self.rows[n] for n in index]
+
+    @property
+    def packed_bytes(self) -> float:
+        """They may take any amount in a checkpoint."""
+        return math.inf
 
     def state(self) -> dict[str, Any]:
         """Everything that :meth:`restore` needs."""

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -59,22 +59,14 @@ def heeding_interrupts(*, saves: bool = False) -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
-    before = {number: signal.getsignal(number) for number in _heeded()}
 
-    def note(number: int, frame: Any) -> None:
+    def note(number: int) -> None:
         interruption.count += 1
         Interruption.noted += 1
-        if not saves:
-            signal.signal(number, before[number])
 
-    with _answered(frozenset(before), SAVING if saves else STOPPING, interruption):
-        for number in before:
-            signal.signal(number, note)
-        try:
-            yield interruption
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    text = SAVING if saves else STOPPING
+    with _hearing(note, once=not saves) as numbers, _answering(numbers, text, interruption):
+        yield interruption
 
 
 @contextmanager
@@ -83,37 +75,53 @@ def deferring_interrupts() -> Iterator[None]:
 
     Only for the main thread, and for code that would fail if it were interrupted.
     """
-    before = {number: signal.getsignal(number) for number in _heeded()}
     arrived: list[int] = []
-    for number in before:
-        signal.signal(number, lambda number, frame: arrived.append(number))
-    try:
+    with _hearing(arrived.append):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     for number in arrived[:1]:
         signal.raise_signal(number)
 
 
-def _heeded() -> list[int]:
+@contextmanager
+def _hearing(hear: Callable[[int], None], *, once: bool = False) -> Iterator[Container[int]]:
+    """In this context signals that would interrupt call ``hear``, the first time or every time.
+
+    Yields their numbers.
+    """
+    usual = {number: signal.getsignal(number) for number in _interrupting()}
+
+    def handle(number: int, frame: Any) -> None:
+        hear(number)
+        if once:
+            signal.signal(number, usual[number])
+
+    for number in usual:
+        signal.signal(number, handle)
+    try:
+        yield usual
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _interrupting() -> list[int]:
     """SIGINT, unless it is ignored, and the others that raise KeyboardInterrupt."""
     known = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
     handlers = {number: signal.getsignal(number) for number in known if number is not None}
     return [
         number
         for number, handler in handlers.items()
-        if callable(handler) and (number == signal.SIGINT or _interrupts(handler))
+        if callable(handler) and (number == signal.SIGINT or _raises(handler))
     ]
 
 
-def _interrupts(handler: Any) -> bool:
-    """Whether a handler is the usual one of Ctrl-C, or one of this module."""
+def _raises(handler: Any) -> bool:
+    """Whether a handler raises KeyboardInterrupt as that of Ctrl-C does, or is of this module."""
     return handler is signal.default_int_handler or getattr(handler, "__module__", "") == __name__
 
 
 @contextmanager
-def _answered(numbers: frozenset[int], text: str, interruption: Interruption) -> Iterator[None]:
+def _answering(numbers: Container[int], text: str, interruption: Interruption) -> Iterator[None]:
     """Answer with ``text`` when one of the signals arrives, even while a kernel runs.
 
     Python calls a handler only between two of its own instructions, but writes the number of a

@@ -75,7 +75,7 @@ class Iterates:
         return self.kept[self.count :]
 
     def add(self, rows: int) -> None:
-        """So many more rows have been written."""
+        """Record that ``rows`` more rows were written."""
         if self.vectors is not None and self.kept.nbytes > EXACT_BYTES:
             round_vectors(self.kept[self.count : self.count + rows], self.vectors)
         self.count += rows
@@ -112,9 +112,6 @@ class Iterates:
         _read_rows(state, self._vectors(), self.kept[:count])
         if self.vectors is not None:
             _check_rows(self.kept[:count], self.vectors)
-
-    def check_sizes(self, sizes: Sequence[int]) -> None:
-        """Nothing to do: the size of an iterate is known."""
 
     def _vectors(self) -> Ints:
         return np.ones(self.kept.shape[1], np.int32) if self.vectors is None else self.vectors

@@ -6,7 +6,6 @@ If the game is known too, the exact gap of the components kept so far is measure
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import FEWEST_COMPONENTS, Iterates, vectors_of
+from accord.runs.iterations import Iterations
 from accord.runs.loop import Loop, Progress
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
@@ -47,35 +47,34 @@ class Learning:
         vectors = vectors_of(play.plexes)
         self.iterates = Iterates(play.n_sequences, components, vectors)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
-        self.loop = Loop(play, self.iterates, self._measure, each)
+        self.steps = Iterations(play, self.iterates, self._measure, each)  # type: ignore[arg-type]
 
     def _measure(self) -> Measured | None:
         """Gaps and values of all players, if they are known."""
         return None
 
-    def play(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> None:
+    def play(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Loop:
         """Play until another iteration would exceed ``episodes``."""
-        loop, iterates = self.loop, self.iterates
-        loop.run(episodes // self.each, files=files, progress=progress)
+        loop, iterates = Loop(self.steps, files, progress), self.iterates
+        loop.run(episodes // self.each)
         if iterates.count == 0:  # interrupted before the first was kept: take the next
-            iterates.add(loop.play.advance(1, iterates.make_room(), 1))
+            iterates.add(self.steps.play.advance(1, iterates.make_room(), 1))
+        return loop
 
     def mixture(self) -> tuple[Floats, Floats]:
         """Weights and behaviors of the mixture to save; the iterates are then gone."""
         _, behaviors = self.iterates.taken()
         return np.full(len(behaviors), 1.0 / len(behaviors)), behaviors
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, loop: Loop) -> dict[str, Any]:
         """The fields that all results share."""
         return {
             "request": self.request,
-            "k": self.request.k,
-            "method": self.request.method,
-            "episodes": self.loop.play.iteration * self.each,
-            "iterations": self.loop.play.iteration,
+            "episodes": self.steps.iteration * self.each,
+            "iterations": self.steps.iteration,
             "episodes_per_iteration": self.each,
-            "seconds": self.loop.elapsed,
-            "interrupted": self.loop.interrupted,
+            "seconds": loop.elapsed,
+            "interrupted": loop.interrupted,
         }
 
 
@@ -112,15 +111,14 @@ class Certified(Learning):
 
     def run(self, episodes: int, files: RunFolder | None, progress: Progress | None) -> Learned:
         """Play, and certify the saved mixture."""
-        self.play(episodes, files, progress)
-        facts, history = self.facts(), tuple(self.loop.history)
-        del self.loop  # its memory is needed for the certificate
+        loop = self.play(episodes, files, progress)
+        facts = self.facts(loop)
         with doing("measuring the gap of the mixture"):
             last = numbers(self.meter.measure_selected())
-        del self.meter
+        loop.conclude(**last)  # fewer iterates may be saved than were kept
+        history = tuple(loop.history)
+        del loop, self.steps, self.meter  # their memory is needed for the certificate
         policy = CorrelatedPolicy(self.game, *self.mixture())
-        if history:  # fewer iterates may be saved than were kept
-            history = (*history[:-1], replace(history[-1], **last))
         learned = Learned(game=self.game, policy=policy, history=history, **last, **facts)
         if files is not None:
             files.finish(learned.to_json(), policy, learned.certificate, history)

@@ -277,7 +277,8 @@ def _learn_planned(
     if game is not None:
         return Certified(play, request, game).run(request.episodes, None, progress)
     learning = Learning(play, request)
-    learning.play(request.episodes, None, progress)
+    loop = learning.play(request.episodes, None, progress)
+    loop.conclude()
     players = tuple(map(str, env.players))
     policy = CorrelatedPolicy.of_players(str(env.name), players, plexes, *learning.mixture())
     values, margins = estimated_values(env, policy, value_plays, request.seed + VALUE_SEED)
@@ -286,5 +287,5 @@ def _learn_planned(
     )
     return LearnedByPlay(
         name=str(env.name), values=values, margins=margins, value_plays=value_plays,
-        policy=policy, certificate=certificate, refusal=refusal, **learning.facts(),
+        policy=policy, certificate=certificate, refusal=refusal, **learning.facts(loop),
     )  # fmt: skip

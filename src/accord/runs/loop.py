@@ -1,12 +1,13 @@
-"""The loop that runs every learner.
+"""The only loop: ``solve``, ``learn``, ``optimize`` and ``region`` step through it.
 
-Iterations run in compiled blocks. Between blocks the loop checks the clock and Ctrl-C and, at
-checkpoints about 10% apart, the exact K-EFCE gap. It keeps the iterates to save and writes
-everything needed to continue to the run's folder. The result is the same to the bit, however the
-work is split into blocks, or into calls that were killed and resumed.
+It steps through a :class:`Steps`: the iterations of learners, which run in compiled blocks, or the
+rounds of a search. Between blocks it checks the clock and Ctrl-C. At checkpoints it looks at what
+is known, which is the history of the run, and it saves everything needed to continue in the run's
+folder. The result is the same to the bit, however the work is split into blocks, or into calls that
+were killed and resumed.
 
-A limit of wall-clock time is for everything: ``ending`` estimates what is left to do after the last
-iteration, so that the loop can stop early enough.
+A limit of wall-clock time is for everything: an :class:`Ending` says how long the run takes after
+its last step, so that the loop can stop early enough.
 """
 
 from __future__ import annotations
@@ -14,20 +15,17 @@ from __future__ import annotations
 import json
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from accord._activity import answer, doing
-from accord._arrays import Floats
-from accord.equilibrium.rounding import Measured
-from accord.errors import NumericalError
-from accord.runs.checkpoint import Checkpoint, Seen, numbers
+from accord._activity import answer
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
-from accord.runs.iterates import Iterates
 
 BLOCK_SECONDS = 0.25
 """How long a block of iterations should take, so that limits and Ctrl-C are noticed soon."""
@@ -35,8 +33,8 @@ BLOCK_SECONDS = 0.25
 CAUTION = 1.15
 """How much longer than estimated the end of a run may take before it takes too long."""
 
-MOST_ESTIMATING = 20.0
-"""How many times the time that an estimate takes must be left for another one to be worth it."""
+LEAST_LEFT = 20.0
+"""The end is estimated again only if at least this many times the cost of an estimate is left."""
 
 SHOW_SECONDS = 2.0
 """The shortest time between calls of ``progress`` outside checkpoints."""
@@ -45,249 +43,275 @@ SHOW_SECONDS = 2.0
 Progress = Callable[[Checkpoint], object]
 
 
-class Play(Protocol):
-    """Learners playing with each other."""
+class Steps(ABC):
+    """What the loop steps through: iterations of learners, or rounds of a search.
 
-    iteration: int  # how many have been run
+    Steps that can be resumed also have a state.
+    """
 
-    def advance(self, iterations: int, kept: Floats, stride: int) -> int:
-        """Run ``iterations``; if ``stride`` divides t, write the next row of ``kept``.
+    @property
+    @abstractmethod
+    def iteration(self) -> int:
+        """How many steps have been made."""
 
-        The row is pi^t, or an average of iterates since the last row.
+    @property
+    def finished(self) -> bool:
+        """Whether another step would change nothing."""
+        return False
+
+    @abstractmethod
+    def advance(self, iterations: int, seconds: float | None) -> None:
+        """Make ``iterations`` steps, which may be cut short when ``seconds`` have passed.
+
+        With 0 iterations kernels are compiled and nothing else happens.
         """
 
+    def next_checkpoint(self) -> int:
+        """The iteration to look at next; by default every one."""
+        return self.iteration + 1
 
-@runtime_checkable
-class ResumablePlay(Play, Protocol):
-    """Learners whose state can be saved."""
+    @abstractmethod
+    def look(self, seconds: float) -> Checkpoint:
+        """What is known now; the run has taken ``seconds``."""
+
+    @property
+    def saved_iteration(self) -> int | None:
+        """The iteration that :meth:`state` continues from; ``None`` if nothing can be saved."""
+        return None
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name."""
+        return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore a saved state, which may be taken apart."""
+        """Continue from a saved :meth:`state`, which is taken apart.
+
+        Raises:
+            ArithmeticError, LookupError, TypeError, ValueError: If it is not one.
+        """
+        raise ValueError("these steps have no state")
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of the largest part of :meth:`state`, from which saving it is timed."""
+        return 0
+
+    @property
+    def most_bytes(self) -> float:
+        """The most that a saved :meth:`state` can take."""
+        return math.inf
 
 
-class Ending(NamedTuple):
-    """What a run takes after its last iteration, in seconds."""
+class Ending(Protocol):
+    """What a run does after its last step, such as certifying."""
 
-    fixed: float
-    each: float  # for each component of the mixture
-    packing: float = 0.0  # for each iterate that is written
+    def estimate(self) -> None:
+        """Measure on a small part of it how long it will take."""
 
-    def seconds(self, iterates: Iterates) -> float:
-        """In total, if these iterates are kept and then saved."""
-        saved = min(iterates.count, iterates.components)
-        return self.fixed + self.each * saved + self.packing * (iterates.count + saved)
+    def reserve(self, step: float) -> float:
+        """The seconds that must be left when the loop stops; its last step took ``step``."""
 
 
 class Loop:
-    """Learners, the iterates to save, and the gaps measured on the way.
+    """Steps through the iterations of a run.
 
     Attributes:
-        play: The learners.
-        iterates: The iterates to save.
-        measure: Returns gaps and values of all players now, or ``None`` if they are not known.
-        episodes_per_iteration: ``None`` if no episodes are played.
-        look: Returns what plays in an environment have shown, and running values.
-        history: The checkpoints at which the gap was known, or in an environment all of them.
+        steps: What it steps through.
+        files: The folder of the run, if it has one.
+        progress: Called with every checkpoint, and from time to time in between.
+        history: The checkpoints at which something was known.
         elapsed: Seconds that the run has taken in total.
-        begun: Whether it runs, or did: what it was to continue from is restored.
+        begun: Whether the loop has started (and, when resuming, has restored its checkpoint).
         interrupted: Whether Ctrl-C ended it.
     """
 
     def __init__(
-        self,
-        play: Play,
-        iterates: Iterates,
-        measure: Callable[[], Measured | None],
-        episodes_per_iteration: int | None = None,
-        look: Callable[[], tuple[Seen, tuple[float, ...]]] | None = None,
+        self, steps: Steps, files: RunFolder | None = None, progress: Progress | None = None
     ) -> None:
-        self.play, self.iterates, self.measure, self.look = play, iterates, measure, look
-        self.episodes_per_iteration = episodes_per_iteration
+        self.steps, self.files, self.progress = steps, files, progress
         self.history: list[Checkpoint] = []
         self.elapsed = 0.0
         self.begun = False
         self.interrupted = False
+        self._start = 0.0  # when the run would have begun, had it not been interrupted
+        self._told = 0  # the last iteration that progress was called with
 
     def run(
         self,
-        limit: float,
+        limit: float = math.inf,
         *,
-        target_gap: float | None = None,
+        enough: Callable[[Checkpoint], bool] | None = None,
         seconds: float | None = None,
         since: float | None = None,
-        ending: Callable[[], Ending] | None = None,
-        files: RunFolder | None = None,
-        progress: Progress | None = None,
+        ending: Ending | None = None,
     ) -> None:
-        """Run until a limit is reached or the user interrupts, from the saved checkpoint if any.
+        """Step until a limit is reached or the user interrupts, from the saved checkpoint if any.
+
+        ``progress`` is not called with the last checkpoint: :meth:`conclude` does that.
 
         Args:
             limit: The largest number of iterations.
-            target_gap: Stop at a checkpoint whose gap is at most this, its error included, or too
-                small to be measured.
+            enough: Stop at a checkpoint for which this is true.
             seconds: Stop after this much wall-clock time.
             since: When that time began, by ``time.perf_counter``; by default now.
-            ending: Estimates how long the run takes after its last iteration. It is called when a
-                quarter of the time has passed, and again when half of what is left has, and so on:
-                a machine may have become busy.
-            files: The folder of the run, if it has one.
-            progress: Called with every checkpoint, and from time to time in between.
+            ending: What the run does afterwards. It is estimated when a quarter of the time has
+                passed, and again when half of what is left has, and so on: a machine may have
+                become busy.
 
         Raises:
             KeyboardInterrupt: If the user asks to stop a second time, after everything is saved.
         """
-        called = time.perf_counter()
-        end = math.inf if seconds is None else (called if since is None else since) + seconds
-        estimate_at = math.inf if seconds is None or ending is None else end - 0.75 * seconds
-        rest, step = Ending(0.0, 0.0), 0.0
-        # Compile before the clock of the history starts.
-        self.play.advance(0, self.iterates.make_room(), self.iterates.stride)
-        start = time.perf_counter()
-        if files is not None:
-            start -= self._restored(files)
+        steps = self.steps
+        time_limit = _TimeLimit(seconds, since, ending, self._saving_seconds)
+        steps.advance(0, None)  # compiles before the clock of the history starts
+        self._start = time.perf_counter() - self._restore()
         self.begun = True
-        play, iterates, block = self.play, self.iterates, 1
-        show_at = math.inf if progress is None else time.perf_counter() + SHOW_SECONDS
-        with heeding_interrupts(saves=files is not None) as interruption:
-            while play.iteration < limit and not self._reached(target_gap):
-                checkpoint = min(next_checkpoint(play.iteration), limit)
-                free = iterates.until_full(play.iteration)
-                size = int(min(block, checkpoint - play.iteration, free))
-                before = time.perf_counter()
-                if step > 0.0 and before + size * step > end:
-                    size = 1
-                with doing(f"iteration {play.iteration + 1:,}") if size == 1 else nullcontext():
-                    iterates.add(play.advance(size, iterates.make_room(), iterates.stride))
-                now = time.perf_counter()
-                block, step = next_block(block, now - before), (now - before) / size
-                if now >= estimate_at and ending is not None:
-                    rest, estimated = ending(), now
+        block, step = 1, 0.0
+        show_at = math.inf if self.progress is None else time.perf_counter() + SHOW_SECONDS
+        with heeding_interrupts(saves=self.files is not None) as interruption:
+            try:
+                while not self._is_done(limit, enough, self.history[-1] if self.history else None):
+                    checkpoint = min(steps.next_checkpoint(), limit)
+                    size = int(min(block, checkpoint - steps.iteration))
+                    before = time.perf_counter()
+                    if before + size * step > time_limit.end:
+                        size = 1
+                    steps.advance(size, time_limit.left(before, step))
                     now = time.perf_counter()
-                    left = end - rest.seconds(iterates) - now
-                    worth = left > MOST_ESTIMATING * (now - estimated)
-                    estimate_at = now + left / 2 if worth else math.inf
-                needed = CAUTION * (self._saving_seconds(files) + rest.seconds(iterates))
-                late = now + step + needed >= end
-                stop = late or interruption.requested
-                recorded = play.iteration == checkpoint or stop
-                if recorded or now >= show_at:
-                    point = self._look(now - start)
-                    if progress is not None:
-                        progress(point)
-                        looked = time.perf_counter()
-                        show_at = looked + max(SHOW_SECONDS, 20.0 * (looked - now))
-                    stop = stop or interruption.requested  # looking may take long, too
-                    if (recorded or stop) and (point.player_gaps or point.seen is not None):
-                        self.history.append(point)
-                if stop:
-                    break
-                if files is not None:
-                    self.save(files, now - start, now=False)
-            self.elapsed = time.perf_counter() - start
+                    block, step = next_block(block, now - before), (now - before) / size
+                    stop = time_limit.is_over(now, step) or interruption.requested
+                    recorded = steps.iteration == checkpoint or stop
+                    if recorded or now >= show_at:
+                        point = steps.look(now - self._start)
+                        done = recorded and self._is_done(limit, enough, point)
+                        stop = stop or done or interruption.requested  # looking may take long, too
+                        if not stop and self.progress is not None:
+                            self._tell(point)
+                            told = time.perf_counter()
+                            show_at = told + max(SHOW_SECONDS, 20.0 * (told - now))
+                            stop = interruption.requested
+                        if (recorded or stop) and point.is_known:
+                            self.history.append(point)
+                    if stop:
+                        break
+                    self.save(now=False)
+            finally:
+                self.elapsed = self.seconds()
             self.interrupted = interruption.requested
-            if files is not None:
-                self.save(files, self.elapsed, now=True)
+            self.save(now=True)
         if interruption.insisted:
             raise KeyboardInterrupt
-        if files is not None and self.interrupted:
+        if self.files is not None and self.interrupted:
             answer("saved; certifying what there is (Ctrl-C skips this)")
 
-    def _reached(self, target_gap: float | None) -> bool:
-        """Whether the last known gap is at most ``target_gap``, or cannot be told from 0."""
-        if target_gap is None or not self.history:
-            return False
-        return self.history[-1].reaches(target_gap) or self.history[-1].gap == 0.0
+    def conclude(self, **changes: Any) -> None:
+        """Put what is known about the result into the last checkpoint, and call ``progress``.
 
-    def _look(self, seconds: float) -> Checkpoint:
-        """The checkpoint for this moment."""
-        measured = self.measure()
-        iteration, each = self.play.iteration, self.episodes_per_iteration
-        episodes = None if each is None else each * iteration
-        seen, values = (None, ()) if self.look is None else self.look()
-        if measured is None:
-            return Checkpoint(iteration, math.nan, (), values, seconds, episodes, seen=seen)
-        gaps, exact = measured.gaps.tolist(), measured.values.tolist()
-        if not all(map(math.isfinite, (*gaps, *exact))):
-            raise NumericalError(
-                f"the gaps and values after iteration {iteration:,} must be finite; got {gaps} and "
-                f"{exact}; rescale the payoffs, or, if the run was resumed, its checkpoint is "
-                "damaged"
-            )
-        return Checkpoint(
-            iteration, seconds=seconds, episodes=episodes, seen=seen, **numbers(measured)
-        )
+        An interrupted run may have called it with that iteration before.
+        """
+        if not self.history:
+            return
+        self.history[-1] = replace(self.history[-1], **changes)
+        if self.history[-1].iteration > self._told:
+            self._tell(self.history[-1])
 
-    def _saving_seconds(self, files: RunFolder | None) -> float:
-        """How long it takes to write the state of the learners."""
-        if files is None or files.seconds_per_byte == 0.0:
+    def seconds(self) -> float:
+        """How long the run has taken until now."""
+        return time.perf_counter() - self._start
+
+    def save(self, *, now: bool) -> None:
+        """Save a checkpoint if there is a folder and it is time for one, or ``now``."""
+        if self.files is None or (at := self.steps.saved_iteration) is None:
+            return
+        elapsed = np.array(self.seconds())
+        history = [point for point in self.history if point.iteration <= at]
+        self.files.save(lambda: {"elapsed": elapsed, **self.steps.state()}, history, now=now)
+
+    def _is_done(
+        self,
+        limit: float,
+        enough: Callable[[Checkpoint], bool] | None,
+        last: Checkpoint | None,
+    ) -> bool:
+        """Whether no step is left to make after the checkpoint ``last``."""
+        if self.steps.iteration >= limit or self.steps.finished:
+            return True
+        return enough is not None and last is not None and enough(last)
+
+    def _tell(self, point: Checkpoint) -> None:
+        self._told = point.iteration
+        if self.progress is not None:
+            self.progress(point)
+
+    def _saving_seconds(self) -> float:
+        """How long it takes to save a checkpoint."""
+        if self.files is None or self.files.seconds_per_byte == 0.0:
             return 0.0
-        assert isinstance(self.play, ResumablePlay)
-        state = sum(array.nbytes for array in self.play.state().values())
-        return float(files.seconds_per_byte * state)
+        return self.files.seconds_per_byte * self.steps.n_bytes
 
-    def save(self, files: RunFolder, elapsed: float, *, now: bool) -> None:
-        """Write a checkpoint to disk, if it is time for one or ``now``."""
-
-        def content() -> dict[str, Any]:
-            assert isinstance(self.play, ResumablePlay)
-            play, iterates = self.play.state(), self.iterates.state()
-            return {
-                "elapsed": np.array(elapsed),
-                **{f"play_{name}": value for name, value in play.items()},
-                **{f"iterates_{name}": value for name, value in iterates.items()},
-            }
-
-        files.save(content, self.history, now=now)
-
-    def _restored(self, files: RunFolder) -> float:
+    def _restore(self) -> float:
         """Continue from the last checkpoint; returns the seconds that the run had taken by then."""
-        if (state := files.load(most_bytes=self._most_bytes())) is None:
+        if self.files is None:
+            return 0.0
+        if (state := self.files.load(most_bytes=self.steps.most_bytes)) is None:
             return 0.0
         try:
-            return self._restore(state)
+            history = list(map(Checkpoint.from_json, json.loads(str(state.pop("record")))))
+            elapsed = float(state.pop("elapsed"))
+            self.steps.restore(state)
+            last = history[-1].iteration if history else 0
+            if not (0 <= last <= self.steps.iteration and 0.0 <= elapsed < math.inf):
+                raise ValueError("the checkpoint contradicts itself")
         except (ArithmeticError, LookupError, TypeError, ValueError):
-            raise files.unreadable() from None
-
-    def _most_bytes(self) -> float:
-        """What a checkpoint may take; what grows may take any amount."""
-        if getattr(self.play, "grows", False):
-            return math.inf
-        assert isinstance(self.play, ResumablePlay)
-        state = sum(int(array.nbytes) for array in self.play.state().values())
-        return self.iterates.packed_bytes + state
-
-    def _restore(self, state: dict[str, Any]) -> float:
-        """Take a checkpoint apart, so that the memory of each part is free once it is restored."""
-        assert isinstance(self.play, ResumablePlay)
-        play, elapsed = part_of(state, "play_"), float(state["elapsed"])
-        fixed = {} if getattr(self.play, "grows", False) else self.play.state()
-        for name, fresh in fixed.items():  # NumPy would stretch a smaller array
-            if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
-                raise ValueError(f"{name} has another shape")
-            if fresh.dtype.kind == "f" and not np.isfinite(play[name]).all():
-                raise ValueError(f"{name} is not finite")
-        history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
-        iteration = int(play["iteration"])
-        last = history[-1].iteration if history else 0
-        if not (0 <= last <= iteration and 0.0 <= elapsed < math.inf):
-            raise ValueError("the checkpoint contradicts itself")
-        self.iterates.restore(part_of(state, "iterates_"), iteration)
-        self.play.restore(play)
-        if (sizes := getattr(self.play, "sizes", None)) is not None:
-            self.iterates.check_sizes(sizes)
+            raise self.files.unreadable() from None
         self.history = history
+        self._told = last
         return elapsed
 
 
-def next_checkpoint(iteration: int) -> int:
-    """The next iteration to compute the gap at: 1, 2, ..., then about 10% apart."""
-    checkpoint = 1
-    while checkpoint <= iteration:
-        checkpoint += max(1, checkpoint // 10)
-    return checkpoint
+class _TimeLimit:
+    """The time that a run may take, of which its end needs a part.
+
+    Attributes:
+        end: When the time is up, by ``time.perf_counter``.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None,
+        since: float | None,
+        ending: Ending | None,
+        saving_seconds: Callable[[], float],
+    ) -> None:
+        self._ending, self._saving_seconds = ending, saving_seconds
+        self.end = self._estimate_at = math.inf
+        if seconds is not None:
+            self.end = (time.perf_counter() if since is None else since) + seconds
+            self._estimate_at = self.end - 0.75 * seconds
+
+    def left(self, now: float, step: float) -> float | None:
+        """The seconds until the loop must stop; ``None`` if there is no limit."""
+        return None if self.end == math.inf else max(0.0, self.end - now - self._reserve(step))
+
+    def is_over(self, now: float, step: float) -> bool:
+        """Whether the loop must stop, if its last step took ``step``.
+
+        Estimates the end anew when it is time for that.
+        """
+        if self.end == math.inf:
+            return False
+        if now >= self._estimate_at and self._ending is not None:
+            begun = now
+            self._ending.estimate()
+            now = time.perf_counter()
+            left = self.end - now - self._reserve(step)
+            self._estimate_at = now + left / 2 if left > LEAST_LEFT * (now - begun) else math.inf
+        return now + self._reserve(step) >= self.end
+
+    def _reserve(self, step: float) -> float:
+        """The seconds that the loop must leave."""
+        ending = 0.0 if self._ending is None else self._ending.reserve(step)
+        return CAUTION * self._saving_seconds() + ending
 
 
 def next_block(block: int, seconds: float) -> int:
@@ -295,9 +319,3 @@ def next_block(block: int, seconds: float) -> int:
     if seconds < BLOCK_SECONDS / 2:
         return block * 2
     return max(1, block // 2) if seconds > 2 * BLOCK_SECONDS else block
-
-
-def part_of(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """Take the entries whose names begin with ``prefix`` out of ``state``; return them without."""
-    names = [name for name in state if name.startswith(prefix)]
-    return {name[len(prefix) :]: state.pop(name) for name in names}

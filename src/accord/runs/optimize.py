@@ -10,9 +10,10 @@ certificate's, too.
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import time
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -24,21 +25,19 @@ from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify
 from accord.deviations.notions import NFCCE, NotionLike
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
-from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import KEEP, WELFARE, parsed_objective
+from accord.optimal.objective import WELFARE, Objective, ObjectiveLike, as_objective
 from accord.optimal.polish import STAKES, is_exact, polished, unpolished
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.checkpoint import Checkpoint, Progressed
-from accord.runs.folder import RunFolder, new_run, resumed_run
+from accord.runs.folder import RunFolder, new_run, part_of, resumed_run
 from accord.runs.footprint import SMALLER_K, check_run, optimize_memory
-from accord.runs.interrupt import heeding_interrupts
-from accord.runs.loop import Progress, part_of
+from accord.runs.loop import Loop, Progress, Steps
 from accord.runs.request import OptimizeRequest
 from accord.runs.result import Optimum
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 
 MOST_PLANS = 200
 """Joint plans that are taken from a mixture to start from."""
@@ -52,7 +51,7 @@ ZERO_SUM = "the sequence form of the zero-sum game"
 def optimize(
     game: Game,
     k: NotionLike = 1,
-    objective: str = WELFARE,
+    objective: ObjectiveLike = WELFARE,
     *,
     minimize: bool = False,
     gap: float = 0.0,
@@ -74,10 +73,11 @@ def optimize(
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
             ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``.
-        objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff;
-            ``"player=NAME"``, one player's payoff; ``"weights=1,0,-1"``, a weighted sum; or
-            ``"keep"``, the payoffs of ``start``, as nearly as an equilibrium can have them: the
-            value is minus the distance, in payoff ranges.
+        objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff; a
+            weighted sum, ``[1, 0, -1]`` or ``{"row": 1, "col": "-1/2"}``, so that ``{"row": 1}`` is
+            one player's payoff; an :class:`~accord.optimal.objective.Objective`; or ``"keep"``, the
+            payoffs of ``start``, as nearly as an equilibrium can have them: the value is minus the
+            distance, in payoff ranges.
         minimize: Whether to minimise the objective.
         gap: The largest gap that counts as an equilibrium, in payoff units.
         components: The largest number of components; by default as many as a vertex has.
@@ -103,21 +103,22 @@ def optimize(
     if start is not None:
         start = checked_policy(game, start)
         target = tuple(map(float, start.values()))
+    goal = as_objective(objective, game.player_labels, minimize=minimize, target=target)
     request = OptimizeRequest(
         game=game.source or game.name,
         k=k,  # type: ignore[arg-type]  # the request checks it
-        objective=objective,
-        minimize=minimize,
+        objective=goal.written(game.player_labels),
+        minimize=goal.minimize,
         gap=gap,
         components=components,
         seconds=seconds,
-        target=target if objective == KEEP else None,
+        target=goal.target,
     )
     if resume and folder is not None and RunFolder.has(folder, request, game):
         return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
-    search = _Search(game, request, start)  # refuses bad arguments before making a folder
+    optimizing = _Optimizing(game, request, start)  # refuses bad arguments before making a folder
     with new_run(folder, request, game) as files:
-        return search.run(seconds, since, files, progress)
+        return optimizing.run(seconds, since, files, progress)
 
 
 def resume_optimize(
@@ -152,45 +153,43 @@ def resume_optimize(
         request = files.request
         assert isinstance(request, OptimizeRequest)
         limit = request.seconds if seconds is None else seconds
-        return _Search(game, request, start).run(limit, since, files, progress)
+        return _Optimizing(game, request, start).run(limit, since, files, progress)
 
 
 def mixture_so_far(game: Game, request: OptimizeRequest, state: dict[str, Any]) -> CorrelatedPolicy:
     """The best mixture of the joint plans in a checkpoint.
 
     Raises:
-        ArgumentError: If it has none: a zero-sum game takes a single step.
+        ArithmeticError, LookupError, TypeError, ValueError: If it has none.
     """
-    rounds = _Search(game, request, None).rounds
-    if rounds is None:
-        raise ArgumentError(f"the search for the best equilibrium of {game.name} has just begun")
-    rounds.restore(part_of(state, "search_"))
-    lottery = rounds.program.solve_separated()
-    return unpolished(rounds.program, lottery, request.components)
+    search = _Optimizing(game, request, None).search
+    search.restore(state)
+    return search.policy(request.components)
 
 
-class _Search:
-    """A request and what answers it."""
+class _Optimizing:
+    """A request and the search that answers it."""
 
     def __init__(
         self, game: Game, request: OptimizeRequest, start: CorrelatedPolicy | None
     ) -> None:
         self.game, self.request = game, request
-        self.form = sequence_form(game)
-        self.objective = parsed_objective(
+        form = self.form = sequence_form(game)
+        objective = self.objective = as_objective(
             request.objective, game.player_labels,
             minimize=request.minimize, target=request.target,
         )  # fmt: skip
-        self.history: list[Checkpoint] = []
-        self.rounds: ColumnGeneration | None = None
-        alike = constant_sum(self.form) is not None and NFCCE.is_bounded_by(request.notion)
+        alike = constant_sum(form) is not None and NFCCE.is_bounded_by(request.notion)
         zero_sum = alike and not request.gap > 0
-        needed = optimize_memory(self.form, request.notion, zero_sum=zero_sum)
+        needed = optimize_memory(form, request.notion, zero_sum=zero_sum)
         check_run(f"optimizing {game.name} at k = {request.notion.written}", needed, SMALLER_K)
-        if not zero_sum:
-            incentives = Incentives.build(self.form, request.notion)
+        self.search: _Search
+        if zero_sum:
+            self.search = _ZeroSum(form, objective)
+        else:
+            incentives = Incentives.build(form, request.notion)
             plans = [] if start is None else _plans(incentives, start)
-            self.rounds = ColumnGeneration(incentives, self.objective, request.gap, plans=plans)
+            self.search = _Rounds(ColumnGeneration(incentives, objective, request.gap, plans=plans))
 
     def run(
         self,
@@ -199,133 +198,56 @@ class _Search:
         files: RunFolder | None,
         progress: Progress | None,
     ) -> Optimum:
-        begun = time.perf_counter()
-        if self.rounds is None:
-            found = self._solve_zero_sum(begun, progress)
-        else:
-            end = None if seconds is None else since + seconds
-            found = self._search(self.rounds, begun, end, files, progress)
+        """Search until the value is proved or a limit is reached, and certify the mixture."""
+        loop = Loop(self.search, files, progress)
+        end = math.inf if seconds is None else since + seconds
+        ending = _Polishing(end - time.perf_counter())
+        loop.run(seconds=seconds, since=since, ending=ending)
+        policy = self.search.policy(self.request.components, end - time.perf_counter())
+        took = loop.seconds()
+        with doing("certifying the mixture"):
+            certificate = certify(self.game, policy, self.request.notion)
+        found = self._optimum(policy, certificate, loop, took)
         if files is not None:
-            files.finish(found.to_json(), found.policy, found.certificate, self.history)
+            files.finish(found.to_json(), found.policy, found.certificate, found.history)
         return found
 
-    def _solve_zero_sum(self, begun: float, progress: Progress | None) -> Optimum:
-        policy = nash_equilibrium(self.form)
-        least, most = payoff_limits(self.form, policy)
-        total = constant_sum(self.form)
-        assert total is not None
-        values = [self._value((u, total - u)) for u in (least, most)]
-        slopes = self.objective.weights or (1.0, 1.0)
-        bound = max(self.objective.sign * value for value in values)
-        bound += sum(map(abs, slopes)) * abs(most - least)
-        now = time.perf_counter() - begun
-        gaps = tuple(np.maximum(0.0, [most - least] * 2).tolist())
-        best = Progressed(None, self.objective.sign * bound, ZERO_SUM, 1)
-        point = Checkpoint(1, gaps[0], gaps, tuple(policy.values().tolist()), now, best=best)
-        return self._result(policy, bound, ZERO_SUM, point, interrupted=False, progress=progress)
-
-    def _search(
-        self,
-        rounds: ColumnGeneration,
-        begun: float,
-        end: float | None,
-        files: RunFolder | None,
-        progress: Progress | None,
+    def _optimum(
+        self, policy: CorrelatedPolicy, certificate: Certificate, loop: Loop, seconds: float
     ) -> Optimum:
-        start = begun
-        reserve = 0.0 if end is None else min(POLISHING * (end - begun), LONGEST_POLISHING)
-        if files is not None and (state := files.load()) is not None:
-            try:
-                rounds.restore(part_of(state, "search_"))
-                self.history = list(map(Checkpoint.from_json, json.loads(str(state["record"]))))
-                start -= float(state["elapsed"])
-            except (ArithmeticError, LookupError, TypeError, ValueError):
-                raise files.unreadable() from None
-        kept, content, past = rounds.saved, None, list(self.history)
-        with heeding_interrupts(saves=files is not None) as interruption:
-            while True:
-                left = None if end is None else end - time.perf_counter()
-                with doing(f"round {rounds.iteration + 1:,}"):
-                    rounds.advance(None if left is None else max(0.0, left - reserve))
-                now = time.perf_counter()
-                if files is not None and rounds.saved is not None and rounds.saved is not kept:
-                    kept, content = rounds.saved, self._content(rounds.saved, now - start)
-                    past = list(self.history)  # up to the saved state
-                    files.save(content, past)
-                point = self._look(rounds, now - start)
-                self.history.append(point)
-                late = rounds.late or (end is not None and now >= end - reserve)
-                if rounds.finished or late or interruption.requested:
-                    break
-                if progress is not None:
-                    progress(point)
-            if files is not None and content is not None:
-                files.save(content, past, now=True)
-        if interruption.insisted:
-            raise KeyboardInterrupt
-        assert rounds.lottery is not None
-        if rounds.exact:
-            with doing("polishing the mixture"):
-                left = np.inf if end is None else end - time.perf_counter()
-                policy = polished(rounds.program, rounds.lottery, self.request.components, left)
-        else:
-            policy = unpolished(rounds.program, rounds.lottery, self.request.components)
-        self.history.pop()
-        point = replace(point, seconds=time.perf_counter() - start)
-        return self._result(
-            policy, rounds.bound, rounds.source, point,
-            interrupted=interruption.requested, progress=progress,
-        )  # fmt: skip
-
-    def _result(
-        self,
-        policy: CorrelatedPolicy,
-        bound: float,
-        proof: str,
-        last: Checkpoint,
-        *,
-        interrupted: bool,
-        progress: Progress | None,
-    ) -> Optimum:
-        """Certify the mixture; ``bound`` is that of the maximised objective."""
-        request, sign = self.request, self.objective.sign
-        with doing("certifying the mixture"):
-            certificate = certify(self.game, policy, request.notion)
+        """The result, whose numbers conclude the history."""
+        request, sign, last = self.request, self.objective.sign, loop.history[-1].best
+        assert last is not None
         own = certificate[request.notion]
-        value = self._value(certificate.values)
+        value = self.objective.value(certificate.values, self.form.leaves.payoff_range)
         exact = is_exact(self.form, certificate, request.notion, request.gap)
+        bound = sign * last.bound
         if exact:  # rounding may put the value above the bound
             bound = max(bound, sign * value)
-        assert last.best is not None
-        best = replace(last.best, value=value if exact else None, bound=sign * bound)
-        last = replace(
-            last,
+        best = replace(last, value=value if exact else None, bound=sign * bound)
+        loop.conclude(
             gap=own.gap,
             player_gaps=own.player_gaps,
             error=own.error,
             values=certificate.values,
             value_error=max(certificate.value_errors),
+            seconds=seconds,
             best=best,
         )
-        self.history.append(last)
-        if progress is not None:
-            progress(last)
         return Optimum(
             game=self.game,
             request=request,
-            notion=request.notion,
-            objective=request.goal,
             value=value,
-            bound=sign * bound,
+            bound=best.bound,
             optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
-            proof=proof,
+            proof=best.proof,
             policy=policy,
-            certificate=certificate,
-            iterations=last.iteration,
+            certified=certificate,
+            iterations=self.search.iteration,
             columns=best.columns,
-            history=tuple(self.history),
-            seconds=last.seconds,
-            interrupted=interrupted,
+            history=tuple(loop.history),
+            seconds=seconds,
+            interrupted=loop.interrupted,
         )
 
     def _scale(self, certificate: Certificate) -> float:
@@ -338,32 +260,132 @@ class _Search:
         size = at_stake.max() if weights is None else np.abs(weights) @ at_stake
         return min(spread, STAKES * float(size)) or spread
 
-    def _value(self, payoffs: tuple[float, ...]) -> float:
-        return self.objective.value(payoffs, self.form.leaves.payoff_range)
 
-    def _look(self, rounds: ColumnGeneration, seconds: float) -> Checkpoint:
-        """The checkpoint for this moment."""
+class _Polishing:
+    """The end of a run: a part of ``seconds`` is kept for polishing and certifying the mixture."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = min(POLISHING * seconds, LONGEST_POLISHING)
+
+    def estimate(self) -> None:
+        """Nothing to measure: polishing takes what it gets."""
+
+    def reserve(self, step: float) -> float:
+        """The seconds that are kept; a round ends by itself when the others have passed."""
+        return self.seconds
+
+
+class _Search(Steps):
+    """The search for the best equilibrium. Its checkpoints say how far it is."""
+
+    @abstractmethod
+    def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
+        """The best mixture found, of at most so many components; it may take ``seconds``."""
+
+
+class _ZeroSum(_Search):
+    """The sequence-form program of a two-player zero-sum game: a single step."""
+
+    def __init__(self, form: SequenceForm, objective: Objective) -> None:
+        self.form, self.objective = form, objective
+        self.equilibrium: CorrelatedPolicy | None = None
+
+    @property
+    def iteration(self) -> int:
+        """1 if the program is solved."""
+        return int(self.finished)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program is solved."""
+        return self.equilibrium is not None
+
+    def advance(self, iterations: int, seconds: float | None) -> None:
+        """Solve the program."""
+        if iterations:
+            self.equilibrium = nash_equilibrium(self.form)
+            self.least, self.most = payoff_limits(self.form, self.equilibrium)
+
+    def look(self, seconds: float) -> Checkpoint:
+        """The equilibrium, and a bound from the payoffs that player 1 can have in any."""
+        total = constant_sum(self.form)
+        assert self.equilibrium is not None and total is not None
+        span, sign = self.form.leaves.payoff_range, self.objective.sign
+        ends = (self.objective.value((u, total - u), span) for u in (self.least, self.most))
+        slopes = self.objective.weights or (1.0, 1.0)
+        bound = max(sign * value for value in ends)
+        bound += sum(map(abs, slopes)) * abs(self.most - self.least)
+        gaps = (max(0.0, self.most - self.least),) * 2
+        values = tuple(self.equilibrium.values().tolist())
+        best = Progressed(None, sign * bound, ZERO_SUM, 1)
+        return Checkpoint(1, gaps[0], gaps, values, seconds, best=best)
+
+    def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
+        """The equilibrium, which has one component."""
+        assert self.equilibrium is not None
+        return self.equilibrium
+
+
+class _Rounds(_Search):
+    """Column generation, round by round."""
+
+    def __init__(self, rounds: ColumnGeneration) -> None:
+        self.rounds = rounds
+
+    @property
+    def iteration(self) -> int:
+        """How many rounds there were."""
+        return self.rounds.iteration
+
+    @property
+    def finished(self) -> bool:
+        """Whether another round cannot improve anything, or the last one ran out of time."""
+        return self.rounds.finished or self.rounds.late
+
+    def advance(self, iterations: int, seconds: float | None) -> None:
+        """Make a round, which may take ``seconds``."""
+        for _ in range(iterations):
+            with doing(f"round {self.iteration + 1:,}"):
+                self.rounds.advance(seconds)
+
+    def look(self, seconds: float) -> Checkpoint:
+        """The best mixture of the joint plans found so far, and the bound."""
+        rounds, sign = self.rounds, self.rounds.objective.sign
         assert rounds.lottery is not None
         gaps = tuple(rounds.program.gaps(rounds.lottery).tolist())
-        sign = self.objective.sign
+        value = sign * rounds.value if rounds.exact else None
         return Checkpoint(
-            iteration=rounds.iteration,
+            iteration=self.iteration,
             gap=max(gaps),
             player_gaps=gaps,
-            values=tuple(self.form.payoffs(rounds.lottery.losses + 1.0).tolist()),
+            values=tuple(rounds.form.payoffs(rounds.lottery.losses + 1.0).tolist()),
             seconds=seconds,
-            best=Progressed(
-                sign * rounds.value if rounds.exact else None,
-                sign * rounds.bound,
-                rounds.source,
-                rounds.program.n_columns,
-            ),
+            best=Progressed(value, sign * rounds.bound, rounds.source, rounds.program.n_columns),
         )
 
-    def _content(self, state: dict[str, Any], elapsed: float) -> dict[str, Any]:
-        """What the checkpoint on disk holds beside the history."""
-        content: dict[str, Any] = {"elapsed": np.array(elapsed)}
-        return content | {f"search_{name}": value for name, value in state.items()}
+    def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
+        """The best mixture of the joint plans found so far, polished if it is an equilibrium."""
+        program, lottery = self.rounds.program, self.rounds.lottery
+        if lottery is None:  # no round was made since the search was restored
+            lottery = program.solve_separated()
+        if not self.rounds.exact:
+            return unpolished(program, lottery, components)
+        with doing("polishing the mixture"):
+            return polished(program, lottery, components, seconds)
+
+    @property
+    def saved_iteration(self) -> int | None:
+        """The round that began afresh from what it saved."""
+        saved = self.rounds.saved
+        return None if saved is None else int(saved["iteration"])
+
+    def state(self) -> dict[str, Any]:
+        """What that round began from, by name."""
+        return {f"search_{name}": value for name, value in (self.rounds.saved or {}).items()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.rounds.restore(part_of(state, "search_"))
 
 
 def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:

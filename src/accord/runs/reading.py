@@ -22,10 +22,9 @@ from accord.errors import AccordError, ArgumentError, ParseError
 from accord.game.tree import Game
 from accord.play.own_tree import OwnTree, policy_of
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import POLICY, RunFolder
+from accord.runs.folder import POLICY, RunFolder, part_of
 from accord.runs.growing_iterates import GrowingIterates
 from accord.runs.iterates import most_packed_bytes, read_iterates, vectors_of
-from accord.runs.loop import part_of
 from accord.runs.optimize import mixture_so_far
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.run_file import AnyRequest, checked_result, parse_object
@@ -93,7 +92,7 @@ class Bounds:
                 lower, upper, tuple(map(bool, gap["vacuous"])), found,
                 float(certificate["confidence"]), int(certificate["episodes"]),
             )  # fmt: skip
-        except (KeyError, TypeError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"not a certificate: {error}") from None
         parts = (lower, upper, bounds.vacuous, found)
         numbers = [*lower, *upper, bounds.confidence]
@@ -151,21 +150,19 @@ def read_finished(files: RunFolder, game: Game | None = None) -> SavedRun:
     _check_game(files, game)
     if not files.finished:
         raise ArgumentError(f"{files.path}: the run has not finished; resume it first")
-    file = files.path / POLICY
-    policy, note = load_policy_with_note(file, game)
+    policy, note = load_policy_with_note(files.path / POLICY, game)
     content, n_players = _content(files, note), len(policy.player_labels)
-    result = checked_result(
-        file, content.get("result"), n_players, is_exact=not files.in_environment
-    )
+    result, bounds = _result_in(files, content, n_players)
     history = files.read_history(content.get("history"), n_players)
-    bounds = _bounds(file, content.get("certificate"), n_players)
     return _saved(files, result, policy, history, bounds, finished=True)
 
 
-def read_bounds(files: RunFolder, n_players: int) -> Bounds | None:
-    """The bounds on the gap of a finished run, if it has any; raises what :func:`read_run` does."""
-    file = files.path / POLICY
-    return _bounds(file, _content(files, load_note(file)).get("certificate"), n_players)
+def read_result(files: RunFolder, n_players: int) -> tuple[dict[str, Any], Bounds | None]:
+    """The result of a finished run, and the bounds on its gap, without its policy.
+
+    Raises what :func:`read_run` does.
+    """
+    return _result_in(files, _content(files, load_note(files.path / POLICY)), n_players)
 
 
 def _content(files: RunFolder, note: str | None) -> dict[str, Any]:
@@ -176,9 +173,14 @@ def _content(files: RunFolder, note: str | None) -> dict[str, Any]:
     return content
 
 
-def _bounds(file: Path, certificate: Any, n_players: int) -> Bounds | None:
+def _result_in(
+    files: RunFolder, content: dict[str, Any], n_players: int
+) -> tuple[dict[str, Any], Bounds | None]:
+    file, certificate = files.path / POLICY, content.get("certificate")
+    is_exact = not files.in_environment
+    result = checked_result(file, content.get("result"), n_players, is_exact=is_exact)
     try:
-        return None if certificate is None else Bounds.from_json(certificate, n_players)
+        return result, None if certificate is None else Bounds.from_json(certificate, n_players)
     except ValueError as error:
         raise ParseError(str(file), 0, 0, str(error)) from None
 
@@ -197,7 +199,7 @@ def _read_checkpoint(files: RunFolder, game: Game | None) -> SavedRun:
         history = files.read_history(json.loads(str(state["record"])), len(policy.player_labels))
         if not history:
             raise ArgumentError(f"{files.path}: the run has measured nothing yet; try again later")
-        result = _result(files, history[-1], policy, float(state["elapsed"]))
+        result = result_so_far(files.request, history[-1], float(state["elapsed"]))
         if game is not None:
             policy = policy.in_game(game)
     except AccordError:
@@ -209,8 +211,11 @@ def _read_checkpoint(files: RunFolder, game: Game | None) -> SavedRun:
 
 def _check_game(files: RunFolder, game: Game | None) -> None:
     """Refuse a game that is not the run's; an environment does not know its own."""
-    if game is not None and not files.in_environment:
-        files.check(game)
+    if files.in_environment:
+        return
+    if game is None:
+        raise ArgumentError(f"{files.path} is a run of a game; give the game too")
+    files.check(game)
 
 
 def _load(files: RunFolder, game: Game | None) -> dict[str, Any] | None:
@@ -219,6 +224,7 @@ def _load(files: RunFolder, game: Game | None) -> dict[str, Any] | None:
     if isinstance(request, OptimizeRequest):
         return files.load()
     if not files.in_environment:
+        assert game is not None
         n = sequence_form(game).n_sequences
         return files.load(NEEDED, most_packed_bytes(n, request.components))
     if (known := files.load(("play_players",))) is None:
@@ -244,6 +250,7 @@ def _mixture(files: RunFolder, game: Game | None, state: dict[str, Any]) -> Corr
     request = files.request
     if files.in_environment:
         return _mixture_seen(files, state)
+    assert game is not None
     if isinstance(request, OptimizeRequest):
         return mixture_so_far(game, request, state)
     vectors = vectors_of(sequence_form(game).plexes)
@@ -273,26 +280,22 @@ def _nothing_kept(files: RunFolder) -> ArgumentError:
     return ArgumentError(f"{files.path}: the run has kept no iterate yet; try again later")
 
 
-def _result(
-    files: RunFolder, last: Checkpoint, policy: CorrelatedPolicy, elapsed: float
-) -> dict[str, Any]:
-    """The entries of a result that are known already."""
+def result_so_far(request: AnyRequest, last: Checkpoint, elapsed: float) -> dict[str, Any]:
+    """The entries of a result that are known at the checkpoint ``last``."""
     result: dict[str, Any] = {
         "iterations": last.iteration,
-        "components": policy.n_components,
         "values": list(last.values),
         "seconds": elapsed,
     }
     if last.player_gaps:
         result |= {"gap": last.gap, "players": list(last.player_gaps), "error": last.error}
-    if isinstance(files.request, SolveRequest):
+    if isinstance(request, SolveRequest):
         result |= {"average_gap": last.gap, "average_error": last.error}
     if last.episodes is not None:
         result["episodes"] = last.episodes
     if last.seen is not None:
         result["margins"] = [None if np.isnan(one) else one for one in last.seen.margins]
     if last.best is not None:
-        request = files.request
         assert isinstance(request, OptimizeRequest)
         result |= {
             "objective": request.goal,

@@ -1,14 +1,16 @@
 """The region: the payoffs of two players in all equilibria, one polygon per notion.
 
-``optimal/region.py`` has the search. Here are its limits and its result.
+``optimal/region.py`` has the search, whose rounds are steps of the loop. Here are its limits and
+its result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from time import perf_counter as _now
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +24,9 @@ from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
 from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
+from accord.runs.checkpoint import Checkpoint, RegionProgress
 from accord.runs.footprint import SMALLER_K, check_run, region_memory
-from accord.runs.interrupt import heeding_interrupts
+from accord.runs.loop import Loop, Progress, Steps
 from accord.treeplex.form import sequence_form
 
 if TYPE_CHECKING:
@@ -36,16 +39,6 @@ MEETING = 1e-8
 """Polygons meet if they are apart by at most this part of the payoff ranges."""
 
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class RegionProgress:
-    """How far :func:`region` is."""
-
-    directions: int  # in which a farthest point was looked for
-    vertices: int  # of all polygons
-    error: float  # the largest of all polygons, in units of the payoff ranges
-    seconds: float  # since the start
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +184,7 @@ def region(
     tolerance: float = TOLERANCE,
     seconds: float | None = None,
     directions: int | None = None,
-    progress: Callable[[RegionProgress], None] | None = None,
+    progress: Progress | None = None,
 ) -> Region:
     """Find the payoffs that two players can have in equilibrium, for one K or several.
 
@@ -209,7 +202,7 @@ def region(
             players' payoff ranges.
         seconds: Stop after this much wall-clock time.
         directions: Stop after looking in this many directions.
-        progress: Called after every round.
+        progress: Called with a checkpoint after every round, whose ``region`` says how far it is.
 
     Raises:
         ArgumentError: If the players are not two of the game's, or an argument is out of range.
@@ -224,19 +217,16 @@ def region(
         raise ArgumentError(f"seconds must be at least 0; got {seconds!r}")
     if directions is not None:
         checked_whole("directions", directions, 1)
-    begun = _now()
+    begun = time.perf_counter()
     form = sequence_form(game)
     check_run(f"the region of {game.name}", region_memory(form, notions), SMALLER_K)
     search = RegionSearch(form, notions, pair, tolerance)
-    with heeding_interrupts() as interruption:
-        while search.advance(None if seconds is None else max(0.0, begun + seconds - _now())):
-            if progress is not None:
-                progress(_look(search, _now() - begun))
-            late = seconds is not None and _now() - begun >= seconds
-            enough = directions is not None and search.directions >= directions
-            if late or enough or interruption.requested:
-                break
-        search.conclude(math.inf if seconds is None else max(0.0, begun + seconds - _now()))
+    loop = Loop(_Rounds(search), progress=progress)
+    enough = None if directions is None else partial(_are_enough, directions)
+    loop.run(enough=enough, seconds=seconds, since=begun)
+    end = math.inf if seconds is None else begun + seconds
+    search.conclude(max(0.0, end - time.perf_counter()))
+    loop.conclude()
     nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
     labels = game.player_labels
     return Region(
@@ -247,8 +237,8 @@ def region(
         nash=None if nash is None else _distinct(nash[:, list(pair)]),
         tolerance=tolerance,
         directions=search.directions,
-        seconds=_now() - begun,
-        interrupted=interruption.requested,
+        seconds=time.perf_counter() - begun,
+        interrupted=loop.interrupted,
     )
 
 
@@ -286,14 +276,42 @@ def _checked_players(game: Game, players: tuple[str, str] | None) -> tuple[int, 
     return labels.index(players[0]), labels.index(players[1])
 
 
-def _look(search: RegionSearch, seconds: float) -> RegionProgress:
-    sandwiches = [side.sandwich for side in search.sides]
-    return RegionProgress(
-        search.directions,
-        sum(len(one.corners) for one in sandwiches),
-        max(one.error for one in sandwiches),
-        seconds,
-    )
+class _Rounds(Steps):
+    """The rounds of the search. ``directions`` counts those in which a point was looked for."""
+
+    def __init__(self, search: RegionSearch) -> None:
+        self.search = search
+        self._iteration, self._finished = 0, False
+
+    @property
+    def iteration(self) -> int:
+        """How many rounds there were."""
+        return self._iteration
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing was left to do in the last round."""
+        return self._finished
+
+    def advance(self, iterations: int, seconds: float | None) -> None:
+        """Make a round, which may take ``seconds``."""
+        for _ in range(iterations):
+            self._finished = not self.search.advance(seconds)
+            self._iteration += 1
+
+    def look(self, seconds: float) -> Checkpoint:
+        """How far the search is."""
+        sandwiches = [side.sandwich for side in self.search.sides]
+        region = RegionProgress(
+            self.search.directions,
+            sum(len(one.corners) for one in sandwiches),
+            max(one.error for one in sandwiches),
+        )
+        return Checkpoint(self.iteration, math.nan, (), (), seconds, region=region)
+
+
+def _are_enough(directions: int, point: Checkpoint) -> bool:
+    return point.region is not None and point.region.directions >= directions
 
 
 def _polygon(search: RegionSearch, side: Side, notion: Notion) -> PayoffPolygon:

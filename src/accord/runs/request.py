@@ -14,9 +14,10 @@ from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from accord._check import MAX_SEED, check_probability, checked_whole
-from accord.deviations.notions import NAMES, Notion, as_notion, checked_k, read_k
+from accord.deviations.notions import Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
+from accord.optimal.objective import WELFARE, Written, objective_text
 from accord.regret.methods import (
     AVERAGING,
     DEFAULT,
@@ -99,9 +100,8 @@ class _Request:
         needed = [name for name, field in known.items() if field.default is MISSING]
         if missing := [name for name in needed if name not in content]:
             raise ArgumentError(f"missing entries: {', '.join(map(repr, missing))}")
-        k = content["k"]
-        named = isinstance(k, str) and k.upper() in NAMES
-        given = {**content, "k": k if named else read_k(k)}
+        notion = as_notion(content["k"])
+        given = {**content, "k": notion.written if notion.k is None else notion.k}
         kinds = get_type_hints(cls)
         for name, value in given.items():
             if not _fits(value, kinds[name]):
@@ -224,7 +224,7 @@ class OptimizeRequest(_Request):
 
     game: str  # the name or path that loads the game
     k: float | str
-    objective: str = "welfare"
+    objective: Written = WELFARE
     minimize: bool = False
     gap: float = 0.0
     components: int | None = None
@@ -233,8 +233,8 @@ class OptimizeRequest(_Request):
 
     @property
     def goal(self) -> str:
-        """The objective as results have it, with ``minimize`` before it if it is minimised."""
-        return f"minimize {self.objective}" if self.minimize else self.objective
+        """The objective as results have it, such as ``minimize player=row``."""
+        return objective_text(self.objective, minimize=self.minimize)
 
     def __post_init__(self) -> None:
         notion = as_notion(self.k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,46 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Displayed:
-    """A result with a history, which a notebook shows and pandas reads."""
+    """What all results have: a policy with its certificate, and the course of the run.
+
+    A notebook shows it, and pandas reads its history.
+    """
 
     game: Game
+    request: SolveRequest | LearnRequest | OptimizeRequest  # that the run was made from
+    iterations: int
+    policy: CorrelatedPolicy  # the saved mixture
     history: tuple[Checkpoint, ...]
+    seconds: float
+    interrupted: bool = False  # by Ctrl-C
+    certified: InitVar[Certificate | None] = None  # the certificate, if it is known already
+
+    def __post_init__(self, certified: Certificate | None) -> None:
+        if certified is not None:
+            vars(self)["certificate"] = certified
+
+    @property
+    def notion(self) -> Notion:
+        """The notion of the equilibrium."""
+        return self.request.notion
+
+    @property
+    def k(self) -> float | None:
+        """K, if the notion is a K-EFCE."""
+        return self.notion.k
+
+    @property
+    def method(self) -> str:
+        """The method by its name."""
+        return self.request.method
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The certificate of the policy, computed on first access."""
+        with doing("certifying the mixture"):
+            return certify(self.game, self.policy, self.notion)
 
     def plot(self) -> Figure:
         """The gap during the run; for an optimum, its value and bound after each round."""
@@ -43,48 +78,64 @@ class Displayed:
         return str(call_above(DISPLAY, "result_html", self))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Solution(Displayed):
-    """An approximate K-EFCE with its exact gap, computed by ``solve``."""
-
-    game: Game
-    request: SolveRequest  # that the run was made from
-    k: float
-    method: str
-    iterations: int
-    gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
-    player_gaps: tuple[float, ...]  # the same per player
-    error: float  # exact gaps differ from these by at most this much
-    values: tuple[float, ...]  # expected payoffs of that average
-    value_error: float  # exact values differ from these by at most this much
-    policy: CorrelatedPolicy  # the saved mixture: evenly spaced iterates
-    history: tuple[Checkpoint, ...]  # gaps of the average so far
-    seconds: float
-    target_reached: bool | None  # None if no target was given
-    interrupted: bool = False  # by Ctrl-C
-
-    @cached_property
-    def certificate(self) -> Certificate:
-        """The certificate of the saved mixture, computed on first access."""
-        with doing("certifying the mixture"):
-            return certify(self.game, self.policy, self.k)
+class Certified(Displayed):
+    """A result whose numbers are those of its certificate."""
 
     @property
-    def saved_gap(self) -> float:
-        """The K-EFCE gap of the saved mixture, from its certificate."""
-        return self.certificate[self.k].gap
+    def gap(self) -> float:
+        """The gap of the policy, in payoff units."""
+        return self.certificate[self.notion].gap
+
+    @property
+    def player_gaps(self) -> tuple[float, ...]:
+        """The gap of each player."""
+        return self.certificate[self.notion].player_gaps
+
+    @property
+    def error(self) -> float:
+        """Exact gaps differ from these by at most this much."""
+        return self.certificate[self.notion].error
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Expected payoffs when everybody obeys."""
+        return self.certificate.values
+
+    @property
+    def value_error(self) -> float:
+        """Exact values differ from these by at most this much."""
+        return max(self.certificate.value_errors)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Solution(Certified):
+    """An approximate K-EFCE with its exact gap, computed by ``solve``.
+
+    The policy has some of the iterates, evenly spaced, and its numbers are those of its
+    certificate. The history is that of the weighted average of *all* iterates, whose gap the
+    learners know.
+    """
+
+    request: SolveRequest
+    average_gap: float  # K-EFCE gap of the weighted average of all iterates, payoff units
+    average_player_gaps: tuple[float, ...]  # of that average, for each player
+    average_error: float  # exact gaps of that average differ from these by at most this much
+    average_values: tuple[float, ...]  # expected payoffs of that average
+    average_value_error: float  # exact values of it differ from these by at most this much
+    target_reached: bool | None  # by that average; None if no target was given
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
             "game": self.game.name,
-            "k": written_k(self.k),
+            "k": self.notion.written,
             "method": self.method,
             "iterations": self.iterations,
             "gap": self.gap,
             "players": list(self.player_gaps),
             "error": self.error,
-            "saved_gap": self.saved_gap,
+            "average_gap": self.average_gap,
+            "average_error": self.average_error,
             "components": self.policy.n_components,
             "values": list(self.values),
             "value_error": self.value_error,
@@ -94,42 +145,31 @@ class Solution(Displayed):
     def __repr__(self) -> str:
         return (
             f"Solution({self.game.name!r}, k={self.k}, method={self.method!r}, "
-            f"iterations={self.iterations}, gap={self.gap:.4g})"
+            f"iterations={self.iterations}, average_gap={self.average_gap:.4g})"
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Learned(Displayed):
-    """An approximate K-EFCE with its exact gap, learned from episodes."""
+    """An approximate K-EFCE with its exact gap, learned from episodes.
 
-    game: Game
-    request: LearnRequest  # that the run was made from
-    k: float
-    method: str
+    The history has the gaps of the components kept so far, and last that of the policy.
+    """
+
+    request: LearnRequest
     episodes: int  # played in total
-    iterations: int
     episodes_per_iteration: int
-    gap: float  # K-EFCE gap of the saved mixture, payoff units
-    player_gaps: tuple[float, ...]  # the same per player
+    gap: float  # K-EFCE gap of the policy, payoff units
+    player_gaps: tuple[float, ...]  # of each player
     error: float  # exact gaps differ from these by at most this much
-    values: tuple[float, ...]  # expected payoffs of the saved mixture
+    values: tuple[float, ...]  # expected payoffs when everybody obeys
     value_error: float  # exact values differ from these by at most this much
-    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
-    history: tuple[Checkpoint, ...]  # gaps of what was kept so far; last, of the saved mixture
-    seconds: float
-    interrupted: bool = False  # by Ctrl-C
-
-    @cached_property
-    def certificate(self) -> Certificate:
-        """The certificate of the saved mixture, computed on first access."""
-        with doing("certifying the mixture"):
-            return certify(self.game, self.policy, self.k)
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
         return {
             "game": self.game.name,
-            "k": written_k(self.k),
+            "k": self.notion.written,
             "method": self.method,
             "episodes": self.episodes,
             "iterations": self.iterations,
@@ -156,8 +196,6 @@ class LearnedByPlay:
 
     name: str
     request: LearnRequest  # that the run was made from
-    k: float
-    method: str
     episodes: int  # played in total
     iterations: int
     episodes_per_iteration: int
@@ -170,6 +208,16 @@ class LearnedByPlay:
     certificate: Certificate | None = None  # bounds on the gap from fresh plays
     refusal: str | None = None  # why there are none
     history: tuple[Checkpoint, ...] = ()  # running values; the gap is not known
+
+    @property
+    def k(self) -> float:
+        """How many recommendations a deviator may disobey."""
+        return self.request.k
+
+    @property
+    def method(self) -> str:
+        """The method by its name."""
+        return self.request.method
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object, with bounds in place of a gap."""
@@ -210,55 +258,25 @@ class LearnedByPlay:
         return str(call_above(DISPLAY, "result_html", self))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Optimum(Displayed):
-    """The best equilibrium of a game, or the best one found, with a bound on all of them."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Optimum(Certified):
+    """The best equilibrium of a game, or the best one found, with a bound on all of them.
 
-    game: Game
-    request: OptimizeRequest  # that the run was made from
-    notion: Notion  # of the equilibrium
-    objective: str
+    The policy is a mixture of pure joint plans; in zero-sum games it is one product policy.
+    ``iterations`` are rounds of column generation.
+    """
+
+    request: OptimizeRequest
     value: float  # of the objective, from the certificate
     bound: float  # no equilibrium has a better value: larger or, if it is minimised, smaller
     optimal: bool  # whether value and bound meet
     proof: str  # where the bound comes from
-    policy: CorrelatedPolicy  # pure joint plans; in zero-sum games one product policy
-    certificate: Certificate
-    iterations: int  # rounds of column generation
     columns: int  # joint plans that the program had in the end
-    history: tuple[Checkpoint, ...]
-    seconds: float
-    interrupted: bool = False  # by Ctrl-C
 
     @property
-    def k(self) -> float | None:
-        """K, if the notion is a K-EFCE."""
-        return self.notion.k
-
-    @property
-    def gap(self) -> float:
-        """The gap of the mixture, from its certificate, in payoff units."""
-        return self.certificate[self.notion].gap
-
-    @property
-    def player_gaps(self) -> tuple[float, ...]:
-        """The same per player."""
-        return self.certificate[self.notion].player_gaps
-
-    @property
-    def error(self) -> float:
-        """Exact gaps differ from these by at most this much."""
-        return self.certificate[self.notion].error
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        """Expected payoffs when everybody obeys."""
-        return self.certificate.values
-
-    @property
-    def value_error(self) -> float:
-        """Exact values differ from these by at most this much."""
-        return max(self.certificate.value_errors)
+    def objective(self) -> str:
+        """The objective, with ``minimize`` before it if it is minimised."""
+        return self.request.goal
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number, ``"inf"`` or null."""

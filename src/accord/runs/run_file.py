@@ -119,9 +119,10 @@ def checked_result(file: Path, result: Any, n_players: int, *, is_exact: bool) -
         numbers.append(content.get("gap"))
         lists.append(content.get("players"))
     else:
-        margins = content.get("margins")  # null where there were too few plays
-        known = isinstance(margins, list)
-        lists.append([0.0 if one is None else one for one in margins] if known else None)
+        margins: Any = content.get("margins")
+        if isinstance(margins, list):  # null where there were too few plays
+            margins = [0.0 if one is None else one for one in margins]
+        lists.append(margins)
     if not all(map(_is_finite, numbers)) or not all(
         isinstance(one, list) and len(one) == n_players and all(map(_is_finite, one))
         for one in lists

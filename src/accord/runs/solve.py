@@ -22,10 +22,12 @@ from accord.game.tree import Game, checked_game
 from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.footprint import check_run, solve_memory
 from accord.runs.iterates import Iterates, vectors_of
-from accord.runs.loop import Ending, Loop, Progress
+from accord.runs.iterations import Iterations
+from accord.runs.loop import CAUTION, Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
 from accord.runs.result import Solution
 from accord.treeplex.form import sequence_form
@@ -64,8 +66,9 @@ def solve(
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
         iterations: The largest number of iterations.
-        target_gap: Stop at a checkpoint whose gap, in payoff units, is at most this even if its
-            error is added. Must be positive: iterates only approach an equilibrium.
+        target_gap: Stop at a checkpoint at which the gap of the average of all iterates, in payoff
+            units, is at most this even if its error is added. Must be positive: iterates only
+            approach an equilibrium.
         seconds: Stop after this much wall-clock time. It includes compiling kernels, and certifying
             and saving the mixture, whose cost is measured on a small part of it.
         components: Number of evenly spaced iterates to save; by default 1,000, fewer if they take
@@ -181,32 +184,29 @@ class _Solving:
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
     ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
-        loop = Loop(self.play, self.iterates, self.play.measured)
+        loop = Loop(Iterations(self.play, self.iterates, self.play.measured), files, progress)
+        target = limits.target_gap
         loop.run(
             limits.last_iteration,
-            target_gap=limits.target_gap,
+            enough=None if target is None else partial(_is_enough, target),
             seconds=limits.seconds,
             since=since,
-            ending=partial(self._ending, saves=files is not None),
-            files=files,
-            progress=progress,
+            ending=_Certifying(self, saves=files is not None),
         )
+        loop.conclude()
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
         del loop, self.play  # their memory is needed for the gap of the saved mixture
-        policy = self._policy(*self.iterates.taken())
-        target = limits.target_gap
+        policy = self.policy(*self.iterates.taken())
         solution = Solution(
             game=self.game,
             request=self.request,
-            k=self.request.k,
-            method=self.request.method,
             iterations=last.iteration,
-            gap=last.gap,
-            player_gaps=last.player_gaps,
-            error=last.error,
-            values=last.values,
-            value_error=last.value_error,
+            average_gap=last.gap,
+            average_player_gaps=last.player_gaps,
+            average_error=last.error,
+            average_values=last.values,
+            average_value_error=last.value_error,
             policy=policy,
             history=history,
             seconds=elapsed,
@@ -217,29 +217,49 @@ class _Solving:
             files.finish(solution.to_json(), solution.policy, solution.certificate, history)
         return solution
 
-    def _policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
+    def policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
+        """The mixture of the iterates with these numbers."""
         weights = times.astype(float) ** self.request.power
         return CorrelatedPolicy(self.game, weights / weights.sum(), behaviors)
 
-    def _ending(self, *, saves: bool) -> Ending:
-        """How long certifying and saving the mixture will take, measured on a few components."""
+
+def _is_enough(target: float, point: Checkpoint) -> bool:
+    """Whether the gap is at most ``target``, or cannot be told from 0."""
+    return point.reaches(target) or point.gap == 0.0
+
+
+class _Certifying:
+    """The end of a run: certifying and saving the mixture, timed on a few components."""
+
+    def __init__(self, solving: _Solving, *, saves: bool) -> None:
+        self.solving, self.iterates, self.saves = solving, solving.iterates, saves
+        self.fixed = 0.0  # seconds
+        self.each = 0.0  # for each component of the mixture
+        self.packing = 0.0  # for each iterate that is written
+
+    def reserve(self, step: float) -> float:
+        """Another step must fit, and then the end, for the iterates kept so far."""
+        saved = min(self.iterates.count, self.iterates.components)
+        written = self.iterates.count + saved  # the checkpoint and the mixture
+        return step + CAUTION * (self.fixed + self.each * saved + self.packing * written)
+
+    def estimate(self) -> None:
+        """Certify and pack one component, then several."""
         with doing("measuring how long certifying will take"):
             self._time_certifying(1)  # this may compile kernels
-            fixed = self._time_certifying(1)
-            several = int(min(max(10.0, 0.5 / fixed), MOST_MEASURED, self.iterates.count))
+            self.fixed = self._time_certifying(1)
+            several = int(min(max(10.0, 0.5 / self.fixed), MOST_MEASURED, self.iterates.count))
             more = max(1, several - 1)
-            each = max(0.0, self._time_certifying(several) - fixed) / more
-            packing = 0.0
-            if saves:
+            self.each = max(0.0, self._time_certifying(several) - self.fixed) / more
+            if self.saves:
                 one = self._time_packing(1)
-                packing = max(0.0, self._time_packing(several) - one) / more
-                fixed += 2 * one  # the checkpoint and the mixture
-        return Ending(fixed, each, packing)
+                self.packing = max(0.0, self._time_packing(several) - one) / more
+                self.fixed += 2 * one  # the checkpoint and the mixture
 
     def _time_certifying(self, components: int) -> float:
-        times, behaviors = self.iterates.latest(components)
+        mixture = self.solving.policy(*self.iterates.latest(components))
         begun = time.perf_counter()
-        certify(self.game, self._policy(times, behaviors), self.request.k)
+        certify(self.solving.game, mixture, self.solving.request.k)
         return time.perf_counter() - begun
 
     def _time_packing(self, components: int) -> float:

@@ -7,10 +7,8 @@ them.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from accord.errors import ArgumentError
@@ -48,6 +46,7 @@ from accord.game.library.paper import (
 )
 from accord.game.library.random_games import random_game
 from accord.game.library.scaling import balanced, unbalanced
+from accord.game.parameters import default_parameters, parse_parameters, suggestion
 from accord.game.tree import Game
 
 __all__ = [
@@ -108,10 +107,7 @@ class LibraryGame:
     @property
     def parameters(self) -> dict[str, Any]:
         """Each parameter and its default."""
-        return {
-            key: parameter.default
-            for key, parameter in inspect.signature(self.build).parameters.items()
-        }
+        return default_parameters(self.build)
 
 
 LIBRARY: dict[str, LibraryGame] = {
@@ -244,30 +240,6 @@ def _parse(text: str) -> tuple[LibraryGame, dict[str, Any]]:
     name, _, rest = text.partition(":")
     name = name.strip()
     if name not in LIBRARY:
-        raise ArgumentError(f"there is no library game {name!r}; {_suggestion(name, LIBRARY)}")
+        raise ArgumentError(f"there is no library game {name!r}; {suggestion(name, LIBRARY)}")
     entry = LIBRARY[name]
-    defaults = entry.parameters
-    parameters: dict[str, Any] = {}
-    for item in rest.split(",") if rest.strip() else []:
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not key or key in parameters:
-            raise ArgumentError(
-                f"parameters of {name} must be key=value, each at most once; got {item.strip()!r}"
-            )
-        if key not in defaults:
-            raise ArgumentError(f"{name} has no parameter {key!r}; {_suggestion(key, defaults)}")
-        kind = type(defaults[key])
-        try:
-            parameters[key] = kind(value)
-        except ValueError:
-            article = "an integer" if kind is int else "a number"
-            raise ArgumentError(f"{key} of {name} must be {article}; got {value!r}") from None
-    return entry, parameters
-
-
-def _suggestion(word: str, known: Mapping[str, object]) -> str:
-    if close := get_close_matches(word, known):
-        return f"did you mean {' or '.join(close)}?"
-    if len(known) == 1:
-        return f"the only one is {next(iter(known))}"
-    return f"there are {', '.join(known)}" if known else "there are none"
+    return entry, parse_parameters(name, rest, entry.parameters)

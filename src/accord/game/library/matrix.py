@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from accord._arrays import NO_INFOSET, NO_NODE, TERMINAL
+from accord._arrays import NO_INFOSET, NO_NODE, TERMINAL, Floats
+from accord._check import as_number
 from accord.errors import GameError
 from accord.game.library.device import Device
 from accord.game.library.naming import named
@@ -22,31 +24,26 @@ from accord.game.tree import Game
 
 
 def matrix_game(
-    payoffs: ArrayLike,
+    payoffs: ArrayLike | Sequence[Any],
     *,
     actions: Sequence[Sequence[str]] | None = None,
     players: Sequence[str] | None = None,
     name: str = "matrix game",
 ) -> Game:
-    """The game with these payoff tensors.
+    """The game with these payoffs, such as ``matrix_game([[(6, 6), (2, 7)], [(7, 2), (0, 0)]])``.
 
     Args:
-        payoffs: ``[n_players, A_1, ..., A_n]``: the payoff of each player at each joint action.
+        payoffs: One tuple of payoffs per joint action, in lists of shape ``[A_1, ..., A_n]``; or
+            one table of payoffs per player, ``[n_players, A_1, ..., A_n]``. A payoff is a number or
+            a fraction such as ``"1/3"``.
         actions: Labels of each player's actions; by default ``"0"``, ``"1"``, ...
         players: Their names; by default ``"1"``, ``"2"``, ...
         name: Name of the game.
+
+    Raises:
+        GameError: If the payoffs have neither form, or could have both.
     """
-    try:
-        table = np.asarray(payoffs, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GameError(
-            "payoffs must be one tensor of numbers per player, all of the same shape"
-        ) from None
-    if table.ndim < 2 or table.ndim != table.shape[0] + 1 or 0 in table.shape:
-        raise GameError(
-            "payoffs must have shape [n_players, A_1, ..., A_n], one tensor per player with one "
-            f"axis per player and no empty axis; got {table.shape}"
-        )
+    table = _by_player(payoffs)
     n, sizes = table.shape[0], table.shape[1:]
     labels = tuple(players or map(str, range(1, n + 1)))
     levels = list(accumulate(sizes, mul, initial=1))  # nodes of each player, then the terminals
@@ -70,6 +67,57 @@ def matrix_game(
         player_labels=labels,
         infoset_labels=[[label] for label in labels],
         action_labels=None if actions is None else [[tuple(row)] for row in actions],
+    )
+
+
+def _by_player(payoffs: Any) -> Floats:
+    """``[n_players, A_1, ..., A_n]``, whichever of its two forms ``payoffs`` has."""
+    table = _numbers(payoffs)
+    n = table.ndim - 1
+    if n < 1 or n not in (table.shape[0], table.shape[-1]) or 0 in table.shape:
+        raise GameError(
+            "payoffs must have shape [A_1, ..., A_n, n_players], one tuple per joint action, or "
+            "[n_players, A_1, ..., A_n], one table per player with one axis per player and no "
+            f"empty axis; got {table.shape}"
+        )
+    if table.shape[-1] != n or (table.shape[0] == n and not _has_tuples(payoffs, table.shape)):
+        return table
+    return np.moveaxis(table, -1, 0)
+
+
+def _numbers(payoffs: Any) -> Floats:
+    try:
+        return np.asarray(payoffs, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    try:  # with fractions written as text
+        cells = np.asarray(payoffs, dtype=object)
+        return np.array([as_number("a payoff", cell) for cell in cells.flat]).reshape(cells.shape)
+    except (TypeError, ValueError):
+        raise GameError(
+            "payoffs must be one tuple of numbers per joint action, or one table of numbers per "
+            "player, all of the same shape"
+        ) from None
+
+
+def _has_tuples(payoffs: Any, shape: tuple[int, ...]) -> bool:
+    """Whether ``payoffs``, whose shape fits both forms, has one tuple per joint action.
+
+    Then these tuples are in lists. In the other form all rows are lists or arrays.
+    """
+    around: list[Any] = []
+    rows = [payoffs]
+    for _ in shape[1:]:
+        around += rows
+        rows = [part for row in rows if isinstance(row, list | tuple) for part in row]
+    if not any(isinstance(row, tuple) for row in rows):
+        return False
+    if all(isinstance(row, tuple) for row in rows) and all(isinstance(one, list) for one in around):
+        return True
+    raise GameError(
+        f"payoffs of shape {shape} could be one tuple of payoffs per joint action or one table per "
+        "player; write [[(a, b), ...], ...] with tuples in lists for the first, and lists or "
+        "arrays only for the second"
     )
 
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 import decimal
 import math
 from decimal import Decimal
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from accord._arrays import Floats
 from accord._check import check_positive, check_probability, checked_whole
 from accord._jit import jit
 from accord.deviations.counting import rechistories_per_infoset
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import NotionLike, clipped_k
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -54,9 +54,7 @@ MARGIN = Decimal("1e-9")
 CONTEXT = decimal.Context(prec=28, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 
-def regret_bound(
-    plex: Treeplex, k: SupportsIndex | float, learning_rate: float, iterations: int
-) -> float:
+def regret_bound(plex: Treeplex, k: NotionLike, learning_rate: float, iterations: int) -> float:
     """Upper bound on the regret of K-EFR with WRHedge after ``iterations``, against any opponents.
 
     It holds for one player alone, at every number of iterations and every constant learning rate,
@@ -70,7 +68,7 @@ def regret_bound(
 
 def bandit_regret_bound(
     plex: Treeplex,
-    k: SupportsIndex | float,
+    k: NotionLike,
     learning_rate: float,
     iterations: int,
     failure_prob: float,

@@ -17,10 +17,9 @@ from __future__ import annotations
 import decimal
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import SupportsIndex
 
 from accord._check import check_positive, check_probability
-from accord.deviations.notions import checked_k, clipped_k
+from accord.deviations.notions import NotionLike, checked_k, clipped_k
 from accord.game.tree import Game
 from accord.learning.theory.bounds import (
     CONTEXT,
@@ -58,7 +57,7 @@ class Plan:
 
 def plan(
     game: Game,
-    k: SupportsIndex | float,
+    k: NotionLike,
     epsilon: float,
     failure_prob: float = DEFAULT_FAILURE_PROB,
 ) -> Plan:
@@ -70,7 +69,8 @@ def plan(
 
     Args:
         game: The game.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
         epsilon: The K-EFCE gap wanted, in payoff units, maximum over players.
         failure_prob: The probability with which a run with bandit feedback may miss it.
 
