@@ -61,7 +61,7 @@ def export(
     tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
 
     Open .xlsx files in spreadsheets. They would take labels in a .csv file that start with = or @
-    for formulas. A run in an environment has a policy and a history.
+    for formulas. A run in an environment has a policy and a history; the rest needs its game.
 
     \b
     Examples:
