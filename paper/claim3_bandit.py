@@ -226,8 +226,8 @@ def _runs(
     times, gaps, bounds = [], [], []
     for episodes in lengths(first, most, step):
         run = learn(
-            loaded, allowed, method="swrhedge", episodes=episodes, seed=seed,
-            failure_prob=FAILURE_PROB, learning_rate_scale=scale,
+            loaded, allowed, method=SWRHedge(scale=scale, failure_prob=FAILURE_PROB),
+            episodes=episodes, seed=seed,
             exploration="balanced" if exploration == "balanced" else "uniform",
         )  # fmt: skip
         times.append(episodes)

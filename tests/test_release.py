@@ -96,6 +96,18 @@ def test_the_workflow_calls_targets_that_exist() -> None:
     assert set(of_test.split()) == {target for one in used for target in one.split()}
 
 
+def test_nobody_is_told_to_install_from_the_public_index() -> None:
+    """The name there is not ours. An extra of an installed Accord needs nothing from there."""
+    bare = re.compile(r"pip install (?:-\S+ )*['\"]?accord\b(?!\[)")
+    assert bare.search("pip install --upgrade accord") and not bare.search("pip install accord[a]")
+    folders = ("src", "docs", "examples")
+    texts = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    texts = [path for path in texts if path.suffix in (".py", ".md", ".ipynb", ".html")]
+    assert len(texts) > 200
+    told = [path for path in [*texts, ROOT / "README.md"] if bare.search(path.read_text("utf-8"))]
+    assert told == []
+
+
 def test_hooks_check_the_folders_that_lint_checks() -> None:
     checked, formatted = re.findall(r"ruff (?:check|format --check) (.+)$", MAKEFILE, re.M)
     (hooked,) = re.findall(r"files: &ours \^\(([\w|]+)\)/$", HOOKS, re.M)

@@ -6,9 +6,12 @@ import math
 import operator
 import re
 import reprlib
-from typing import SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from accord.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 LARGEST = 2**63 - 1
 """The largest whole number that fits an array of 64-bit integers."""
@@ -63,6 +66,19 @@ def checked_whole(name: str, value: SupportsIndex, least: int, most: float = LAR
         digits = f"{float(most):.2g}"
         raise ArgumentError(f"{name} must be a whole number, at most {digits}; got a larger one")
     return whole
+
+
+def checked_seed(seed: SupportsIndex | Generator) -> int:
+    """Return ``seed`` as a whole number, 0 or more; a generator draws one.
+
+    Raises:
+        ArgumentError: If it is neither.
+    """
+    from numpy.random import Generator  # here, because the command line must start quickly
+
+    if isinstance(seed, Generator):
+        return int(seed.integers(LARGEST, endpoint=True))
+    return checked_whole("seed", seed, 0, MAX_SEED)
 
 
 def check_positive(name: str, value: float) -> None:

@@ -23,7 +23,7 @@ from accord.certifying.exact import certify
 from accord.certifying.normal_form import nfce_gaps
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import EFCCE, LADDER
-from accord.equilibrium.evaluation import BLOCK
+from accord.equilibrium.evaluation import BLOCK_NUMBERS
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, BudgetError, MismatchError
 from accord.game.builder import GameBuilder
@@ -942,7 +942,7 @@ def test_optimal_equilibria_by_linear_programming(k):
 
 
 @pytest.mark.parametrize(
-    "k", [-1, 1.5, math.nan, True, "1", "nash", [None], -math.inf, [0, -1], [1, "inf"]]
+    "k", [-1, 1.5, math.nan, True, "1.5", "nash", [None], -math.inf, [0, -1], [1, "-inf"]]
 )
 def test_a_k_that_is_no_number_of_deviations(k):
     game, policy = device_of("in_out")
@@ -1043,7 +1043,8 @@ def test_memory_does_not_grow_with_the_number_of_components():
     game = separation(k=3)
     plexes = sequence_form(game).plexes
     rng = np.random.default_rng(0)
-    few = 2 * (1 + BLOCK // sum(plex.n_sequences for plex in plexes))  # more than two blocks
+    n_sequences = sum(plex.n_sequences for plex in plexes)
+    few = 2 * (1 + BLOCK_NUMBERS // n_sequences)  # more than two blocks
     peaks = []
     for count in (few, few + 800):
         policy = CorrelatedPolicy.from_components(

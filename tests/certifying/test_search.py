@@ -12,7 +12,7 @@ from accord._arrays import Floats
 from accord.certifying.evidence import Evidence
 from accord.certifying.search import (
     CELL_TRUST,
-    FAVOUR,
+    FAVOR,
     TRUST,
     Move,
     Search,
@@ -80,7 +80,7 @@ def values_of(plays: list[Play], k: float, prior: Floats) -> dict[Known, float]:
             count = 0
             for a in actions:
                 cell = (*before, (first, told, a))
-                known = lost[first, a] + TRUST * (mean - FAVOUR * float(prior[first + a]))
+                known = lost[first, a] + TRUST * (mean - FAVOR * float(prior[first + a]))
                 expected = known / (tried[first, a] + TRUST)
                 values[cell] = (total[cell] + CELL_TRUST * expected) / (taken[cell] + CELL_TRUST)
                 count += taken[cell]

@@ -205,10 +205,10 @@ def test_info_json() -> None:
 
 def test_info_epsilon() -> None:
     planned = accord.plan(accord.load_game("kuhn"), 1, 0.1)
-    (row,) = run_json("info", "kuhn", "-k", 1, "--epsilon", 0.1)["plan"]
+    (row,) = run_json("info", "kuhn", "-k", 1, "--target-gap", 0.1)["plan"]
     assert row["iterations"] == planned.iterations
     assert row["episodes"] == planned.episodes
-    assert f"{planned.iterations:,}" in run("info", "kuhn", "-k", 1, "--epsilon", 0.1).stdout
+    assert f"{planned.iterations:,}" in run("info", "kuhn", "-k", 1, "--target-gap", 0.1).stdout
 
 
 def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
@@ -217,9 +217,9 @@ def test_info_of_a_player_who_never_decides(tmp_path: Path) -> None:
     b.payoff("a", 1, 0)
     b.payoff("b", 0, 0)
     accord.write_efg(b.build(), tmp_path / "idle.efg")
-    idle = run_json("info", tmp_path / "idle.efg", "--epsilon", 0.1)["players"][1]
+    idle = run_json("info", tmp_path / "idle.efg", "--target-gap", 0.1)["players"][1]
     assert (idle["infosets"], idle["horizon"], idle["actions"]) == (0, 0, 0)
-    assert "idle: 3 nodes" in run("info", tmp_path / "idle.efg", "--epsilon", 0.1).stdout
+    assert "idle: 3 nodes" in run("info", tmp_path / "idle.efg", "--target-gap", 0.1).stdout
 
 
 # solve
@@ -598,8 +598,8 @@ def test_device_of_a_policy_with_too_many_plans(
         ("solve kuhn --target-gap -1", "target_gap must be non-negative"),
         ("solve kuhn --learning-rate 1", "prm+ has no learning rate"),
         ("solve kuhn --method wrhedge --learning-rate 0", "learning_rate must be positive"),
-        ("info kuhn --epsilon 0", "epsilon must be positive"),
-        ("info kuhn --epsilon x", "must be a number; got 'x'"),
+        ("info kuhn --target-gap 0", "target_gap must be positive"),
+        ("info kuhn --target-gap x", "must be a number; got 'x'"),
         ("certify", "Missing argument 'GAME'"),
         ("certify kuhn", "POLICY is missing; give GAME and POLICY"),
         ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),

@@ -121,7 +121,6 @@ def test_a_run_is_a_folder(
         "game": "kuhn",
         "k": 1,
         "episodes": 8000,
-        "failure_prob": 0.05,
         "batch": 1,
         "environment": None,
         "memory": None,

@@ -51,7 +51,7 @@ def test_json():
     mixed = run_json("optimize", "chicken", "--objective", "weights= 1/2,1e0 ")
     assert mixed["objective"] == "weights=0.5,1"
     assert mixed["value"] == pytest.approx(0.5 * mixed["values"][0] + mixed["values"][1])
-    least = run_json("optimize", "chicken", "--minimize", "--gap", "1/2")
+    least = run_json("optimize", "chicken", "--minimize", "--target-gap", "1/2")
     assert least["objective"] == "minimize welfare"
     assert least["value"] < 7.2
     assert least["gap"] == pytest.approx(0.5)
@@ -139,7 +139,7 @@ def test_refusals(tmp_path):
     assert "name its run with --from RUN" in refused("optimize", "chicken", "--objective", "keep")
     assert "no NFCE is better than the best BCE" in refused("optimize", "chicken", "-k", "nfce")
     assert "or one of nfcce, efcce" in refused("optimize", "chicken", "--notion", "cce")
-    assert "must be a number" in refused("optimize", "chicken", "--gap", "much")
+    assert "must be a number" in refused("optimize", "chicken", "--target-gap", "much")
     assert "it has no run.json" in refused("optimize", "--resume", tmp_path)
     assert "it has no run.json" in refused("reduce", tmp_path)
     run("optimize", "chicken", "--out", tmp_path / "run")

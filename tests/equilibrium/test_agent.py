@@ -87,7 +87,7 @@ def test_agents_in_the_loops_of_others() -> None:
 
     zoo = Repeated()
     env = PettingZooEnvironment(zoo, (0.0, 2.0))
-    policy = learn_env(env, 1, episodes=300, value_plays=10).policy
+    policy = learn_env(env, 1, episodes=300, plays=10).policy
     agents = {name: env.agent(policy, name) for name in zoo.possible_agents}
     known = {name: set(plex.infoset_labels) for name, plex in
              zip(policy.player_labels, policy.plexes, strict=True)}  # fmt: skip
@@ -103,7 +103,7 @@ def test_agents_in_the_loops_of_others() -> None:
             agent.reset()
     for name in ("kuhn_poker", "repeated_game(num_repetitions=2,stage_game=matrix_pd())"):
         spiel = OpenSpielEnvironment(name)
-        learned = learn_env(spiel, 1, episodes=300, value_plays=10).policy
+        learned = learn_env(spiel, 1, episodes=300, plays=10).policy
         players = [spiel.agent(learned, i) for i in range(2)]
         for _ in range(10):
             state = spiel.game.new_initial_state()

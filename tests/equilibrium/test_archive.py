@@ -26,7 +26,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("block", [1, 64, 2**20])
 def test_arrays_come_back(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "BLOCK", block)
+    monkeypatch.setattr(archive, "WRITTEN_AT_ONCE", block)
     file = io.BytesIO()
     write_arrays(file, ARRAYS, plain=["rows"])
     file.seek(0)

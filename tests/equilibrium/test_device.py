@@ -18,7 +18,7 @@ from accord.equilibrium import plans as plans_module
 from accord.equilibrium.device import Device
 from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.equilibrium.tables import Table, as_text
+from accord.equilibrium.tables import TextTable, as_text
 from accord.game.library import library_device
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -297,7 +297,9 @@ def test_long_labels_are_wrapped(width: int) -> None:
 
 
 def test_wrapped_columns_are_aligned() -> None:
-    table = Table(("p", "player", "told"), (("1", "the first entrant in the north", "yes " * 9),))
+    table = TextTable(
+        ("p", "player", "told"), (("1", "the first entrant in the north", "yes " * 9),)
+    )
     lines = as_text(table, 33).splitlines()
     assert {at for line in lines for at in [line.find("told"), line.find("yes")] if at >= 0} == {19}
 
@@ -447,3 +449,46 @@ def test_small_probabilities_in_latex() -> None:
         game, list(zip([1 - 2e-7, 2e-7], profiles, strict=True))
     ).device()
     assert r"$2 \times 10^{-7}$ & yield & dare \\" in device.to_latex()
+
+
+def test_a_policy_is_made_from_its_own_device() -> None:
+    """With the advice off the path nothing is lost; without it, what obedient players get."""
+    game = accord.load_game("signalling")
+    best = accord.optimize(game, 1, {"professor": 1}).policy
+    whole = CorrelatedPolicy.from_device(game, best.device(off_path=True))
+    np.testing.assert_allclose(whole.values(), best.values(), atol=1e-12)
+    assert accord.certify(game, whole, k=1)[1].gap <= 1e-12
+    on_path = CorrelatedPolicy.from_device(game, best.device())
+    np.testing.assert_allclose(on_path.values(), best.values(), atol=1e-12)
+    assert str(on_path.device()) == str(best.device())
+
+
+def test_a_device_with_plans_left_out_makes_no_policy() -> None:
+    device = device_of("signalling", plans=1)
+    with pytest.raises(
+        accord.PolicyError, match=r"must list all its plans, .* of 0\.75; list more"
+    ):
+        CorrelatedPolicy.from_device(accord.load_game("signalling"), device)
+
+
+def test_plans_by_player_names_and_weights_as_fractions() -> None:
+    game = accord.load_game("chicken")
+    (_, first), *_ = library_device("chicken")
+    named = [("1/3", dict(zip(game.player_labels, first, strict=True))), ("2/3", first)]
+    policy = CorrelatedPolicy.from_device(game, named)
+    assert policy.weights.tolist() == [1 / 3, 2 / 3]
+    assert np.array_equal(policy.behavior[0], policy.behavior[1])
+
+
+def test_a_plan_says_nothing_where_its_own_actions_never_lead() -> None:
+    b = accord.GameBuilder("twice", players=["one"])
+    b.move(player="one", infoset="first", actions="stop go")
+    b.payoff("stop", 0)
+    b.move("go", player="one", infoset="second", actions="left right")
+    b.payoff("go left", 1)
+    b.payoff("go right", 2)
+    game = b.build()
+    policy = CorrelatedPolicy.from_device(game, [(1, ({"first": "stop"},))])
+    assert policy.behavior.tolist() == [[1.0, 1.0, 0.0, 1.0, 0.0]]
+    with pytest.raises(accord.PolicyError, match="infoset 'second': no action is given"):
+        CorrelatedPolicy.from_device(game, [(1, ({"first": "go"},))])

@@ -281,7 +281,7 @@ def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(evaluation, "Block", Counted)
     for rows in (1, 2, 5, 100):
-        monkeypatch.setattr(evaluation, "BLOCK", rows * form.n_sequences)
+        monkeypatch.setattr(evaluation, "BLOCK_NUMBERS", rows * form.n_sequences)
         trees = [[RechistoryTree.build(p, k) for k in (0, 1, 2)] for p in form.plexes]
         deviators = {i: [Deviator(tree) for tree in own] for i, own in enumerate(trees)}
         obedience = evaluate(policy, deviators)

@@ -369,12 +369,17 @@ def test_devices_that_do_not_fit(game):
     assert CorrelatedPolicy.from_device(game, [(1.0, good)]).values().tolist() == [1.0, 1.0]
     for bad, message in (
         (good[:1], "component 0: there must be one mapping per player, 2; got 1"),
-        (({"": "l"}, good[1]), "player ann, infoset '\U0001f0cf': no action is given"),
+        (({"": "r"}, good[1]), "player ann, infoset '\U0001f0cf': no action is given"),
         (({**good[0], "": "x"}, good[1]), "infoset '': there is no action 'x'; .* 'l', 'm', 'r'"),
         (({**good[0], "z": "x"}, good[1]), "player ann: the game has no infoset 'z'"),
     ):
         with pytest.raises(PolicyError, match=message):
             CorrelatedPolicy.from_device(game, [(1.0, bad)])
+    with pytest.raises(PolicyError, match=r"there is no player 'eve'; .* 'ann', 'böb'"):
+        CorrelatedPolicy.from_device(game, [(1.0, {"eve": {}})])
+    for weight in ("1/0", "half", None):
+        with pytest.raises(ArgumentError, match="the weight of component 0 must be a number"):
+            CorrelatedPolicy.from_device(game, [(weight, good)])
 
 
 def test_a_policy_cannot_be_changed(policy):

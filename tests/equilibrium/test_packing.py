@@ -49,7 +49,7 @@ def mixtures(draw: Any) -> tuple[list[int], Any]:
 def test_every_bit_comes_back(mixture, block):
     sizes, rows = mixture
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "BLOCK", block)
+        patch.setattr(packing, "PACKED_AT_ONCE", block)
         packed = pack(rows, sizes)
         assert again(packed, sizes, len(rows)).tobytes() == rows.tobytes()
     for ours, other in zip(packed, pack(rows, sizes), strict=True):  # whatever the blocks were

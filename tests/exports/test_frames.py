@@ -78,7 +78,7 @@ def test_a_certificate_has_one_row_per_notion_and_player(
 
 
 def test_a_certificate_from_plays_has_bounds(game: accord.Game, solution: accord.Solution) -> None:
-    certificate = accord.certify_by_play(Hidden(game), solution, 1, episodes=200)
+    certificate = accord.certify_by_play(Hidden(game), solution, 1, plays=200)
     frame, gap = certificate.to_frame(), certificate[1]
     assert frame["gap"].isna().all()
     assert tuple(frame["lower"]) == gap.player_lower

@@ -73,7 +73,7 @@ def test_runs_in_environments() -> None:
     logged: list[dict[str, float]] = []
     env = NoisyChicken()
     with Tracker(env, lambda numbers, _: logged.append(numbers)) as tracker:
-        accord.learn_env(env, k=1, episodes=90, value_plays=10, progress=tracker)
+        accord.learn_env(env, k=1, episodes=90, plays=10, progress=tracker)
     assert {f"values/{player}" for player in env.players} <= logged[-1].keys()
 
 

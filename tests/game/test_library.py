@@ -18,7 +18,7 @@ from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
 from accord.errors import ArgumentError, GameError
 from accord.game.library import (
     LIBRARY,
-    Device,
+    Draws,
     balanced,
     battle_of_the_sexes,
     battle_of_the_sexes_device,
@@ -55,7 +55,7 @@ from tests import reference
 from tests.support.strategies import games
 
 
-def as_policy(game: Game, device: Device) -> reference.CorrelatedPolicy:
+def as_policy(game: Game, device: Draws) -> reference.CorrelatedPolicy:
     """A device in the form that the reference functions take."""
     policy = []
     for weight, recommended in device:
@@ -74,17 +74,17 @@ def as_policy(game: Game, device: Device) -> reference.CorrelatedPolicy:
     return policy
 
 
-def gap(game: Game, device: Device, k: float) -> float:
+def gap(game: Game, device: Draws, k: float) -> float:
     policy = as_policy(game, device)
     return max(reference.best_deviation(game, i, k, policy)[0] for i in range(game.n_players))
 
 
-def nfce_gap(game: Game, device: Device) -> float:
+def nfce_gap(game: Game, device: Draws) -> float:
     policy = as_policy(game, device)
     return max(reference.nfce_gap(game, i, policy) for i in range(game.n_players))
 
 
-def afce_gap(game: Game, device: Device) -> float:
+def afce_gap(game: Game, device: Draws) -> float:
     """The largest gain from answering one recommendation at one infoset with another action."""
     policy = as_policy(game, device)
     gains = []
@@ -103,7 +103,7 @@ def afce_gap(game: Game, device: Device) -> float:
     return max(gains)
 
 
-def values(game: Game, device: Device) -> list[float]:
+def values(game: Game, device: Draws) -> list[float]:
     return reference.correlated_values(game, as_policy(game, device))
 
 

@@ -244,7 +244,7 @@ def test_nothing_learned_is_lost() -> None:
     learned = e.value.learned
     assert isinstance(learned, LearnedByPlay)
     assert learned.episodes == 99
-    assert learned.value_plays == 33
+    assert learned.plays == 33
     assert learned.policy.n_components > 10
     assert isinstance(e.value.__cause__, OSError)
     with pytest.raises(AccordError) as first:
@@ -323,7 +323,7 @@ def test_full_tables_keep_learning() -> None:
 
 
 def test_a_limit_of_memory_holds_for_tables_and_components() -> None:
-    learned = learn_env(TwoSteps(), 1, episodes=3000, memory=100_000, value_plays=10)
+    learned = learn_env(TwoSteps(), 1, episodes=3000, memory=100_000, plays=10)
     assert learned.request.memory == 100_000
     last = learned.history[-1].seen
     assert last is not None

@@ -68,7 +68,7 @@ def tiny(game: Game, k: float) -> bool:
 def test_it_is_the_best_of_all_profiles(game, k, numbers, gap):
     assume(tiny(game, k))
     numbers = numbers[: game.n_players]
-    found = optimize(game, k, numbers, gap=gap)
+    found = optimize(game, k, numbers, target_gap=gap)
     if found.policy.n_components > 1 or set(np.unique(found.policy.behavior)) <= {0.0, 1.0}:
         check(found, reference.best_by_enumeration(game, k, numbers, gap), gap)
     else:  # a zero-sum game: one product component
@@ -106,7 +106,7 @@ def tiny_for(game: Game, notion: str) -> bool:
 def test_it_is_the_best_of_all_profiles_for_other_notions(game, notion, numbers, gap):
     assume(tiny_for(game, notion))
     numbers = numbers[: game.n_players]
-    found = optimize(game, notion.lower(), numbers, gap=gap)
+    found = optimize(game, notion.lower(), numbers, target_gap=gap)
     want = reference.best_by_enumeration(game, notion, numbers, gap)
     assert (found.notion.name, found.k) == (notion, None)
     assert found.optimal
@@ -145,7 +145,7 @@ def test_other_proofs_lead_to_the_same_optimum_in_other_notions(way, monkeypatch
         if not tiny_for(game, notion) or reference.n_profiles(game) < 4:
             continue
         numbers = rng.integers(-2, 3, players).tolist()
-        found = optimize(game, notion, numbers, gap=0.05)
+        found = optimize(game, notion, numbers, target_gap=0.05)
         assert way in found.proof
         check(found, reference.best_by_enumeration(game, notion, numbers, 0.05), 0.05)
         tried += 1
@@ -226,7 +226,7 @@ def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
         if not tiny(game, k) or reference.n_profiles(game) < 4:
             continue
         numbers = rng.integers(-2, 3, players).tolist()
-        found = optimize(game, k, numbers, gap=0.05)
+        found = optimize(game, k, numbers, target_gap=0.05)
         assert way in found.proof
         want = reference.best_by_enumeration(game, k, numbers, 0.05)
         check(found, want, 0.05)
@@ -235,7 +235,7 @@ def test_other_proofs_lead_to_the_same_optimum(way, monkeypatch):
         while not rounds.finished:
             rounds.advance()
         assert rounds.bound >= want - 1e-9  # optimize raises it to the value that was found
-        egalitarian = optimize(game, k, "egalitarian", gap=1e-300)
+        egalitarian = optimize(game, k, "egalitarian", target_gap=1e-300)
         assert egalitarian.optimal
         tried += 1
         if tried == 20:
@@ -252,8 +252,8 @@ def test_no_equilibrium_found_by_learning_exceeds_the_bound(game, k):
     gap = max(0.0, solution.gap)
     values = np.array(solution.policy.values())
     for objective, value in (("welfare", values.sum()), ("egalitarian", values.min())):
-        assert optimize(game, k, objective, gap=gap).bound >= value - 1e-9
-    assert optimize(game, k, [1, -1], gap=gap, minimize=True).bound <= (
+        assert optimize(game, k, objective, target_gap=gap).bound >= value - 1e-9
+    assert optimize(game, k, [1, -1], target_gap=gap, minimize=True).bound <= (
         values[0] - values[1] + 1e-9
     )
 

@@ -117,7 +117,7 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
         MismatchError, match=r"player \d was shown '.*', which is not in their treeplex"
     ):
         learn_env(Hidden(game), 1, episodes=2000, plexes=plexes, method="swrhedge")
-    learned = learn_env(Hidden(game), 1, episodes=400, plexes=plexes, value_plays=10)
+    learned = learn_env(Hidden(game), 1, episodes=400, plexes=plexes, plays=10)
     for some, all_ in zip(plexes, learned.policy.plexes, strict=True):  # prm learns it
         assert some.n_infosets <= all_.n_infosets
         assert set(some.infoset_labels) <= set(all_.infoset_labels)
@@ -228,9 +228,7 @@ def test_a_hidden_game_with_its_certificate(method: str, each: int, bound: float
 @pytest.mark.slow
 def test_a_hidden_game_without() -> None:
     game = kuhn()
-    learned = learn_env(
-        Hidden(game), 1, episodes=4000, method="rm", value_plays=4000, components=50
-    )
+    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", plays=4000, components=50)
     assert isinstance(learned, LearnedByPlay)
     assert learned.policy.game is None
     assert not hasattr(learned, "gap")
@@ -239,14 +237,14 @@ def test_a_hidden_game_without() -> None:
     assert content["values"] == list(learned.values)
     assert content["margins"] == list(learned.margins)
     json.dumps(content, allow_nan=False)
-    assert learned.value_plays == 4000
+    assert learned.plays == 4000
     assert learned.policy.n_components == 50
 
 
 @pytest.mark.slow
 def test_same_arguments_same_bits() -> None:
     one, again, other = (
-        learn_env(Hidden(kuhn()), 1, episodes=400, seed=seed, value_plays=100) for seed in (1, 1, 2)
+        learn_env(Hidden(kuhn()), 1, episodes=400, seed=seed, plays=100) for seed in (1, 1, 2)
     )
     assert one.policy.behavior.tobytes() == again.policy.behavior.tobytes()
     assert one.values == again.values
@@ -257,7 +255,7 @@ def test_same_arguments_same_bits() -> None:
 def test_files_are_those_of_policies(tmp_path: Path) -> None:
     """What was learned blindly is read, once the game is known, as a policy of it."""
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", value_plays=10, components=20)
+    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", plays=10, components=20)
     by_label = {}
     for suffix in ("json", "npz"):
         path = tmp_path / f"policy.{suffix}"
@@ -302,7 +300,7 @@ def chicken_with(means: Any) -> Game:
 @pytest.mark.slow
 def test_stochastic_rewards() -> None:
     """Payoffs are 0 or 7; what is learned is an equilibrium of their means."""
-    learned = learn_env(NoisyChicken(), 1, episodes=20_000, method="rm", value_plays=2000)
+    learned = learn_env(NoisyChicken(), 1, episodes=20_000, method="rm", plays=2000)
     assert learned.name == "noisy chicken"
     weights, behavior = learned.policy.weights, learned.policy.behavior
     means = np.array(NoisyChicken.means)
@@ -594,8 +592,8 @@ def test_arguments_that_do_not_go_together() -> None:
     plexes = sequence_form(game).plexes
     with pytest.raises(ArgumentError, match="game or plexes, not both"):
         learn_env(Hidden(game), episodes=100, game=game, plexes=plexes)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match="value_plays must be a whole number"):
-        learn_env(Hidden(game), episodes=100, value_plays=0)
+    with pytest.raises(ArgumentError, match="plays must be a whole number"):
+        learn_env(Hidden(game), episodes=100, plays=0)
     with pytest.raises(MismatchError, match="has 3 players; the game kuhn has 2"):
         learn_env(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
 
@@ -638,7 +636,7 @@ def test_a_game_too_large_to_load() -> None:
     assert [plex.n_infosets for plex in plexes] == [8] * 5
     assert [plex.horizon for plex in plexes] == [1] * 5
     learned = learn_env(
-        env, 1, episodes=5000, method="rm", plexes=plexes, value_plays=500, components=100
+        env, 1, episodes=5000, method="rm", plexes=plexes, plays=500, components=100
     )
     assert learned.episodes_per_iteration == 6
     assert all(0 <= value <= 8 for value in learned.values)
@@ -682,7 +680,7 @@ def test_openspiel_games_that_only_have_observations() -> None:
     assert [as_labels(plex) for plex in played] == [as_labels(plex) for plex in plexes]
     learned = learn_env(
         OpenSpielEnvironment("catch(columns=3,rows=4)"), 1, episodes=2000, method="rm",
-        value_plays=1000,
+        plays=1000,
     )  # fmt: skip
     assert learned.values[0] > 0.85  # the ball can always be caught, for 1
 
@@ -740,7 +738,7 @@ def test_pettingzoo_aec() -> None:
     ]  # heads and tails
     sizes = sorted(len(actions) for actions in plexes[0].action_labels)
     assert sizes == [2, 3]  # the mask forbids an action after one of the coins
-    learned = learn_env(env, 1, episodes=4000, method="rm", plexes=plexes, value_plays=2000)
+    learned = learn_env(env, 1, episodes=4000, method="rm", plexes=plexes, plays=2000)
     assert np.abs(learned.values).max() < 0.15
     assert sum(learned.values) == pytest.approx(0.0, abs=1e-9)
 
@@ -778,7 +776,7 @@ def test_pettingzoo_parallel() -> None:
     env = PettingZooEnvironment(together(), (0.0, 1.0))
     plexes = discover(env, patience=50)
     assert [plex.n_infosets for plex in plexes] == [1, 1]
-    learned = learn_env(env, 1, episodes=2000, method="rm", plexes=plexes, value_plays=500)
+    learned = learn_env(env, 1, episodes=2000, method="rm", plexes=plexes, plays=500)
     assert min(learned.values) > 0.9  # they learn to meet
 
 
@@ -972,7 +970,7 @@ def test_pettingzoo_same_seed_same_bits() -> None:
     from tests.support.pettingzoo_envs import Pennies
 
     runs = [
-        learn_env(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, value_plays=50)
+        learn_env(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, plays=50)
         for _ in range(2)
     ]
     assert runs[0].policy.behavior.tobytes() == runs[1].policy.behavior.tobytes()

@@ -74,7 +74,7 @@ def test_a_simulator_that_always_dies_is_given_up(address: str) -> None:
 @pytest.mark.slow
 def test_learning_and_certifying_on_a_cluster(address: str) -> None:
     """The same as in processes, with as many workers as the cluster has cores."""
-    asked: dict[str, Any] = {"episodes": 240, "seed": 5, "value_plays": 60}
+    asked: dict[str, Any] = {"episodes": 240, "seed": 5, "plays": 60}
     here, there = (
         learn_env(NoisyChicken(), 1, **asked, **place)
         for place in ({"batch": 16}, {"ray": address})
@@ -83,7 +83,7 @@ def test_learning_and_certifying_on_a_cluster(address: str) -> None:
     assert there.policy.behavior.tobytes() == here.policy.behavior.tobytes()
     assert there.values == here.values
     bounds = [
-        certify_by_play(NoisyChicken(), here.policy, 1, episodes=80, **place).to_json()
+        certify_by_play(NoisyChicken(), here.policy, 1, plays=80, **place).to_json()
         for place in ({}, {"ray": address, "workers": 3})
     ]
     assert bounds[0] == bounds[1]
@@ -109,7 +109,7 @@ def test_own_files_are_sent_along(address: str, tmp_path: Path) -> None:
     for name in ("mine.py", "helper_of_mine.py"):
         (tmp_path / name).unlink()
     here, there = (
-        learn_env(env, 1, episodes=160, value_plays=20, batch=8, **place)
+        learn_env(env, 1, episodes=160, plays=20, batch=8, **place)
         for place in ({}, {"ray": address})
     )
     assert there.policy.behavior.tobytes() == here.policy.behavior.tobytes()
@@ -121,7 +121,7 @@ def test_the_commands_take_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     env, policy = "tests.support.environments:NoisyChicken", tmp_path / "policy.npz"
-    save_policy(learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy, policy)
+    save_policy(learn_env(NoisyChicken(), 1, episodes=30, plays=10).policy, policy)
     for asked in (("learn", env, "--episodes", 96), ("certify", env, policy)):
         said = run(*asked, "--ray", "nonsense", code=2).stderr
         assert "must be 'local', 'auto' or HOST:PORT; got 'nonsense'" in said

@@ -93,7 +93,7 @@ def test_agents_of_other_policies_in_all_seats() -> None:
     ],
 )
 def test_bad_agents(agents: dict[Any, Any], message: str) -> None:
-    policy = accord.learn_env(NoisyChicken(), 1, episodes=30, value_plays=10).policy
+    policy = accord.learn_env(NoisyChicken(), 1, episodes=30, plays=10).policy
     with pytest.raises(ArgumentError, match=message):
         accord.rollout(NoisyChicken(), policy, 5, agents=agents)
 

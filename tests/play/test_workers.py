@@ -123,7 +123,7 @@ def test_workers_play_at_the_same_time() -> None:
 @pytest.mark.slow
 def test_learning_with_workers() -> None:
     results = [
-        learn_env(Hidden(kuhn()), 1, episodes=2000, workers=workers, value_plays=200)
+        learn_env(Hidden(kuhn()), 1, episodes=2000, workers=workers, plays=200)
         for workers in (1, 2)
     ]
     one, other = results

@@ -176,16 +176,16 @@ def test_a_region_is_shown_as_its_picture() -> None:
 
 
 def test_learning_without_a_game_shows_payoffs_and_bounds() -> None:
-    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=100)
+    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, plays=100)
     text = words(shown(found))
-    assert f"Means of {found.value_plays} fresh plays" in text
+    assert f"Means of {found.plays} fresh plays" in text
     assert all(pretty(value) in text for value in found.values)
     assert found.certificate is not None
     assert pretty(found.certificate[1].upper) in text
 
 
 def test_bounds_that_were_refused_are_missed_with_the_reason() -> None:
-    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, value_plays=10)
+    found = accord.learn_env(NoisyChicken(), episodes=300, seed=1, plays=10)
     assert found.certificate is None
     reason = "bounds on the gap need at least 40 plays; there were 10"
     assert f"there are no bounds on the gap: {reason}." in words(shown(found))
@@ -193,7 +193,7 @@ def test_bounds_that_were_refused_are_missed_with_the_reason() -> None:
 
 def test_learning_with_a_game_has_gaps_where_they_are_known() -> None:
     env, game = accord.OpenSpielEnvironment("kuhn_poker"), accord.load_game("kuhn_poker")
-    found = accord.learn_env(env, k=1, episodes=600, seed=1, game=game, value_plays=10)
+    found = accord.learn_env(env, k=1, episodes=600, seed=1, game=game, plays=10)
     known = [point for point in found.history if point.player_gaps]
     assert isinstance(found.plot(), Plot)
     frame = found.to_frame()

@@ -28,7 +28,6 @@ def test_facts_of_a_learned_run(folders: dict[str, Path]) -> None:
     assert facts.learned
     assert (facts.seed, facts.episodes) == (2, 2400)
     assert facts.average_gap is None
-    assert facts.requested("failure_prob") == 0.05
     last = facts.history[-1]
     assert last.episodes == 2400
     assert last.gap == pytest.approx(facts.gap, rel=1e-9)

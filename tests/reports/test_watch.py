@@ -81,7 +81,7 @@ def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run in an environment."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    learn_env(NoisyChicken(), 1, episodes=300, seed=1, value_plays=100, folder=folder)
+    learn_env(NoisyChicken(), 1, episodes=300, seed=1, plays=100, folder=folder)
     return folder
 
 

@@ -491,9 +491,6 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"seed": None}, "seed must be a whole number"),
         ({"components": 0}, "components must be a whole number, 1 or more; got 0"),
         ({"components": 2.0}, "components must be a whole number"),
-        ({"failure_prob": 0.0}, "failure_prob must be between 0 and 1, both excluded; got 0.0"),
-        ({"failure_prob": 1.0}, "failure_prob must be"),
-        ({"failure_prob": math.nan}, "failure_prob must be"),
         ({"method": "wrhedge"}, "method must be one of prm, rm, swrhedge; got 'wrhedge'"),
         ({"method": 0}, "method must be one of"),
         ({"method": WRHedge()}, "or a configured SWRHedge, SampledRegretMatching; got WRHedge"),
@@ -511,6 +508,23 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
 def test_bad_values(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         learn(kuhn(), **{"episodes": 100, **arguments})
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, math.nan])
+def test_bad_probabilities_of_failure(value: float) -> None:
+    with pytest.raises(ArgumentError, match="failure_prob must be between 0 and 1, both excluded"):
+        SWRHedge(failure_prob=value)
+
+
+def test_generators_draw_the_seed(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"episodes": 300, "components": 10}
+    drawn = learn(kuhn(), 1, seed=np.random.default_rng(5), folder=tmp_path / "run", **asked)
+    seed = int(np.random.default_rng(5).integers(2**63))
+    assert drawn.request.seed == seed
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["asked"]["seed"] == seed
+    assert same(drawn, learn(kuhn(), 1, seed=seed, **asked))
+    rng = np.random.default_rng(5)
+    assert not same(*(learn(kuhn(), 1, seed=rng, **asked) for _ in range(2)))
 
 
 def test_what_is_no_game() -> None:

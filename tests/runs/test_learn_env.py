@@ -81,7 +81,7 @@ def test_a_run_that_broke_continues_with_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_can_be_extended(tmp_path: Path) -> None:
-    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "a", value_plays=10, **SEED)
+    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "a", plays=10, **SEED)
     more = resume_learn(Hidden(kuhn()), tmp_path / "a", episodes=900)
     assert more.episodes == 900
     with pytest.raises(MismatchError, match="holds a run of 'kuhn'"):
@@ -120,15 +120,15 @@ def test_fresh_plays_that_break_lose_nothing(tmp_path: Path, at: int) -> None:
     assert (kept.episodes, kept.certificate) == (600, None)
     resumed = resume_learn(Hidden(kuhn()), tmp_path / "run")
     assert resumed.policy.behavior.tobytes() == kept.policy.behavior.tobytes()
-    assert resumed.value_plays == 600
-    assert 590 < resumed.certificate.episodes <= 600
+    assert resumed.plays == 600
+    assert 590 < resumed.certificate.plays <= 600
 
 
 def test_bounds_that_are_refused_leave_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = learn_env(NoisyChicken(), 1, episodes=30)
-    assert (few.certificate, few.value_plays) == (None, 30)
+    assert (few.certificate, few.plays) == (None, 30)
     assert few.refusal == "bounds on the gap need at least 40 plays; there were 30"
 
     def refuse(*arguments: Any) -> Any:
@@ -148,7 +148,7 @@ def test_bounds_that_are_refused_leave_the_rest(
 def test_running_values_and_memory(tmp_path: Path) -> None:
     seen: list[Checkpoint] = []
     learned = learn_env(
-        NoisyChicken(), 1, episodes=900, value_plays=10, folder=tmp_path / "run",
+        NoisyChicken(), 1, episodes=900, plays=10, folder=tmp_path / "run",
         progress=seen.append,
     )  # fmt: skip
     last = learned.history[-1]
@@ -176,7 +176,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     assert "the episodes in which nobody explored" in page
     for seed in (3, 4):
         learn_env(
-            Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, value_plays=400
+            Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, plays=400
         )
     folders = [tmp_path / name for name in ("broken", "3", "4")]
     compared = compare([read_source(folder).facts for folder in folders])
@@ -197,7 +197,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     ):
         assert words in page
     assert (tmp_path / "all-bounds.svg").exists()
-    learn_env(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, value_plays=400)
+    learn_env(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, plays=400)
     two = compare([read_source(tmp_path / name).facts for name in ("3", "k2")])
     assert [group.label for group in two.groups] == ["K = 1", "K = 2"]
     best = compare([read_source(tmp_path / name).facts for name in ("3", "4")])
@@ -205,7 +205,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
 
 
 def test_bounds_that_are_none_are_refused() -> None:
-    learned = learn_env(NoisyChicken(), 1, episodes=100, value_plays=50)
+    learned = learn_env(NoisyChicken(), 1, episodes=100, plays=50)
     certificate = json.loads(json.dumps(learned.certificate.to_json()))
     bounds = Bounds.from_json(certificate, 2)
     assert (bounds.lower, bounds.upper) == (learned.certificate[1].lower, bounds.player_upper[0])
@@ -216,7 +216,7 @@ def test_bounds_that_are_none_are_refused() -> None:
         {"gaps": [{**gap, "player_upper": [1.0, math.inf]}]},
         {"gaps": [{**gap, "witness": [{}, {}]}]},
         {"confidence": None},
-        {"episodes": "many"},
+        {"plays": "many"},
     ):
         with pytest.raises(ValueError, match="certificate"):
             Bounds.from_json({**certificate, **change}, 2)
@@ -224,7 +224,7 @@ def test_bounds_that_are_none_are_refused() -> None:
 
 def test_runs_in_games_and_environments_side_by_side(tmp_path: Path) -> None:
     """Those in environments have bounds and no curve, and the page says so."""
-    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "env", episodes=300, value_plays=400)
+    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "env", episodes=300, plays=400)
     for seed in (1, 2):
         learn(kuhn(), 1, seed=seed, episodes=300, folder=tmp_path / f"game{seed}")
     folders = [tmp_path / name for name in ("env", "game1", "game2")]
@@ -242,7 +242,7 @@ def test_runs_in_games_and_environments_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_game_that_is_known_after_all_gives_exact_gaps(tmp_path: Path) -> None:
-    learned = learn_env(Hidden(kuhn()), 1, folder=tmp_path / "run", episodes=300, value_plays=400)
+    learned = learn_env(Hidden(kuhn()), 1, folder=tmp_path / "run", episodes=300, plays=400)
     run("report", tmp_path / "run", "--game", "kuhn")
     page = (tmp_path / "run" / "report.html").read_text("utf-8")
     gap = certify(kuhn(), learned.policy, 1)[1].gap
@@ -260,7 +260,7 @@ def test_a_game_that_is_known_after_all_gives_exact_gaps(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 def test_policies_of_environments_need_no_game(tmp_path: Path, suffix: str) -> None:
-    learned = learn_env(Hidden(kuhn()), 1, value_plays=10, components=7, **SEED)
+    learned = learn_env(Hidden(kuhn()), 1, plays=10, components=7, **SEED)
     path = tmp_path / f"policy.{suffix}"
     save_policy(learned.policy, path)
     policy = load_policy(path)
@@ -280,7 +280,7 @@ def test_policies_of_environments_need_no_game(tmp_path: Path, suffix: str) -> N
 
 
 def test_damaged_policies_of_environments(tmp_path: Path) -> None:
-    learned = learn_env(NoisyChicken(), 1, episodes=30, value_plays=10, components=2)
+    learned = learn_env(NoisyChicken(), 1, episodes=30, plays=10, components=2)
     path = tmp_path / "policy.json"
     save_policy(learned.policy, path)
     content = json.loads(path.read_text())
@@ -380,16 +380,16 @@ def test_the_command_line(tmp_path: Path) -> None:
     ):
         assert page.count(words) == 1
     policy = str(out / "policy.npz")
-    for option in ("--episodes", "--confidence"):  # 0 is not the default
+    for option in ("--plays", "--confidence"):  # 0 is not the default
         assert "; got 0" in run("certify", CHICKEN, policy, option, "0", code=2).stderr
     coarse = tmp_path / "coarse"  # at K = 0 a deviation leaves at once, whether it gains or not
     run("learn", CHICKEN, "-k", "0", "--episodes", "300", "--out", str(coarse))
     run("report", str(coarse))
     assert (coarse / "report.html").read_text("utf-8").count("In fresh plays it gained") == 2
     policy = str(out / "policy.npz")
-    certified = run("certify", CHICKEN, policy, "-k", "0", "-k", "1", "--episodes", "400").stdout
+    certified = run("certify", CHICKEN, policy, "-k", "0", "-k", "1", "--plays", "400").stdout
     assert certified.count("with 95% confidence") == 2
-    refused = run("certify", "kuhn", policy, "--episodes", "400", code=2)
+    refused = run("certify", "kuhn", policy, "--plays", "400", code=2)
     assert "are for environments" in refused.stderr
     assert "is for PettingZoo" in run(
         "learn", "kuhn", "--payoffs", "0", "1", "--episodes", "9", code=2

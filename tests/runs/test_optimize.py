@@ -122,7 +122,7 @@ def test_few_components():
 @pytest.mark.slow
 def test_keep_has_the_values_of_a_saved_mixture():
     solution = solve(GAME, 1, iterations=300)
-    found = optimize(GAME, 1, "keep", start=solution.policy, gap=max(solution.gap, 0.0))
+    found = optimize(GAME, 1, "keep", start=solution.policy, target_gap=max(solution.gap, 0.0))
     assert found.optimal
     assert found.value == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(found.values, solution.policy.values(), rtol=0, atol=1e-8)
@@ -133,7 +133,7 @@ def test_keep_has_the_values_of_a_saved_mixture():
 def test_keep_comes_as_near_as_an_equilibrium_can():
     """Both chicken out: (6, 6), but no equilibrium has a welfare above 10.5."""
     game = chicken()
-    both = max(optimize(game, 1, gap=100.0).policy.components(), key=lambda part: part[0])[1]
+    both = max(optimize(game, 1, target_gap=100.0).policy.components(), key=lambda part: part[0])[1]
     start = CorrelatedPolicy.product(game, both)
     assert start.values().tolist() == [6, 6]
     found = optimize(game, 1, "keep", start=start)
@@ -266,8 +266,8 @@ def test_the_folder_keeps_the_objective_however_it_was_given(tmp_path):
         ({"objective": "best"}, "objective must be"),
         ({"objective": {"nobody": 1}}, "no player 'nobody'"),
         ({"objective": "keep"}, "saved mixture"),
-        ({"gap": -0.1}, "gap must be non-negative"),
-        ({"gap": math.nan}, "gap must be non-negative"),
+        ({"target_gap": -0.1}, "target_gap must be non-negative"),
+        ({"target_gap": math.nan}, "target_gap must be non-negative"),
         ({"seconds": -1}, "seconds must be non-negative"),
         ({"components": 0}, "components must be a whole number, 1 or more"),
     ],

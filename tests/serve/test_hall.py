@@ -579,9 +579,10 @@ def test_the_operators_link_is_no_seat(tmp_path: Path) -> None:
 
 
 def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
-    hall_of(tmp_path).create()
-    for path in tmp_path.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    hall = hall_of(tmp_path)
+    hall.create()
+    modes = {path.suffix: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {hall.store.path.suffix + end: 0o600 for end in ("", "-wal", "-shm")}
 
 
 # The database

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -33,8 +34,8 @@ def refused(*arguments: object) -> str:
     """The one message of a refusal."""
     result = run(*arguments, code=2)
     assert result.stdout == ""
-    slow = ("compiling", "loading")  # said where a machine is slow
-    said = [line for line in result.stderr.splitlines() if not line.startswith(slow)]
+    lines = result.stderr.splitlines()
+    said = [line for line in lines if not re.match(r"compiling|.*: \d+ s so far$", line)]
     assert len(said) == 1, result.stderr
     assert said[0].startswith("error: ")
     return str(said[0].removeprefix("error: "))

@@ -21,13 +21,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
-from accord._check import check_probability, checked_whole
+from accord._check import check_probability, checked_seed, checked_whole
 from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
 from accord.certifying.confidence import bernstein, mean_at_least
 from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
 from accord.certifying.search import Move, Search, average_behavior
 from accord.deviations.modification import Modification
-from accord.deviations.notions import Notion, checked_k
+from accord.deviations.notions import Notion, NotionLike, checked_k
 from accord.deviations.rechistory import ROOT
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.play.environment import Environment, check_environment
@@ -56,11 +56,11 @@ CONFIDENCE = 0.95
 def certify_by_play(
     env: Environment,
     policy: CorrelatedPolicy | Solved,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
-    episodes: SupportsIndex = 20_000,
+    plays: SupportsIndex = 20_000,
     confidence: float = CONFIDENCE,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     workers: SupportsIndex | None = None,
     ray: str | None = None,
 ) -> Certificate:
@@ -69,10 +69,11 @@ def certify_by_play(
     Args:
         env: The environment, whose game may be unknown.
         policy: A policy learned in it. At infosets that it does not know it is uniform.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
-        episodes: How many plays to use, at least 20 per player.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
+        plays: How many plays to use, at least 20 per player.
         confidence: The probability with which all bounds of all players hold.
-        seed: The seed of all randomness.
+        seed: The seed of all randomness, or a generator that draws one.
         workers: Play in this many processes, as in :func:`learn_env`.
         ray: Play on a Ray cluster, as in :func:`learn_env`.
 
@@ -84,8 +85,8 @@ def certify_by_play(
     """
     check_environment(env)
     check_probability("confidence", confidence)
-    total = checked_whole("episodes", episodes, FEWEST_PLAYS * len(env.players))
-    start, policy = checked_whole("seed", seed, 0), policy_in(policy)
+    total = checked_whole("plays", plays, FEWEST_PLAYS * len(env.players))
+    start, policy = checked_seed(seed), policy_in(policy)
     with venue(workers, ray) as where:
         player = where.player(env, start)
         return bounded_by_play(env, policy, checked_k(k), total, confidence, start, player)
@@ -95,13 +96,13 @@ def bounded_by_play(
     env: Environment,
     policy: CorrelatedPolicy,
     k: float,
-    episodes: int,
+    plays: int,
     confidence: float,
     seed: int,
     player: Player | None = None,
 ) -> Certificate:
     """:func:`certify_by_play` with checked arguments; ``player`` is closed at the end."""
-    trial = _Trial(env, policy, k, episodes, confidence, seed, player)
+    trial = _Trial(env, policy, k, plays, confidence, seed, player)
     try:
         return trial.certificate()
     finally:
@@ -116,12 +117,12 @@ class _Trial:
         env: Environment,
         policy: CorrelatedPolicy,
         k: float,
-        episodes: int,
+        plays: int,
         confidence: float,
         seed: int,
         player: Player | None,
     ) -> None:
-        self.env, self.k, self.total, self.confidence = env, k, episodes, confidence
+        self.env, self.k, self.total, self.confidence = env, k, plays, confidence
         self.seed, self._player = seed, player
         # five parts for each player: obeying, on both sides; the gain; two for all deviations
         self.delta = (1.0 - confidence) / len(env.players) / 5
@@ -328,7 +329,7 @@ class _Trial:
             players=self.players,
             infosets=sum(plex.n_infosets for plex in self.plays.policy.plexes),
             confidence=self.confidence,
-            episodes=self.used,
+            plays=self.used,
             values=tuple(self.paid.mean(axis=0).tolist()),
             value_errors=tuple(margins),
             stakes=unknown,

@@ -217,7 +217,7 @@ class Certificate:
     players: tuple[str, ...]  # their labels
     infosets: int  # of all players; if the game is not known, seen in the policy or in plays
     confidence: float | None  # the probability with which all bounds hold; None if all are exact
-    episodes: int | None  # how many plays the bounds are from; None if all are exact
+    plays: int | None  # how many plays the bounds are from; None if all are exact
     values: tuple[float, ...]  # expected payoffs when everybody obeys; from plays, their means
     value_errors: tuple[float, ...]  # the exact values differ from these by at most this much
     stakes: tuple[float, ...]  # expected gain of each player if they saw the component drawn and
@@ -252,13 +252,13 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The certificate as one JSON object, in which unknown numbers are null.
 
-        ``confidence`` and ``episodes`` are null if the gaps are exact.
+        ``confidence`` and ``plays`` are null if the gaps are exact.
         """
         return {
             "game": self.game,
             "infosets": self.infosets,
             "confidence": self.confidence,
-            "episodes": self.episodes,
+            "plays": self.plays,
             "values": list(self.values),
             "value_errors": list(self.value_errors),
             "gaps": [gap.to_json() for gap in self.gaps],
@@ -299,7 +299,7 @@ class Certificate:
         for gap in self.gaps:
             lines.append(
                 f"{self.game}: {confidence} the {gap.notion} gap is at least {number(gap.lower)} "
-                f"and at most {number(gap.upper)}, by {self.episodes:,} plays"
+                f"and at most {number(gap.upper)}, by {self.plays:,} plays"
             )
             idle = [name for name, empty in zip(self.players, gap.vacuous, strict=True) if empty]
             if idle:

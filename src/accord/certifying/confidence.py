@@ -1,19 +1,22 @@
 """Confidence bounds on means.
 
-*Two sides.* Empirical Bernstein bounds (Maurer and Pontil 2009): simple, and the same on both
-sides.
+*On both sides*, empirical Bernstein bounds (Maurer and Pontil 2009), which are simple.
 
-*From below, by betting* (Waudby-Smith and Ramdas 2024). Let X_1, ..., X_n be independent with mean
-mu and values in [-1, 1], and lambda_t in [0, 1/2) a function of X_1, ..., X_{t-1}. Then
+*From below*, bounds by betting (Waudby-Smith and Ramdas 2024), which are tighter. Let X_1, ..., X_n
+be independent with mean mu and values in [-1, 1], and let the bet lambda_t in [0, 1/2) be a
+function of X_1, ..., X_{t-1}. Then
 
     W_n(m) = product over t of (1 + lambda_t (X_t - m))
 
-is not negative for m <= 1, and W_n(mu) has mean 1, factor by factor. So by Markov's inequality it
+is not negative for m <= 1, and W_n(mu) has mean 1, factor by factor. By Markov's inequality it
 exceeds 1 / delta with probability at most delta. W_n decreases in m, so with probability 1 - delta
-mu is at least the largest m with W_n(m) >= 1 / delta. With
-``lambda_t = sqrt(2 log(1 / delta) / (n V_{t-1}))``, V being the variance so far, that is about
-``sqrt(2 V log(1 / delta) / n)`` below the sample mean: a good bet for a small variance needs no
-more than to look.
+mu is at least the largest m with W_n(m) >= 1 / delta.
+
+Any bets give a valid bound; good ones make it tight. With a constant bet lambda, log W_n(m) is
+about n lambda (mean - m) - n lambda^2 V / 2, where V is the variance of the values. So the bound is
+about log(1 / delta) / (n lambda) + lambda V / 2 below the sample mean. The best bet is
+``sqrt(2 log(1 / delta) / (n V))``, and the distance is then ``sqrt(2 V log(1 / delta) / n)``. The
+bet lambda_t uses V_{t-1}, the variance of the values before X_t, in place of V.
 """
 
 from __future__ import annotations
@@ -25,17 +28,18 @@ import numpy as np
 from accord._arrays import Floats
 
 LARGEST_BET = 0.45
-"""The largest lambda; below 1/2, so that no play ends the betting."""
+"""The largest bet. Because X_t - m is at least -2, a bet below 1/2 keeps every factor positive."""
 
 STEPS = 50
-"""How many times the interval that holds the bound is halved."""
+"""The number of bisections that find the bound."""
 
 
 def bernstein(values: Floats, delta: float) -> float:
-    """The mean of values in [0, 1] is at most their sample mean plus this, with 1 - delta.
+    """The margin of an empirical Bernstein bound on the mean of independent values in [0, 1].
 
-    ``sqrt(2 V log(2 / delta) / n) + 7 log(2 / delta) / (3 (n - 1))``, with V the sample variance.
-    By symmetry it is also at least the sample mean minus this, again with 1 - delta.
+    It is ``sqrt(2 V log(2 / delta) / n) + 7 log(2 / delta) / (3 (n - 1))``, with V the sample
+    variance. With probability 1 - delta the mean is at most the sample mean plus this margin. By
+    symmetry, again with probability 1 - delta, it is at least the sample mean minus this margin.
     """
     n, logarithm = len(values), math.log(2.0 / delta)
     deviation = math.sqrt(2.0 * float(values.var(ddof=1)) * logarithm / n)
@@ -43,7 +47,7 @@ def bernstein(values: Floats, delta: float) -> float:
 
 
 def mean_at_least(values: Floats, delta: float) -> float:
-    """With probability 1 - delta the mean of independent values in [-1, 1] is at least this."""
+    """A lower bound on the mean of independent values in [-1, 1], with probability 1 - delta."""
     n, logarithm = len(values), math.log(1.0 / delta)
     bets = np.minimum(np.sqrt(2.0 * logarithm / (n * _variances(values))), LARGEST_BET)
     low, high = -1.0, 1.0
@@ -57,7 +61,11 @@ def mean_at_least(values: Floats, delta: float) -> float:
 
 
 def _variances(values: Floats) -> Floats:
-    """The variance of the values before each one, as if one more pair had been 1/2 off."""
+    """``[n]`` the variance of the values before each one.
+
+    The mean counts one more value, 0, and the sum of squares one more deviation, 1/2, so that the
+    first few values do not make the variance too small.
+    """
     count = np.arange(1.0, len(values) + 1.0)
     mean = np.cumsum(values) / (count + 1.0)
     squares = 0.25 + np.cumsum(np.square(values - mean))

@@ -10,15 +10,16 @@ moves lead to (x, a). One of several sampling policies is drawn for each play: p
 layer e, and from there on it plays f pi_c + (1 - f) base. So Q_c is a weighted mean over e. The
 weights are those with which obedient plays reach the layers.
 
-A deviation that leaves the mediator at x, told r, gains the loss of obeying there, which plays in
-which everybody obeys show, minus the loss of what it does instead. The best deviation follows from
-one sweep from the last layer to the first: in each row either leave, or add up what can be gained
-later. Infosets that were never seen only add losses to the latter, which are not negative; and who
-leaves there gains at most the loss of the plays that get there.
+A deviation that leaves the mediator at x, told r, gains the loss of obeying there, minus the loss
+of what it does instead. Plays in which everybody obeys estimate the former. One sweep from the last
+layer to the first finds the best deviation: in each row it either leaves, or adds up what can be
+gained later. Infosets that no exploring play has seen are accounted for: after leaving they only
+add losses, which are not negative, so they may be left out; and a deviation that leaves in one of
+them gains at most the loss of the obedient plays that get there.
 
-*The upper bound* needs no union over deviations. The gap is the gain of the best deviation phi, one
-that nobody knows but that does not depend on the plays. Let d be the sum of its cells in one play,
-and V >= d the same if every row were to lead to the last move. For a fixed rate l > 0, with
+*The upper bound* needs no union over deviations. The gap is the gain of the best deviation phi,
+which is unknown but does not depend on the plays. Let d be the sum of its cells in one play, and
+let V >= d be what that sum would be if every row led to the last move. For a fixed rate l > 0, with
 probability 1 - delta,
 
     E d  >=  mean of (d / V) log(1 + l V) / l  -  log(1 / delta) / (l n),
@@ -27,8 +28,9 @@ and for the loss h of obeying in the rows that phi leaves, and a fixed rate k > 
 
     E h  <=  (k mean of h  +  log(1 / delta) / m) / (1 - exp(-k)).
 
-Both right sides are sums over cells and a constant, so that the same sweep finds their largest
-difference over all deviations. It is at least that of phi. ``docs/theory/bandit.md`` has the proof.
+Both right sides are sums over cells and a constant, so the same sweep finds their largest
+difference over all deviations, which is at least the difference for phi. ``docs/theory/bandit.md``
+has the proof.
 """
 
 from __future__ import annotations
@@ -50,21 +52,21 @@ from accord.treeplex.strategy import spread_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 FOLLOW = 0.1
-"""The share of pi in the policies that explore."""
+"""f, the share of pi in the policies that explore."""
 
 
 TYPICAL_LOSS = 0.5
-"""The loss for which the rate of obeying is the best; any number gives a valid bound."""
+"""The rate k is chosen to be best for this loss of obeying. Any number gives a valid bound."""
 
 
 class Evidence:
-    """What plays have shown about one player's deviations.
+    """Estimates, from plays, of what each cell of one player's deviations loses.
 
     Attributes:
         tree: The player's rechistories.
         weights: The probabilities of the sampling policies.
-        explored: How many plays the player explored in.
-        obeyed: How many plays everybody obeyed in.
+        explored: The number of plays in which the player explored.
+        obeyed: The number of plays in which everybody obeyed.
     """
 
     def __init__(self, plex: Treeplex, k: float, behavior: Floats) -> None:
@@ -93,7 +95,7 @@ class Evidence:
         )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
-        """Take in a play in which the player explored."""
+        """Add a play in which the player explored."""
         self.explored += 1
         plex, arrays = self.tree.plex.arrays, self.tree.arrays
         moves = np.array(path, np.int32).reshape(-1, 2)
@@ -103,7 +105,7 @@ class Evidence:
         )  # fmt: skip
 
     def obey(self, path: Sequence[tuple[int, int]], loss: float, *, complete: bool = True) -> None:
-        """Take in a play in which everybody obeyed; it may end outside of the tree."""
+        """Add a play in which everybody obeyed; it may end outside the tree."""
         self.obeyed += 1
         first = self.tree.plex.first_seq
         seqs = [0, *(int(first[x]) + a for x, a in path)]
@@ -116,7 +118,7 @@ class Evidence:
     def damp(self, plays: int, delta: float) -> None:
         """Choose the rate at which the next ``plays`` plays are damped, for :meth:`most`.
 
-        It suits a deviation that leaves wherever it can, as if obeying always cost the most.
+        It is the best rate for the deviation that is best if obeying always has the largest loss.
         """
         n, m = max(1, self.explored), max(1, self.obeyed)
         leaves = self._sweep(self._pessimistic(), self.passed / m, np.zeros(len(self.passed)))[1]
@@ -139,8 +141,7 @@ class Evidence:
     def _pessimistic(self) -> Floats:
         """The losses of the cells, made larger by about a standard error and one play.
 
-        Infosets where no play ended count nothing: there are many of them, but plays that get there
-        are rare.
+        Infosets where no play ended get nothing added: they are many, but rarely reached.
         """
         n, tree = max(1, self.explored), self.tree
         cost: Floats = self.loss / n + _errors(self.loss, self.square, n)
@@ -318,8 +319,8 @@ def sweep_gains(
 ) -> None:
     """Find the best deviation; ``later[0]`` becomes its gain.
 
-    ``total`` has the losses of the cells, and ``obeyed`` those of obeying after each sequence. To
-    ``later`` is added what can be gained after each sequence by leaving later, and ``choice`` is
+    ``total`` has the losses of the cells, and ``obeyed`` those of obeying after each sequence. What
+    can be gained after each sequence, by leaving later, is added to ``later``. ``choice`` is
     overwritten where the deviation leaves the mediator, and after that.
     """
     for x in range(len(plex.parent_seq) - 1, -1, -1):

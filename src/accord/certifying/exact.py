@@ -114,7 +114,7 @@ class Deviators:
             players=form.game.player_labels,
             infosets=sum(plex.n_infosets for plex in form.plexes),
             confidence=None,
-            episodes=None,
+            plays=None,
             values=tuple(value for value, _ in values),
             value_errors=tuple(error for _, error in values),
             stakes=tuple(obedience[i].stake for i in range(form.n_players)),

@@ -1,4 +1,4 @@
-"""How much memory policies and their evaluation take, told before anything is allocated.
+"""The memory that policies and their evaluation take, known before anything is allocated.
 
 A rechistory tree has four numbers per rechistory. On it a deviator (``equilibrium/gap.py``) has its
 time selections and the sums U. When all components have been added, one deviator after the other is
@@ -67,12 +67,12 @@ def packed_bytes(form: SequenceForm, components: int, mixed: float) -> float:
 
 
 def derived_bytes(counts: Iterable[RechistoryCount]) -> float:
-    """What is derived from trees to solve for the best deviations."""
+    """Arrays derived from trees to solve for the best deviations."""
     return sum(13.0 * one.nodes + 4.0 * one.rows for one in counts)
 
 
 def solving_bytes(count: RechistoryCount) -> float:
-    """What solving for a best deviation takes for a moment, and that deviation."""
+    """One best deviation, and the temporary arrays that find it."""
     return 12.0 * count.nodes + 7.0 * count.rows
 
 
@@ -84,7 +84,7 @@ def deviator_bytes(counts: Iterable[RechistoryCount], sums: int = 1) -> float:
 
 
 def certify_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
-    """What :func:`accord.certify` takes beside the policy and the leaf table."""
+    """All that :func:`accord.certify` allocates, except the policy and the leaf table."""
     counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
     counts += map(count_triggers, form.plexes)
     solving = max(derived_bytes([one]) + solving_bytes(one) - 8 * one.nodes for one in counts)
@@ -92,7 +92,7 @@ def certify_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
 
 
 def certificate_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
-    """What stays of it: the deviations that are its proof."""
+    """A certificate: the deviations that prove it."""
     counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
     return derived_bytes(counts) + sum(one.tree_bytes + 4 * one.rows for one in counts)
 

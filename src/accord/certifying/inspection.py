@@ -141,7 +141,7 @@ def steps(best: BestDeviation, start: tuple[int, int] | None, limit: int) -> tup
     cells = arrays.parent_cell[by_cell]
 
     def next_rows(cell: int) -> list[_Row]:
-        """What may happen after ``cell``, the likeliest last."""
+        """The rows that may follow ``cell``, the likeliest last."""
         low, high = np.searchsorted(cells, [cell, cell + 1])
         rows = [row for node in by_cell[low:high] for row in _rows(best, int(node))]
         return sorted((row for row in rows if row.prob > 0.0), key=lambda row: row.prob)

@@ -7,11 +7,10 @@ was drawn for the player, and may replace each sigma by another policy pi':
             sum_t w_t P_t(sigma) ( V_i(pi', pi_-i^t) - V_i(sigma, pi_-i^t) ),
 
 where P_t(sigma) is the probability that component t recommends sigma. A pure component recommends
-one sigma, so with pure components there are at most as many as components, and any number of them
-is possible: components that recommend the same sigma are evaluated together, one sigma after the
-other. A mixed component draws one action per infoset and so may recommend every sigma in the
-product of its supports. These are enumerated if there are few enough; otherwise the computation is
-refused.
+one sigma, so any number of pure components can be evaluated: those that recommend the same sigma
+together, one sigma after another. A mixed component draws one action per infoset and so may
+recommend every sigma in the product of its supports. These are enumerated if there are few enough;
+otherwise the computation is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.evaluation import BLOCK, Block, Sums, centres
+from accord.equilibrium.evaluation import BLOCK_NUMBERS, Block, Sums, centres
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
@@ -56,21 +55,21 @@ def nfce_gaps(policy: CorrelatedPolicy, limit: int | None = None) -> Floats:
 def measured_nfce_gaps(
     policy: CorrelatedPolicy, limit: int | None = None
 ) -> list[tuple[float, float]]:
-    """The same with the error of each (``equilibrium/rounding.py``)."""
+    """The gaps of :func:`nfce_gaps`, and the error of each (``equilibrium/rounding.py``)."""
     form = policy.form
     recommended = [_Recommended(policy, i, limit) for i in range(form.n_players)]
     return [_gap(form, policy, i, centre, recommended[i]) for i, centre in centres(policy).items()]
 
 
 class _Recommended:
-    """What the components recommend to one player: components with the same supports together."""
+    """The components of a policy as one player sees them, grouped by their supports."""
 
     def __init__(self, policy: CorrelatedPolicy, player: int, limit: int | None) -> None:
         form = policy.form
         self.plex = form.plexes[player]
         limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
-        counts, rows = np.empty(len(part)), max(1, BLOCK // part.shape[1])
+        counts, rows = np.empty(len(part)), max(1, BLOCK_NUMBERS // part.shape[1])
         for start in range(0, len(part), rows):
             some = slice(start, start + rows)
             counts[some] = _count_plans(self.plex, part[some])
@@ -104,7 +103,7 @@ def _gap(
     """The gap of player ``i`` and its error."""
     plex, sums = form.plexes[i], Sums(form, i, centre)
     met: dict[bytes, Floats] = {}  # the loss met by each sigma of a mixed component
-    least, rows = 0.0, max(1, BLOCK // form.n_sequences)
+    least, rows = 0.0, max(1, BLOCK_NUMBERS // form.n_sequences)
     for number, same in enumerate(told.groups):
         sigmas = list(_plans(plex, policy.behavior[same[0]][_part(form, i)]))
         places = plex.first_seq[:-1] + np.array(sigmas, np.int32)
@@ -132,7 +131,7 @@ def _gap(
 
 
 def _part(form: SequenceForm, i: int) -> slice:
-    """Where player ``i`` is in a joint vector."""
+    """The sequences of player ``i`` in a joint vector."""
     return slice(int(form.leaves.first_reach[i]), int(form.leaves.first_reach[i + 1]))
 
 

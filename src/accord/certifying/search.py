@@ -5,19 +5,20 @@ moves so far, the recommendations that they heard, and the one that they hear no
 still speaks. A *cell* is a row and an action. These are rows and cells of the rechistory tree
 (``deviations/rechistory.py``); only those that plays have visited are kept.
 
-Any play of a deviator counts, whatever made them choose their actions. Given a cell, what comes
-next does not depend on why it was taken, so the mean loss of the best deviation follows from one
-sweep, from the last decisions to the first:
+Plays count however the deviator chose the actions: given a cell, what comes next does not depend
+on why it was taken. So one sweep, from the last decisions to the first, estimates the loss of the
+best deviation:
 
     value(cell) = mean over its plays of  value(next row), or the loss if no row follows
     value(row)  = the least value of its cells.
 
-Most rows are rare, and the least of many noisy means is too good to be true. So values are shrunk
-towards what is expected: that of a cell towards the mean of its action over all rows of the
-infoset, as if :data:`CELL_TRUST` plays had shown it, and this mean towards that of the infoset, by
-:data:`TRUST` plays and with a slight preference for what the policy plays. A deviator's infoset and
-action say much more about the loss than the recommendations that they heard. Where no play has been
-in a row, the means of its infoset decide alone.
+Most rows are rare, and the least of many noisy means is biased downwards. So means are shrunk. The
+value of a cell is shrunk towards the mean of its action over all rows of the infoset, as if
+:data:`CELL_TRUST` plays had shown that mean. The mean of an action is shrunk in the same way, by
+:data:`TRUST` plays, towards the mean of its infoset, with a slight preference for what the policy
+plays. This helps because the infoset and the action say much more about the loss than the
+recommendations that the deviator heard. In rows that no play has visited, the means of the actions
+decide alone.
 
 In plays that search the deviator takes the action with the least
 
@@ -46,38 +47,38 @@ from accord.treeplex.strategy import behavior_to_reach, reach_to_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 TRUST = 10.0
-"""How many plays it takes to believe the mean of an action as much as that of its infoset."""
+"""The mean of an infoset counts as much as this many plays in the mean of each of its actions."""
 
 CELL_TRUST = 40.0
-"""How many plays it takes to believe the mean of a cell as much as that of its action."""
+"""The mean of an action counts as much as this many plays in the value of each of its cells."""
 
-FAVOUR = 0.05
-"""How much less than others an action is expected to lose if the policy always plays it."""
+FAVOR = 0.05
+"""An action that the policy always plays is expected to lose this much less than the others."""
 
 EAGERNESS = 1.0
-"""How much the search tries actions that it knows little about."""
+"""The weight of exploration: larger values try rarely played actions more often."""
 
 EXPECTED = 0.5
-"""The value of a cell until the next sweep."""
+"""The value of a new cell, until the next sweep."""
 
 SILENT = -1
-"""Stands for the recommended action where the mediator is silent."""
+"""In place of the recommended action where the mediator is silent."""
 
 UNKNOWN = -1
-"""Stands for a row or a cell that no play has visited."""
+"""In place of the number of a row or cell that no play has visited."""
 
 Move = tuple[int, int, int, int]
-"""The first sequence of an infoset, the number of actions, the one recommended, the one taken."""
+"""The infoset's first sequence and number of actions, the recommended action, the action taken."""
 
 ROW = np.dtype(
     [("parent_cell", np.int64), ("first_cell", np.int64), ("first_seq", np.int64),
      ("n_actions", np.int32), ("told", np.int32), ("depth", np.int32)],
 )  # fmt: skip
-"""What the deviator knows at a decision."""
+"""A row: what the deviator knows at a decision."""
 
 
 class Search:
-    """What plays have shown about one player's deviations, and the best of them.
+    """Statistics of plays in which one player deviates, and the best deviation by them.
 
     Args:
         k: How many recommendations the deviator may disobey.
@@ -118,7 +119,7 @@ class Search:
         return cell, left
 
     def add(self, moves: Sequence[Move], loss: float) -> None:
-        """Take in a play."""
+        """Add a play."""
         cell, left = ROOT, 0
         for depth, (first_seq, n_actions, told, action) in enumerate(moves):
             heard = told if left < self.k else SILENT
@@ -225,7 +226,7 @@ def choose_cell(
     for seq in range(first_seq, first_seq + n_actions):
         total += tried[seq]
     best, least = 0, math.inf
-    start = int(draw * n_actions)  # among equals any
+    start = int(draw * n_actions)  # ties are broken at random
     for n in range(n_actions):
         a = (start + n) % n_actions
         seq = first_seq + a
@@ -279,7 +280,7 @@ def sweep_rows(
                 visits += tried[seq]
                 losses += lost[seq]
             for seq in seqs:
-                expected = losses / visits - FAVOUR * prior[seq]
+                expected = losses / visits - FAVOR * prior[seq]
                 mean[seq] = (lost[seq] + TRUST * expected) / (tried[seq] + TRUST)
                 cell = at.first_cell + seq - at.first_seq
                 value[cell] = (total[cell] + CELL_TRUST * mean[seq]) / (plays[cell] + CELL_TRUST)

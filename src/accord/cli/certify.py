@@ -48,7 +48,7 @@ def certify(
             "one."
         ),
     ] = None,
-    episodes: Annotated[
+    plays: Annotated[
         int | None,
         typer.Option(
             parser=parse_whole,
@@ -83,7 +83,7 @@ def certify(
         accord certify kuhn_poker policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
-        accord certify env.py:make_env runs/env -k 1 --episodes 10000
+        accord certify env.py:make_env runs/env -k 1 --plays 10000
     """
     name, policy = game_and_policy(game, policy)
     with announced_compilation():
@@ -94,7 +94,7 @@ def certify(
             made, record = load_playable(name, play=play, payoffs=payoffs)
     if record is not None:
         asked = {
-            "episodes": 20_000 if episodes is None else episodes,
+            "plays": 20_000 if plays is None else plays,
             "confidence": 0.95 if confidence is None else confidence,
             "workers": workers,
             "ray": ray,
@@ -102,9 +102,9 @@ def certify(
         _by_play(made, policy, k, asked, as_json=as_json)
         return
     refuse_for_games(workers=workers, ray=ray)
-    if episodes is not None or confidence is not None:
+    if plays is not None or confidence is not None:
         raise ArgumentError(
-            "--episodes and --confidence are for environments; the gap of a loaded game is exact"
+            "--plays and --confidence are for environments; the gap of a loaded game is exact"
         )
 
     from accord._activity import doing

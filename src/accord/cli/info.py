@@ -31,7 +31,7 @@ def info(
             "inf. May be repeated."
         ),
     ] = None,
-    epsilon: Annotated[
+    target_gap: Annotated[
         float | None,
         typer.Option(
             parser=parse_number,
@@ -45,17 +45,17 @@ def info(
 
     \b
     Example:
-        accord info leduc_poker -k 1 --epsilon 0.1
+        accord info leduc_poker -k 1 --target-gap 0.1
     """
     with announced_compilation():
-        described = _described(load_game(game), list(k or SHOWN), epsilon)
+        described = _described(load_game(game), list(k or SHOWN), target_gap)
     if as_json:
         print_json(described)
     else:
         _print(described)
 
 
-def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, Any]:
+def _described(game: Game, ks: list[float], target_gap: float | None) -> dict[str, Any]:
     from accord.deviations.counting import count_rechistories
     from accord.regret.state import FOOTPRINT
     from accord.treeplex.form import sequence_form
@@ -94,8 +94,8 @@ def _described(game: Game, ks: list[float], epsilon: float | None) -> dict[str, 
         "players": players,
         "memory": [_memory(form, k) for k in ks],
     }
-    if epsilon is not None:
-        described["plan"] = [_planned(game, k, epsilon) for k in ks]
+    if target_gap is not None:
+        described["plan"] = [_planned(game, k, target_gap) for k in ks]
     return described
 
 
@@ -128,13 +128,13 @@ def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
     return {"k": written_k(k), **{name: _whole(sum(of.values())) for name, of in parts.items()}}
 
 
-def _planned(game: Game, k: float, epsilon: float) -> dict[str, Any]:
+def _planned(game: Game, k: float, target_gap: float) -> dict[str, Any]:
     from accord.learning.theory.plan import plan
 
-    planned = plan(game, k, epsilon)
+    planned = plan(game, k, target_gap)
     return {
         "k": written_k(k),
-        "epsilon": planned.epsilon,
+        "target_gap": planned.target_gap,
         "iterations": planned.iterations,
         "default_iterations": planned.default_iterations,
         "episodes": planned.episodes,
@@ -198,8 +198,9 @@ def _print(described: dict[str, Any]) -> None:
     if "plan" in described:
         first = described["plan"][0]
         print_text(
-            f"\nGuaranteed for a gap of {number(first['epsilon'])}: iterations of solve by method, "
-            f"or episodes of learn\nwith swrhedge (probability {1 - first['failure_prob']:g})\n"
+            f"\nGuaranteed for a gap of {number(first['target_gap'])}: iterations of solve by "
+            "method, or episodes of learn\nwith swrhedge (probability "
+            f"{1 - first['failure_prob']:g})\n"
         )
         names = ("iterations", "default_iterations", "episodes")
         print_table(

@@ -41,12 +41,12 @@ MOST_LINES = 40
 
 OBJECTIVES = "welfare, egalitarian, player=NAME, weights=1,0,-1/2 (one per player), or keep"
 
-Gap = Annotated[
+TargetGap = Annotated[
     float,
     typer.Option(
         parser=parse_number,
         metavar="EPS",
-        help="Largest gap that counts as an equilibrium (payoff units).",
+        help="Gap that an equilibrium may have (payoff units).",
     ),
 ]
 Components = Annotated[
@@ -83,7 +83,7 @@ def optimize(
     minimize: Annotated[
         bool, typer.Option("--minimize", help="Minimise the objective instead.")
     ] = False,
-    gap: Gap = 0.0,
+    target_gap: TargetGap = 0.0,
     components: Components = None,
     seconds: Seconds = None,
     out: Out = None,
@@ -110,7 +110,7 @@ def optimize(
     if game is None and resume is None and source is None:
         raise ArgumentError("give a GAME to optimize, or --resume DIR to resume a run")
     if resume is not None:
-        names = ("k", "objective", "minimize", "gap", "components", "out")
+        names = ("k", "objective", "minimize", "target_gap", "components", "out")
         refuse_with_resume(context, *names)
 
     from accord.runs.folder import RunFolder
@@ -142,7 +142,7 @@ def optimize(
                     k,
                     _parsed(objective),
                     minimize=minimize,
-                    gap=gap,
+                    target_gap=target_gap,
                     components=components,
                     seconds=seconds,
                     start=start,
@@ -157,7 +157,7 @@ def optimize(
 def reduce(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
     k: Annotated[Notion | None, notion_option("By default the notion of the run.")] = None,
-    gap: Gap = 0.0,
+    target_gap: TargetGap = 0.0,
     components: Components = None,
     seconds: Seconds = None,
     game: GameOfRun = None,
@@ -166,8 +166,8 @@ def reduce(
 ) -> None:
     """Turn the mixture of a run into a small exact one with the same values.
 
-    The same as `accord optimize --from RUN --objective keep`. If no equilibrium has these values,
-    the nearest ones are taken: the value printed is minus the distance, in payoff ranges.
+    Short for `accord optimize --from RUN --objective keep`. If no equilibrium has these values, the
+    nearest ones are taken: the value printed is minus the distance, in payoff ranges.
 
     \b
     Example:
@@ -185,7 +185,7 @@ def reduce(
                 loaded,
                 request.notion if k is None else k,
                 "keep",
-                gap=gap,
+                target_gap=target_gap,
                 components=components,
                 seconds=seconds,
                 start=_start(run, loaded),

@@ -35,10 +35,10 @@ PROMPT = "your move: "
 AGAIN = "?"
 
 CLEAR = "\x1b[2J\x1b[3J\x1b[H"
-"""Clears a terminal and what was scrolled out of it."""
+"""Clears the screen of a terminal, and the lines that have been scrolled away."""
 
 HIDDEN = "-" * 60
-"""Stands between turns where the screen cannot be cleared."""
+"""Printed between two turns if the screen cannot be cleared."""
 
 
 def play(
@@ -260,7 +260,7 @@ def _play_on(session: RefereedPlay, people: list[int]) -> None:
 
 @contextmanager
 def _privacy(session: RefereedPlay, i: int, several: bool) -> Iterator[None]:
-    """If several people share the terminal: hand it over before, and clear the screen after."""
+    """If several people share the terminal, call player ``i``, and clear the screen in the end."""
     if not several:
         yield
         return
@@ -276,7 +276,7 @@ def _privacy(session: RefereedPlay, i: int, several: bool) -> Iterator[None]:
 
 
 def _show_delegated(session: RefereedPlay, me: int) -> None:
-    """What the mediator played for the one who delegated."""
+    """Print what the mediator played for a person who delegated."""
     seat, game = session.seats[me], session.game
     if not seat.delegated:
         return

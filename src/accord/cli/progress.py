@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from accord.runs.checkpoint import Checkpoint, Seen
 
 WORDS = 75
-"""Columns left for the words beside the bar, and for the spaces between."""
+"""Columns reserved for the words beside the bar and the spaces around them."""
 
 MOST_VALUES = 3
-"""Players whose values are shown."""
+"""The most players whose values are shown."""
 
 COMPILING = 2
-"""Iterations that say nothing about speed, because kernels may have been compiled during them."""
+"""The first iterations, which do not count for the speed: they may compile kernels."""
 
 
 @contextmanager

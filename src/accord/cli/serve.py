@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DATA = Path("plays.db")
 WORTH_A_WARNING = 0.01
-"""The part of a payoff range from which on a gap is not that of an approximate equilibrium."""
+"""A gap above this share of the payoff range is worth a warning."""
 
 GRACE = 3
 """Seconds that requests have to end after Ctrl-C; slow clients cannot keep the server running."""
@@ -126,7 +126,7 @@ def serve(
 def _prepare(
     game: str | None, policy: str, k: float | None, limit: float | None, pace: float | None
 ) -> Referee:
-    """The referee, once everything that can be checked without a file has been."""
+    """The referee of the plays. Bad arguments are refused before the database is opened."""
     from accord.mediator.mediator import Mediator
     from accord.mediator.referee import Referee
     from accord.mediator.timing import TimingWarning
@@ -241,7 +241,7 @@ def _address_in_network(family: int) -> str:
 
 @contextmanager
 def _shown_log() -> Iterator[None]:
-    """One line on standard error per recommendation and move; none says what it was."""
+    """Log every recommendation and move to standard error, but not which action it was."""
     handler: Any = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log = logging.getLogger("accord")

@@ -17,16 +17,16 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, SIGTERM or SIGHUP."""
 
 LONG_SECONDS = 2.0
-"""How long something may take before it is said what it is."""
+"""Seconds after which a step that is still running is announced."""
 
 SECONDS_PER_LINE = 5.0
-"""The time between two lines about the same."""
+"""Seconds between two lines about the same step."""
 
 LEAST_COLUMN = 20
-"""Letters up to which a word in a table is never broken."""
+"""A word in a table is never broken if it has at most this many letters."""
 
 PLAIN_WIDTH = 120
-"""Columns when standard output is not a terminal."""
+"""Columns of standard output if it is not a terminal."""
 
 
 def line_width() -> int:
@@ -45,15 +45,16 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def print_text(text: str = "") -> None:
-    """Print a paragraph of the result; the terminal wraps long ones."""
+    """Print a paragraph of the result to standard output. Long lines are not wrapped here."""
     print(safe(text))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> None:
     """Print columns under a header.
 
-    Numbers are aligned to the right; words, and the first ``left`` columns, to the left. Where the
-    terminal is too narrow, words and titles are wrapped. A number never is: then lines are longer.
+    Columns of numbers are aligned to the right; other columns, and the first ``left``, to the left.
+    In a narrow terminal words and titles are wrapped. Numbers are never wrapped, so lines may be
+    wider than the terminal.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -90,9 +91,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Say once that kernels are being compiled, if they are, and what else takes long.
+    """Announce on standard error when kernels are compiled, and steps that take long.
 
-    Ctrl-C takes effect after the kernel being compiled: the compiler might swallow it and fail.
+    Ctrl-C takes effect when the current kernel is compiled; the compiler itself might catch the
+    exception and fail.
     """
     from numba.core import event
 
@@ -132,14 +134,18 @@ def announced_compilation() -> Iterator[None]:
 
 
 class LongSteps:
-    """Says what takes long on standard error: after two seconds, then every few."""
+    """Prints the name of a step that takes long, to standard error.
 
-    shown: ClassVar[LongSteps | None] = None  # the one that listens
+    The first line comes after ``LONG_SECONDS``, others every ``SECONDS_PER_LINE``. A thread prints
+    them, because the step itself is busy.
+    """
+
+    shown: ClassVar[LongSteps | None] = None  # the instance in use
 
     def __init__(self) -> None:
         self.what: str | None = None
-        self.silent = False  # while a progress bar shows it
-        self.compiling = False  # which is announced, and not the fault of what is being done
+        self.silent = False  # True while a progress bar shows the step
+        self.compiling = False  # True while kernels are compiled; that has its own announcement
         self._begun = self._due = 0.0
         self._changed = threading.Condition()
         self._closed = False
@@ -158,19 +164,19 @@ class LongSteps:
         self._thread.join()
 
     def hear(self, what: str | None) -> None:
-        """What is being done from now on."""
+        """A step called ``what`` begins; None if the last one has ended."""
         with self._changed:
             self.what, self._begun = what, time.monotonic()
             self._due = self._begun + LONG_SECONDS
             self._changed.notify()
 
     def answer(self, text: str) -> None:
-        """Say ``text`` at once."""
+        """Print ``text`` at once."""
         say(text)
 
     @property
     def words(self) -> str | None:
-        """What is being done and for how long, if it takes long."""
+        """The step and its duration; None if it has not taken long yet."""
         seconds = time.monotonic() - self._begun
         what = self.what
         return None if what is None or seconds < LONG_SECONDS else f"{what}: {seconds:.0f} s so far"
@@ -192,5 +198,5 @@ class LongSteps:
 
 
 def _is_number(cell: object) -> bool:
-    """Whether ``cell`` fits into a column of numbers; an empty one does."""
+    """Whether ``cell`` may be in a column of numbers: a number, or empty."""
     return not isinstance(cell, str) or not cell or cell[0].isdigit() or cell[0] == "-"

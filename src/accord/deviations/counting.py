@@ -78,7 +78,7 @@ def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:
 
 
 def count_triggers(plex: Treeplex) -> RechistoryCount:
-    """The same for the tree of trigger policies, which ``deviations/rechistory.py`` describes."""
+    """Count the nodes of the tree of trigger policies (``deviations/rechistory.py``)."""
     return _counted(plex, EFCE, 1, *triggers_per_infoset(plex))
 
 

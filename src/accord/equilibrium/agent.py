@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from accord._arrays import Floats
-from accord._check import checked_whole
+from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex
 
@@ -40,7 +40,7 @@ class Agent:
                 f"player must be one of {', '.join(players)}, or a number from 0 to "
                 f"{len(players) - 1}; got {player!r}"
             )
-        self.player, self._i, self._seed = players[i], i, checked_whole("seed", seed, 0)
+        self.player, self._i, self._seed = players[i], i, checked_whole("seed", seed, 0, MAX_SEED)
         self._plex, self._weights, self._part = plexes[i], np.cumsum(weights), parts[i]
         self._number: Mapping[str, int] = {
             label: x for x, label in enumerate(self._plex.infoset_labels)

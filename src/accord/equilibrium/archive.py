@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 2**20
+WRITTEN_AT_ONCE = 2**20
 """How many bytes of an array are written at once."""
 
 LEVEL = 1
@@ -46,7 +46,7 @@ def _write_array(member: IO[bytes], array: NDArray[Any]) -> None:
     np.lib.format.write_array_header_1_0(member, header)
     if array.flags.c_contiguous:
         array = array.reshape(-1)
-    for first in range(0, len(array), step := max(1, BLOCK // max(1, array[:1].nbytes))):
+    for first in range(0, len(array), step := max(1, WRITTEN_AT_ONCE // max(1, array[:1].nbytes))):
         block = np.ascontiguousarray(array[first : first + step])
         member.write(block.reshape(-1).view(np.uint8).data)
 

@@ -26,7 +26,8 @@ from accord._arrays import Floats
 from accord._check import checked_whole
 from accord._format import number, one_line
 from accord.equilibrium.plans import DrawnPlan, drawn_plans
-from accord.equilibrium.tables import PAGE, Table, as_latex, as_text
+from accord.equilibrium.tables import PAGE, TextTable, as_latex, as_text
+from accord.errors import PolicyError
 from accord.game.labels import player_name
 from accord.treeplex.form import SequenceForm
 
@@ -40,7 +41,7 @@ RARE = 1e-4
 
 
 @dataclass(frozen=True)
-class Plan:
+class JointPlan:
     """The recommendations that all players get together, and the probability that they do."""
 
     probability: float
@@ -58,7 +59,7 @@ class Device:
     game: str
     players: tuple[str, ...]
     infosets: tuple[tuple[str, ...], ...]  # per player: those in the plans, in the game's order
-    plans: tuple[Plan, ...]  # the largest probability first
+    plans: tuple[JointPlan, ...]  # the largest probability first
     rest: float  # probability of all plans that are not listed; 0 if there are none
     rest_most: float  # no plan that is not listed has a larger probability
 
@@ -84,6 +85,19 @@ class Device:
             rest=drawn.rest,
             rest_most=drawn.rest_most,
         )
+
+    def pairs(self) -> list[tuple[float, tuple[Mapping[str, str], ...]]]:
+        """The probability of each plan, and what it tells each player by infoset.
+
+        Raises:
+            PolicyError: If not all plans are listed.
+        """
+        if not self.is_complete:
+            raise PolicyError(
+                f"the device of {self.game} must list all its plans, but others have a total "
+                f"probability of {number(self.rest)}; list more: policy.device(plans=...)"
+            )
+        return [(plan.probability, plan.told) for plan in self.plans]
 
     @property
     def is_complete(self) -> bool:
@@ -169,10 +183,10 @@ class Device:
         """Player and infoset of each column."""
         return [(i, infoset) for i, infosets in enumerate(self.infosets) for infoset in infosets]
 
-    def _by_infoset(self) -> Table:
+    def _by_infoset(self) -> TextTable:
         places = self._places()
         named = [(heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own]
-        return Table(
+        return TextTable(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
             rows=tuple(
                 (number(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
@@ -182,7 +196,7 @@ class Device:
             last=self._last(),
         )
 
-    def _by_recommendation(self) -> Table:
+    def _by_recommendation(self) -> TextTable:
         rows: list[tuple[str, ...]] = []
         for plan in self.plans:
             if rows:
@@ -194,7 +208,7 @@ class Device:
                     rows.append((probability, name, _shown(infoset), _cell(plan, i, infoset)))
                     probability = name = ""
         header = ("probability", "player", "infoset", "told")
-        return Table(header, tuple(rows), last=self._last())
+        return TextTable(header, tuple(rows), last=self._last())
 
     def _last(self) -> tuple[str, str] | None:
         if self.is_complete:
@@ -222,14 +236,14 @@ def _shown(label: str) -> str:
     return " ".join(one_line(label).split()) or UNNAMED
 
 
-def _cell(plan: Plan, i: int, infoset: str) -> str:
+def _cell(plan: JointPlan, i: int, infoset: str) -> str:
     action = plan.told[i].get(infoset)
     if action is None:
         return ""
     return f"({_shown(action)})" if infoset in plan.off_path[i] else _shown(action)
 
 
-def _with_labels(form: SequenceForm, plan: DrawnPlan) -> Plan:
+def _with_labels(form: SequenceForm, plan: DrawnPlan) -> JointPlan:
     told: list[dict[str, str]] = [{} for _ in form.plexes]
     off_path: list[set[str]] = [set() for _ in form.plexes]
     for i, x, action, on_path in plan.told:
@@ -238,4 +252,4 @@ def _with_labels(form: SequenceForm, plan: DrawnPlan) -> Plan:
         told[i][infoset] = plex.action_labels[x][action]
         if not on_path:
             off_path[i].add(infoset)
-    return Plan(plan.probability, tuple(told), tuple(map(frozenset, off_path)))
+    return JointPlan(plan.probability, tuple(told), tuple(map(frozenset, off_path)))

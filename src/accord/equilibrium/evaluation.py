@@ -55,7 +55,7 @@ from accord.treeplex.values import (
     respond,
 )
 
-BLOCK = 1 << 16
+BLOCK_NUMBERS = 1 << 16
 """Numbers in the policies that are evaluated by one call of a kernel."""
 
 LARGE = 10_000_000
@@ -119,7 +119,7 @@ def evaluate(
     """
     form = policy.form
     sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
-    rows = max(1, BLOCK // form.n_sequences)
+    rows = max(1, BLOCK_NUMBERS // form.n_sequences)
     large = policy.n_components * form.n_sequences > LARGE and len(sums) > 1
 
     def add(block: Block, i: int) -> None:

@@ -40,7 +40,7 @@ GRID = 2.0**32
 """Rounded probabilities are multiples of one over this. No gap changes by more than about 1e-9 of
 the payoff range."""
 
-BLOCK = 2**18
+PACKED_AT_ONCE = 2**18
 """How many probabilities are packed or unpacked at once, to use little memory."""
 
 Mask = NDArray[np.bool_]
@@ -211,10 +211,10 @@ def _by_action(sizes: Offsets) -> Iterator[tuple[Offsets, Offsets]]:
 
 
 def _blocks(starts: Offsets, count: int) -> Iterator[tuple[int, int]]:
-    """Ranges of infosets or columns whose rows together have about ``BLOCK`` numbers."""
+    """Ranges of infosets or columns whose rows together have about ``PACKED_AT_ONCE`` numbers."""
     first = 0
     while first < len(starts) - 1:
-        room = starts[first] + BLOCK // max(1, count)
+        room = starts[first] + PACKED_AT_ONCE // max(1, count)
         end = max(first + 1, int(np.searchsorted(starts, room, side="right")) - 1)
         yield first, end
         first = end

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
+from accord._check import Number, as_number
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.device import Device
 from accord.equilibrium.validation import place, split_joint, validated
@@ -35,6 +36,10 @@ from accord.treeplex.values import expected_values, joint_reach
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PureProfile = Sequence[Mapping[str, str]] | Mapping[str, Mapping[str, str]]
+"""A pure plan of every player in labels: actions by infoset, in the order of the players or by
+their labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,25 +101,34 @@ class CorrelatedPolicy:
 
     @classmethod
     def from_device(
-        cls, game: Game, device: Sequence[tuple[float, Sequence[Mapping[str, str]]]]
+        cls, game: Game, device: Device | Sequence[tuple[Number, PureProfile]]
     ) -> CorrelatedPolicy:
-        """From pure profiles in labels: ``(weight, ({infoset: action, ...} per player))`` pairs.
+        """From pure plans in labels, such as ``[("1/2", {"row": {"start": "stop"}, ...}), ...]``.
+
+        A plan needs no action at infosets that its player's own earlier actions exclude; the first
+        one is taken there. A :class:`Device` needs none off the path either, but what is not said
+        there is lost: list it with ``policy.device(off_path=True)`` to keep it.
+
+        Args:
+            game: The game.
+            device: Pairs of a weight and a plan. A plan has the actions of each player by infoset,
+                in a sequence or in a mapping by the players' labels. Or a device that lists all its
+                plans.
 
         Raises:
-            PolicyError: If a profile lacks an infoset of ``game`` or has another, an action does
-                not exist, or the weights are not probabilities.
+            PolicyError: If a plan lacks an infoset that it leads to or has one that ``game`` lacks,
+                an action does not exist, or the weights are not probabilities.
         """
         form = sequence_form(game)
-        behavior = np.zeros((len(device), form.n_sequences))
-        for c, (_, profile) in enumerate(device):
-            if len(profile) != game.n_players:
-                raise PolicyError(
-                    f"component {c}: there must be one mapping per player, {game.n_players}; got "
-                    f"{len(profile)}"
-                )
-            for i, part in enumerate(form.split(behavior[c])):
-                _fill_pure(game, c, i, form.plexes[i], profile[i], part)
-        return cls(game, np.array([weight for weight, _ in device], dtype=np.float64), behavior)
+        complete = not isinstance(device, Device)
+        pairs = device.pairs() if isinstance(device, Device) else list(device)
+        behavior = np.zeros((len(pairs), form.n_sequences))
+        for c, (_, profile) in enumerate(pairs):
+            parts = form.split(behavior[c])
+            for i, actions in enumerate(_by_player(game, c, profile)):
+                _fill_pure(game, c, i, form.plexes[i], actions, parts[i], complete=complete)
+        weights = [as_number(f"the weight of component {c}", w) for c, (w, _) in enumerate(pairs)]
+        return cls(game, np.array(weights), behavior)
 
     @classmethod
     def of_players(
@@ -304,21 +318,55 @@ def policy_in(given: CorrelatedPolicy | Solved) -> CorrelatedPolicy:
     return policy
 
 
+def _by_player(game: Game, c: int, profile: PureProfile) -> list[Mapping[str, str]]:
+    """The actions of each player in a plan, in the order of the game."""
+    if isinstance(profile, Mapping):
+        labels = game.player_labels
+        if unknown := [label for label in profile if label not in labels]:
+            raise PolicyError(
+                f"component {c}: there is no player {unknown[0]!r}; the players are "
+                f"{', '.join(map(repr, labels))}"
+            )
+        return [profile.get(label, {}) for label in labels]
+    if len(profile) != game.n_players:
+        raise PolicyError(
+            f"component {c}: there must be one mapping per player, {game.n_players}; got "
+            f"{len(profile)}"
+        )
+    return list(profile)
+
+
 def _fill_pure(
-    game: Game, c: int, i: int, plex: Treeplex, actions: Mapping[str, str], part: Floats
+    game: Game,
+    c: int,
+    i: int,
+    plex: Treeplex,
+    actions: Mapping[str, str],
+    part: Floats,
+    *,
+    complete: bool,
 ) -> None:
+    """Overwrite ``part`` with a pure plan, which is ``complete`` where its own actions lead."""
     part[0] = 1.0
+    allowed = np.zeros(plex.n_sequences, bool)  # whether the plan's own actions lead there
+    allowed[0] = True
     unknown = dict(actions)
     for x, label in enumerate(plex.infoset_labels):
         where = place(c, game.player_labels[i], plex, x)
+        reached = allowed[plex.parent_seq[x]]
         if label not in actions:
-            raise PolicyError(f"{where}: no action is given for this infoset")
-        if (action := unknown.pop(label)) not in plex.action_labels[x]:
-            raise PolicyError(
-                f"{where}: there is no action {action!r}; the actions are "
-                f"{', '.join(map(repr, plex.action_labels[x]))}"
-            )
-        part[plex.first_seq[x] + plex.action_labels[x].index(action)] = 1.0
+            if complete and reached:
+                raise PolicyError(f"{where}: no action is given for this infoset")
+            a = 0
+        else:
+            if (action := unknown.pop(label)) not in plex.action_labels[x]:
+                raise PolicyError(
+                    f"{where}: there is no action {action!r}; the actions are "
+                    f"{', '.join(map(repr, plex.action_labels[x]))}"
+                )
+            a = plex.action_labels[x].index(action)
+        part[plex.first_seq[x] + a] = 1.0
+        allowed[plex.first_seq[x] + a] = reached
     if unknown:
         raise PolicyError(
             f"component {c}, {player_name(game.player_labels[i])}: the game has no infoset "

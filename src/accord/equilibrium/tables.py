@@ -46,7 +46,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table; the first column has numbers, all others words."""
 
     header: tuple[str, ...]
@@ -74,7 +74,7 @@ class Table:
         return sum(self.widths) + 2 * (len(self.header) - 1)
 
 
-def as_text(table: Table, width: int) -> str:
+def as_text(table: TextTable, width: int) -> str:
     """The table, with columns wrapped so that lines have at most ``width`` letters if possible."""
     count = len(table.header)
     widths = narrowed(table.widths, [LEAST_COLUMN] * count, width - 2 * (count - 1))
@@ -95,7 +95,7 @@ def as_text(table: Table, width: int) -> str:
     return "\n".join(lines)
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: TextTable) -> str:
     r"""A ``tabular`` for ``\input``; it needs the package booktabs.
 
     If the table is too wide for a page, its last two columns are wrapped.

@@ -128,7 +128,7 @@ class Game:
         )
 
     def replace(self, **changes: Any) -> Game:
-        """The same game with some fields replaced, validated again.
+        """A copy of the game with some fields replaced, validated again.
 
             renamed = game.replace(name="my game", player_labels=["Ann", "Bob"])
             doubled = game.replace(reward=2 * game.reward)

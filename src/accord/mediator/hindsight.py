@@ -2,9 +2,9 @@
 
 A player at infoset x remembers the rechistory b and is told r (Section 3 of Song, Mei, Bai 2022).
 ``equilibrium/evaluation.py`` adds up, over the components of the correlated policy, the probability
-of that and the losses of whatever the player does next. Completed by the sweep for the best phi
-they are the losses of the best continuation, completed by the one that obeys those of following.
-Divided by the probability they are the losses the player could expect, given everything they knew.
+of being there and the loss of each action. One sweep back from the end adds the losses of the best
+continuation to these sums, and another the losses of following. Divided by the probability, the
+results are the losses that the player could expect, given everything they knew.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Hindsight:
         self._prob = prob.taken()
         best_continuation(self.tree, self._best_loss)
         add_continuation(obey, self._follow_loss)
-        add_continuation(obey, self._prob)  # the same under any modification
+        add_continuation(obey, self._prob)  # probabilities do not depend on the modification
         self.best = self._payoff(self._best_loss, ROOT)
 
     def following(self, moves: Iterable[Move]) -> float:

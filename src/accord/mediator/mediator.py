@@ -28,7 +28,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
+
+import numpy as np
 
 from accord.deviations.notions import NotionLike, checked_k, written_k
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
@@ -55,7 +57,7 @@ class Mediator:
         game: Game,
         policy: CorrelatedPolicy | Solved,
         k: NotionLike | None = None,
-        seed: int | None = None,
+        seed: SupportsIndex | np.random.Generator | None = None,
     ) -> None:
         """Prepare the mediator.
 
@@ -66,8 +68,8 @@ class Mediator:
             k: The number of deviations after which a player gets no more recommendations: 0, 1,
                 ..., ``math.inf``, or a name: ``"nfcce"``, ``"efce"``, ``"bce"``. By default that of
                 the result, or 1 for a policy.
-            seed: Seed of all draws, for simulations. By default nobody can predict the draws;
-                with a seed everybody who knows it can.
+            seed: Seed of all draws, for simulations, or a generator that draws one. By default
+                nobody can predict the draws; with a seed everybody who knows it can.
 
         Raises:
             ArgumentError: If ``k`` is not a K, ``seed`` not a whole number, 0 or more, ``game`` not

@@ -7,7 +7,7 @@ the moves on which their infoset depends.
 
 It plays in rounds (``mediator/timing.py``). In each round the players at whose infosets it is time
 to decide are asked at once, whatever the order of their nodes in the tree; nobody sees anything of
-a round before all of them have answered. If the game has no timing, or waiting times can tell
+a round before all of them have answered. If the game has no timing, or waiting times can reveal
 something, :class:`Referee` warns.
 
 The true state is a function of the play's key, the moves of the seats, and the chance moves that
@@ -54,7 +54,7 @@ class Referee:
                 :meth:`RefereedPlay.enter`. By default the referee draws them.
 
         Warns:
-            TimingWarning: If the moment at which players are asked can tell them something.
+            TimingWarning: If the time at which players are asked can reveal something to them.
         """
         if not isinstance(mediator, Mediator):
             raise ArgumentError(f"mediator must be an accord.Mediator; got {shown(mediator)}")
@@ -225,7 +225,7 @@ class RefereedPlay:
         return self._chance_moves == len(self._entered)
 
     def _proceed(self) -> None:
-        """Go on after a move."""
+        """Continue the play after a move."""
         self._advance()
         if self.is_over:
             LOG.info("play %s: is over", self.id)

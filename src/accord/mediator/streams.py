@@ -13,24 +13,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import SupportsIndex
 
 import numpy as np
 
 from accord._arrays import Floats
-from accord._check import checked_whole
+from accord._check import checked_seed
 
 KEY_BYTES = 32
 
 
-def new_key(seed: int | None = None) -> bytes:
+def new_key(seed: SupportsIndex | np.random.Generator | None = None) -> bytes:
     """A key from a seed, or one that nobody can guess.
 
     Raises:
-        ArgumentError: If ``seed`` is not a whole number, 0 or more.
+        ArgumentError: If ``seed`` is neither a whole number, 0 or more, nor a generator.
     """
     if seed is None:
         return secrets.token_bytes(KEY_BYTES)
-    return derive(bytes(KEY_BYTES), f"seed {checked_whole('seed', seed, 0)}")
+    return derive(bytes(KEY_BYTES), f"seed {checked_seed(seed)}")
 
 
 def derive(key: bytes, place: str) -> bytes:

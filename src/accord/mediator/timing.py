@@ -1,28 +1,32 @@
-"""When to ask players, so that the moment at which they are asked tells them nothing.
+"""Rounds in which players can be asked to move, such that the time of asking reveals nothing.
 
-In the tree one node comes after another, also where players move at the same time. A referee can
-ask player j at infoset y as soon as the play is certain to reach y, whatever the others and chance
-do next: at the *call nodes* of y, the first nodes on each path below which every play passes y
-before any other infoset of j. So players who move simultaneously are asked at once.
+In the tree one node comes after another, even where players move at the same time. But a referee
+need not wait for a player's own node: player j can be asked at infoset y as soon as the play is
+certain to reach y, whatever the others and chance do next. The *call nodes* of y are where that
+becomes certain: the first nodes on each path below which every play passes y before any other
+infoset of j. Asked there, players who move simultaneously are asked at once.
 
-Still, the moment can tell something that the infoset hides. A *timing* gives each infoset a round
-such that whoever is asked at y is asked in round(y) on every play, and everything that decides
-whether y is reached has been answered before:
+Even so, the time at which a player is asked can reveal something that the infoset hides. A *timing*
+assigns a round to each infoset, such that on every play through y its player is asked in round(y),
+and every decision on which reaching y depends was made in an earlier round:
 
     round(y) > round(x)   for every infoset x of a decision above a call node of y.
 
-This is a longest path in the graph of infosets; a timing exists if and only if that graph has no
-cycle. S. K. Jakobsen, T. B. Sorensen and V. Conitzer, *Timeability of extensive-form games*, ITCS
-2016, call such games exactly timeable. They ask for increasing times along every path; with call
-nodes in place of nodes, simultaneous moves may share a round, and more games have a timing. On a
-cycle, a referee who asks at call nodes asks somebody sooner in one play than in another.
+Rounds are the lengths of longest paths in this graph of infosets, and a timing exists if and only
+if the graph has no cycle. S. K. Jakobsen, T. B. Sorensen and V. Conitzer, *Timeability of
+extensive-form games*, ITCS 2016, call such games exactly timeable. They ask for increasing times
+along every path; with call nodes in place of nodes, simultaneous moves may share a round, and more
+games have a timing. If there is a cycle, a referee who asks at call nodes asks some player earlier
+in one play than in another.
 
-Rounds that do not have a fixed length last until everybody who is asked has answered. An infoset y
-of j is *telling* if, of two plays through y, one asks another player in a round in which the other
-does not, from the round of j's last decision until y: j's waiting time can tell them apart.
+Unless rounds have a fixed length, each lasts until everybody who is asked has answered. Then the
+waiting time of a player depends on who else is asked. An infoset y of player j is *telling* if two
+plays through y do not ask the same other players in the same rounds, from the round of j's previous
+decision up to y: the time that j waits can tell these plays apart.
 
-At one terminal players are called one after the other, for all to see. Then every player has a
-round of their own, and :func:`telling_calls` finds where the calls before y can tell j something.
+At one terminal, players are called one after another in front of everybody, so each has a time of
+their own within a round. :func:`telling_calls` finds the infosets at which the order of earlier
+calls reveals something.
 """
 
 from __future__ import annotations
@@ -41,10 +45,10 @@ from accord.game.labels import player_name
 from accord.game.tree import Game, checked_game
 
 NEVER = -1
-"""The player decides no more."""
+"""The player makes no further decision."""
 
 OPEN = -2
-"""Whether and where the player decides next depends on other moves."""
+"""Whether and where the player decides next depends on moves that are still to come."""
 
 UNKNOWN = -3
 
@@ -53,17 +57,17 @@ Places = tuple[tuple[str, str], ...]
 
 
 class TimingWarning(UserWarning):
-    """The moment at which players are asked can tell them something that they should not know."""
+    """The time at which players are asked can reveal something that they should not know."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Timing:
     """The rounds in which a game can be played, or why there are none."""
 
-    ahead: Ints  # [n_nodes, n_players] the infoset that is next for sure, or NEVER or OPEN
+    ahead: Ints  # [n_nodes, n_players] the next infoset if it is certain, else NEVER or OPEN
     rounds: tuple[Ints, ...]  # per player [n_infosets]; all 0 if there is a cycle
-    cycle: Places  # (player, infoset) of infosets with no possible order
-    telling: Places  # (player, infoset) where the waiting time can tell
+    cycle: Places  # infosets that cannot be put in order, each after another
+    telling: Places  # infosets at which the waiting time reveals something
 
     @property
     def exists(self) -> bool:
@@ -77,7 +81,7 @@ class Timing:
 
     @property
     def warning(self) -> str | None:
-        """What the moments of asking can tell, or None if nothing."""
+        """A sentence that says what the time of asking can reveal; None if it reveals nothing."""
         if self.cycle:
             return (
                 "this game has no timing: whoever has a clock can learn something at "
@@ -113,10 +117,10 @@ def timing(game: Game) -> Timing:
 
 
 def telling_calls(game: Game, people: Sequence[int]) -> Places:
-    """The infosets of ``people`` where it tells something who of them was called before.
+    """Infosets of ``people`` at which the order of earlier calls reveals something.
 
-    In each round they are called one at a time, in this order. In a game without a timing nothing
-    is found; see :attr:`Timing.cycle`.
+    In each round the ``people`` who must decide are called one at a time, in the given order. The
+    result is empty for a game without a timing, which :attr:`Timing.cycle` describes.
     """
     found = timing(game)
     calls = [len(people) * own for own in found.rounds]
@@ -148,8 +152,8 @@ def _find_timing(game: Game) -> Timing:
 
 
 def _find_telling(game: Game, rounds: Sequence[Ints], people: Sequence[int]) -> Places:
-    """The telling infosets of ``people`` if only they are asked, in these rounds."""
-    when = np.full(game.n_nodes, NO_NODE, np.int32)  # the round of each decision of theirs
+    """The telling infosets of ``people`` if nobody else is asked, by rounds per infoset."""
+    when = np.full(game.n_nodes, NO_NODE, np.int32)  # the round of each decision of ``people``
     for i in people:
         own = game.player == i
         when[own] = rounds[i][game.infoset[own]]
@@ -170,8 +174,8 @@ def _edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Edges (before, after) between nodes and infosets.
 
-    A node comes after its parent and after the infoset in which its parent is; an infoset comes
-    after its call nodes.
+    A node comes after its parent and after its parent's infoset. An infoset comes after its call
+    nodes.
     """
     nodes = np.arange(1, game.n_nodes)
     above = game.parent[1:].astype(np.int64)
@@ -189,7 +193,7 @@ def _edges(
 def _find_cycle(
     before: NDArray[np.int64], after: NDArray[np.int64], waits: NDArray[np.int64]
 ) -> list[int]:
-    """A cycle among the vertices that wait for another."""
+    """A cycle among the vertices that could not be sorted, whose ``waits`` are positive."""
     inside = (waits[before] > 0) & (waits[after] > 0)
     one_before = dict(zip(after[inside].tolist(), before[inside].tolist(), strict=True))
     path: list[int] = []
@@ -206,7 +210,7 @@ def _name(game: Game, first: NDArray[np.int64], v: int) -> tuple[str, str]:
 
 
 def listed(places: Places, most: int = 3) -> str:
-    """The first of these infosets in a message."""
+    """The first few of these infosets, in words."""
     texts = [f"{shortened(x, 60)!r} of {player_name(i)}" for i, x in places[:most]]
     more = f" and {len(places) - most:,} more" if len(places) > most else ""
     return ", ".join(texts) + more
@@ -238,11 +242,11 @@ def _sort_rounds(
     last: NDArray[np.int64],
     waits: NDArray[np.int64],
 ) -> None:
-    """Longest paths in topological order.
+    """Find longest paths, visiting vertices in topological order.
 
-    ``last`` is overwritten with the round of each infoset, and for nodes with that of the last
-    decision above. ``waits`` counts the edges into each vertex; it stays positive on cycles and
-    behind them.
+    ``last`` is overwritten: with the round of each infoset, and for each node with the round of the
+    last decision above it. ``waits`` has the number of edges into each vertex and is counted down;
+    it stays positive on cycles and behind them.
     """
     ready = np.flatnonzero(waits == 0)
     queue = np.empty(len(waits), np.int64)
@@ -273,9 +277,10 @@ def _compare_waits(
 ) -> None:
     """Mark in ``told`` the infosets of player i that are telling.
 
-    Each play through x is compared with the first one: it adds 1 to ``asked``, which is 0
-    everywhere, in the round of each decision of another player before x, and the first one
-    subtracts it.
+    Each play through x is compared with the first play through x. ``asked``, by round and player,
+    gets plus 1 for every decision of another player before x in the one play and minus 1 for every
+    such decision in the other. If the two do not cancel, x is telling. ``asked`` is 0 before and
+    after.
     """
     model = np.full(len(told), NO_NODE, np.int64)  # the end of the first play through each infoset
     for end in ends:
@@ -311,7 +316,7 @@ def _count_asked(
     step: int,
     asked: NDArray[np.int8],
 ) -> None:
-    """Add ``step`` to ``asked`` where a play asks others than i from round start to stop - 1."""
+    """Add ``step`` to ``asked`` for all decisions of others than i in rounds start to stop - 1."""
     node = end
     while node != NO_NODE:
         if player[node] != i and start <= when[node] < stop:

@@ -61,7 +61,7 @@ ENUMERATED = 20_000
 """The most plans of all players but one that exact pricing enumerates."""
 
 LOOKED_AT = 1e8
-"""The most leaves that it looks at."""
+"""The most leaves that exact pricing by enumeration looks at."""
 
 LEAST_GAIN = 1e-9
 """A joint plan whose price is better by less than this is not worth a column."""
@@ -70,10 +70,12 @@ OPTIMAL = 2e-9
 """Value and bound meet if they differ by at most this part of the objective's spread."""
 
 MET = 1e-10
-"""The search ends when they are as close as this, or half of OPTIMAL in the relaxation itself."""
+"""The search ends when value and bound differ by at most this part of the objective's spread. A
+mixture that is the optimum of the relaxation ends it at half of OPTIMAL."""
 
 SHARES = (0.98, 0.8, 0.5, 0.0)
-"""Parts of the relaxation's prices in those that find columns; the first that finds any is used."""
+"""Weights of the relaxation's prices in averages with the program's, tried in this order until one
+finds a column."""
 
 PATIENCE = 10
 """Rounds without an equilibrium after which the price of violations rises."""
@@ -82,7 +84,7 @@ DECOMPOSED = 5_000
 """The most joint plans that are taken from the relaxation's optimum."""
 
 FRESH = 10
-"""Rounds after which the program is built anew, from what is then saved."""
+"""Rounds after which the state is saved and the program is built anew from it."""
 
 LONGEST = 120.0
 """Seconds that a relaxation or a mixed-integer program may take."""
@@ -101,11 +103,12 @@ class ColumnGeneration:
     Attributes:
         program: The program over the joint plans found so far.
         lottery: Its last solution.
-        exact: Whether that violates no incentive constraint.
-        bound: No K-EFCE exceeds it. In terms of the maximised objective, as is ``value``.
+        exact: Whether ``lottery`` violates no incentive constraint.
+        value: The maximised objective of ``lottery``; minus infinity until one is exact.
+        bound: An upper bound on the maximised objective of every K-EFCE.
         source: Where the bound comes from, in words.
         late: Whether the last round ran out of time.
-        iteration: How many rounds there were.
+        iteration: The number of rounds so far.
         finished: Whether another round cannot improve anything.
         saved: The last state to continue from; None before there is one.
     """
@@ -136,7 +139,7 @@ class ColumnGeneration:
             self.program.add(self._random_plan())
 
     def _begin(self) -> None:
-        """Know nothing yet about the objective."""
+        """Reset everything that depends on the objective."""
         self.lottery: Lottery | None = None
         self.exact = False
         self.value = -np.inf
@@ -147,7 +150,7 @@ class ColumnGeneration:
         self.saved: dict[str, Any] | None = None
 
     def aim(self, objective: Objective) -> None:
-        """Start to maximise another objective, with the joint plans found so far.
+        """Maximise another objective from now on, with the joint plans found so far.
 
         Both objectives must be linear.
         """
@@ -164,8 +167,8 @@ class ColumnGeneration:
         """One round: solve the program, and look for joint plans that improve it.
 
         Args:
-            seconds: What may be spent. A round that runs out of time is ``late``; what was found
-                before still holds.
+            seconds: The time that the round may take. A round that runs out of time is ``late``;
+                what was found before still holds.
         """
         self.late = False
         now = time.monotonic()
@@ -185,7 +188,7 @@ class ColumnGeneration:
             self.program.end = None
 
     def _advance(self, end: float) -> None:
-        """The same; proofs end by ``end``, a time of ``time.monotonic``."""
+        """One round, whose proofs end by ``end``, a time of ``time.monotonic``."""
         mixture = None if self._prepared else self._prepare(end)
         self.iteration += 1
         if mixture is not None:
@@ -217,7 +220,7 @@ class ColumnGeneration:
         self.finished = True
 
     def _take(self, lottery: Lottery) -> None:
-        """Take the lottery as the best one; finished if it meets the bound."""
+        """Store a solution of the program; the search is finished if its value meets the bound."""
         self.lottery, self.exact = lottery, lottery.slack <= LEAST_GAIN
         if self.exact:
             payoffs = self.form.payoffs(lottery.losses + 1.0)

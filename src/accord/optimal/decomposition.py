@@ -24,7 +24,7 @@ from accord.optimal.linear import Bools, Longs
 from accord.optimal.tuples import Tuples
 
 NOTHING = 1e-9
-"""What is left of xi below this counts as zero."""
+"""Smaller remainders of xi count as zero."""
 
 
 class Infosets(NamedTuple):
@@ -41,8 +41,10 @@ class Infosets(NamedTuple):
 def decomposed(
     tuples: Tuples, xi: Floats, limit: int, end: float = math.inf
 ) -> list[tuple[float, Ints]]:
-    """At most ``limit`` reduced joint plans and their weights, whose mixture is close to ``xi``;
-    those found by ``end``, a time of ``time.monotonic``."""
+    """At most ``limit`` reduced joint plans and their weights, whose mixture is close to ``xi``.
+
+    The search stops at ``end``, a time of ``time.monotonic``.
+    """
     kept = np.flatnonzero(xi > NOTHING)
     offsets = np.cumsum([0] + [positions.count for positions in tuples.positions])
     told = np.stack([one[kept] + offsets[i] for i, one in enumerate(tuples.told)], axis=1)
@@ -63,7 +65,7 @@ def decomposed(
 
 
 def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> Infosets:
-    """Those that come earlier in the game first; ``rows`` are places in ``kept``."""
+    """The infosets, those that come earlier in the game first; ``rows`` index ``kept``."""
     game = tuples.incentives.form.game
     level = np.zeros(len(game.player), np.int64)
     for node in range(1, len(level)):
@@ -104,8 +106,8 @@ def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> Infosets:
 def _take_plan(
     infosets: Infosets, told: Longs, depth: Longs, left: Floats, chosen: Bools, plan: Ints
 ) -> float:
-    """Overwrite ``plan`` by a joint plan whose tuples are all ``left``, if one is found, and take
-    it away from them; return its weight. ``chosen`` are the empty positions before."""
+    """Overwrite ``plan`` with a joint plan whose tuples all have something ``left``, subtract it
+    from them and return its weight, if one is found. ``chosen`` has empty positions before."""
     n_players = told.shape[1]
     for place in range(len(infosets.player)):
         if not chosen[infosets.above[place]]:

@@ -22,7 +22,14 @@ import numpy as np
 from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.rechistory import ROOT, RechistoryTree
-from accord.optimal.pricing import Multipliers, PricedPlayer, Pricing, Room, best_plan, spread_plan
+from accord.optimal.pricing import (
+    Buffers,
+    Multipliers,
+    PricedPlayer,
+    Pricing,
+    best_plan,
+    spread_plan,
+)
 from accord.treeplex.treeplex import Treeplex
 
 LARGEST = 1e300
@@ -38,7 +45,7 @@ def _count_plans(tree: RechistoryTree) -> float:
     plex = tree.plex
     if not tree.is_swap.any() or tree.notion.agent:
         after = np.ones(plex.n_sequences)  # plans of everything that follows a sequence obeyed
-        still = np.ones(plex.n_sequences)  # the same for players who may yet deviate
+        still = np.ones(plex.n_sequences)  # and of what follows it for players who may yet deviate
         for x in range(plex.n_infosets - 1, -1, -1):
             here, above = slice(plex.first_seq[x], plex.first_seq[x + 1]), plex.parent_seq[x]
             own = yet = after[here].sum()
@@ -144,23 +151,23 @@ class Enumeration:
                 parts[i][:] = actions
                 spread_plan(
                     pricing.players[i], prices.kappa[i], prices.flow[i], parts[i],
-                    pricing.rooms[i], pricing.reach, pricing.share,
+                    pricing.buffers[i], pricing.reach, pricing.share,
                 )  # fmt: skip
             if last is None:
                 found.append((pricing.respond(prices, reply, parts[reply]), plan.copy()))
                 continue
             values = np.empty(len(self.plans[last]))
             _reply_to_all(
-                pricing.players[last], prices.kappa[last], prices.flow[last], pricing.rooms[last],
+                pricing.players[last], prices.kappa[last], prices.flow[last], pricing.buffers[last],
                 self.plans[last], pricing.players[reply], reply, prices.kappa[reply],
-                prices.flow[reply], pricing.rooms[reply], pricing.reach, pricing.share,
+                prices.flow[reply], pricing.buffers[reply], pricing.reach, pricing.share,
                 parts[reply], values,
             )  # fmt: skip
             for row in np.argsort(values, kind="stable")[:keep]:
                 parts[last][:] = self.plans[last][row]
                 spread_plan(
                     pricing.players[last], prices.kappa[last], prices.flow[last], parts[last],
-                    pricing.rooms[last], pricing.reach, pricing.share,
+                    pricing.buffers[last], pricing.reach, pricing.share,
                 )  # fmt: skip
                 found.append((pricing.respond(prices, reply, parts[reply]), plan.copy()))
             found.sort(key=lambda pair: pair[0])
@@ -173,13 +180,13 @@ def _reply_to_all(
     other: PricedPlayer,
     other_kappa: float,
     other_flow: Floats,
-    other_room: Room,
+    other_buffers: Buffers,
     plans: Ints,
     me: PricedPlayer,
     player: int,
     kappa: float,
     flow: Floats,
-    room: Room,
+    buffers: Buffers,
     reach: Floats,
     share: Floats,
     actions: Ints,
@@ -187,5 +194,5 @@ def _reply_to_all(
 ) -> None:
     """Overwrite ``values`` with the least G against each of the other player's plans."""
     for row in range(len(plans)):
-        spread_plan(other, other_kappa, other_flow, plans[row], other_room, reach, share)
-        values[row] = best_plan(me, player, kappa, flow, room, reach, share, actions)
+        spread_plan(other, other_kappa, other_flow, plans[row], other_buffers, reach, share)
+        values[row] = best_plan(me, player, kappa, flow, buffers, reach, share, actions)

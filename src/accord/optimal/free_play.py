@@ -16,7 +16,7 @@ from accord.optimal.objective import Objective
 
 
 def free_bound(game: Game, objective: Objective) -> float:
-    """What the maximised objective cannot exceed."""
+    """An upper bound on the maximised objective over all joint policies."""
     if objective.target is not None:
         return 0.0
     if objective.weights is not None:

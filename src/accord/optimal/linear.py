@@ -2,18 +2,18 @@
 
     minimise cost . x  subject to  lower <= A x <= upper  and  least <= x <= most.
 
-Whoever writes a program down adds blocks of variables and blocks of rows, whose entries are triples
-(row, variable, coefficient). If HiGHS gives up on a linear program it starts again with other
-settings (:func:`run`). If all of them fail that is an error, never an answer. A program that is not
-solved in time is :class:`OutOfTime`.
+A program is built from blocks of variables and blocks of rows. The entries of a block of rows are
+triples (row, variable, coefficient). If HiGHS fails to solve a linear program, :func:`run` tries
+again with other settings. If all of them fail, that is an error, never an answer. If the time limit
+is reached first, :class:`OutOfTime` is raised.
 
 If all variables have finite limits, *any* vector y of duals bounds the optimum from below,
 
     min >= sum_rows (y > 0 ? lower : upper) y + sum_j min(d_j least_j, d_j most_j)   with
     d = cost - A^T y
 
-(Neumaier and Shcherbina 2004), so a bound computed this way does not depend on the tolerances of
-the solver that found y: :meth:`LinearProgram.safe_bound`.
+(Neumaier and Shcherbina 2004). A bound that is computed in this way holds whatever the tolerances
+of the solver that found y: :meth:`LinearProgram.safe_bound`.
 """
 
 from __future__ import annotations
@@ -33,41 +33,41 @@ Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-10
-"""The feasibility tolerance of HiGHS, its smallest."""
+"""The smallest feasibility tolerance that HiGHS allows."""
 
 INFINITY = highspy.kHighsInf
 
 RETRIES: tuple[dict[str, Any], ...] = (
-    {},  # the same, without the last basis
+    {},  # the usual settings, without the last basis
     {"presolve": "off"},
     {"presolve": "off", "simplex_scale_strategy": 0},
     {"presolve": "off", "simplex_strategy": 4},  # the primal simplex method
     {"solver": "ipm"},
     {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
 )
-"""Settings for a linear program on which HiGHS gave up, tried in this order."""
+"""Settings for a linear program that HiGHS failed to solve, tried in this order."""
 
 _ENDS = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit)
 
 
 class OutOfTime(Exception):
-    """The time limit came before the optimum."""
+    """The time limit was reached before the optimum was found."""
 
 
 class Triples(NamedTuple):
-    """Entries of a sparse matrix; repeated ones add up."""
+    """Entries of a sparse matrix; entries in the same place add up."""
 
     rows: Longs
     columns: Longs
     values: Floats
 
     def dot(self, weights: Floats, size: int) -> Floats:
-        """``[size]`` the weighted sum of the rows, by column."""
+        """``[size]`` the sum of all rows, each times its weight."""
         return np.bincount(self.columns, self.values * weights[self.rows], size).astype(np.float64)
 
 
 def triples(rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> Triples:
-    """Entries from arrays or numbers, which are repeated as needed."""
+    """Entries from arrays or numbers, broadcast to one length."""
     parts = np.broadcast_arrays(np.atleast_1d(rows), columns, values)
     return Triples(
         parts[0].astype(np.int64), parts[1].astype(np.int64), parts[2].astype(np.float64)
@@ -75,7 +75,7 @@ def triples(rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> Triples:
 
 
 def solver(**options: object) -> highspy.Highs:
-    """A silent HiGHS on one core with tight tolerances."""
+    """A HiGHS solver that prints nothing, uses one core and has tight tolerances."""
     highs: highspy.Highs = highspy.Highs()  # type: ignore[no-untyped-call]
     settings: dict[str, Any] = {
         "output_flag": False,
@@ -90,9 +90,13 @@ def solver(**options: object) -> highspy.Highs:
 
 
 def run(highs: highspy.Highs, end: float | None = None) -> bool:
-    """Solve a linear program that has an optimum; False if no settings find it by ``end``, a time
-    of ``time.monotonic``."""
-    if end is not None:  # the limit counts from the first run
+    """Solve a linear program that has an optimum; return whether any settings found it.
+
+    Args:
+        highs: The solver with the program.
+        end: When to give up, a time of ``time.monotonic``; None keeps the solver's own limit.
+    """
+    if end is not None:  # HiGHS counts its time limit from the first run
         left = max(0.0, end - time.monotonic())
         highs.setOptionValue("time_limit", float(highs.getRunTime() + left))
     highs.run()
@@ -110,7 +114,12 @@ def run(highs: highspy.Highs, end: float | None = None) -> bool:
 
 
 def run_to_optimum(highs: highspy.Highs, what: str, end: float | None = None) -> None:
-    """The same; ``what`` the program is stands in the error.
+    """Solve a linear program that has an optimum, or raise an error.
+
+    Args:
+        highs: The solver with the program.
+        what: The name of the program in error messages.
+        end: When to give up, a time of ``time.monotonic``; by default never.
 
     Raises:
         NumericalError: If no settings find the optimum.
@@ -138,16 +147,17 @@ class LinearProgram:
     def add_variables(
         self, count: int, least: ArrayLike, most: ArrayLike, cost: ArrayLike = 0.0
     ) -> int:
-        """Add a block of variables; return the number of the first."""
+        """Add a block of variables; return the number of its first variable."""
         block = (np.broadcast_to(part, count).astype(np.float64) for part in (least, most, cost))
         self._variables.append(tuple(block))  # type: ignore[arg-type]
         self.n_variables += count
         return self.n_variables - count
 
     def add_rows(self, count: int, lower: ArrayLike, upper: ArrayLike, *entries: Triples) -> int:
-        """Add a block of rows, in which they are numbered from 0; return the number of the first.
+        """Add a block of rows; return the number of its first row in the program.
 
-        Entries refer to variables by their numbers in the whole program.
+        Entries refer to rows by their numbers in the block, from 0, and to variables by their
+        numbers in the program.
         """
         self._limits.append(
             (
@@ -162,7 +172,7 @@ class LinearProgram:
     def solver(
         self, seconds: float | None = None, integral: Bools | None = None, **options: object
     ) -> highspy.Highs:
-        """HiGHS with this program, ready to run."""
+        """A solver with this program, ready to run."""
         least, most, cost = self._joined(self._variables)
         lower, upper = self._joined(self._limits)
         matrix = self._matrix()
@@ -184,7 +194,7 @@ class LinearProgram:
         return highs
 
     def safe_bound(self, duals: Floats) -> float:
-        """What the optimum is not below, whatever the duals are; all variables must have limits."""
+        """A lower bound on the optimum, for any ``duals``; all variables must have limits."""
         least, most, cost = self._joined(self._variables)
         lower, upper = self._joined(self._limits)
         duals = np.where(np.isinf(lower), np.minimum(duals, 0.0), duals)

@@ -40,7 +40,7 @@ STAKES = 100.0
 say nothing about what an exact mixture is."""
 
 DUST = (1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 0.0)
-"""Weights up to the first of these that leaves an exact mixture are dropped."""
+"""Limits below which weights are dropped, tried in this order until the mixture is exact."""
 
 BINDING = 1e-8
 SPARSE_SECONDS = 5.0
@@ -74,7 +74,7 @@ def polished(
         program: The program.
         lottery: A solution that violates nothing.
         components: The largest number of components; by default as many as are left.
-        seconds: What may be spent.
+        seconds: The time that this may take.
 
     Raises:
         ArgumentError: If no mixture with so few components was found.
@@ -156,8 +156,8 @@ def _limited(program: Program, components: int, end: float) -> Lottery:
 
 
 def _spared(program: Program, lottery: Lottery, end: float) -> Lottery:
-    """A solution as good on as few columns as a greedy search finds by ``end``, which leaves the
-    program solved for it.
+    """An equally good solution on fewer columns, by a greedy search until ``end``. The program is
+    left solved for it.
 
     Raises:
         OutOfTime: If the program cannot even be solved for the columns of ``lottery``.

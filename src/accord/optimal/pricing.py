@@ -1,37 +1,45 @@
-"""The joint plan that a program misses most.
+"""Joint plans of least price: those that improve a program most.
 
 Multipliers of the program price a joint plan c at
 
     G(c) = sum_i kappa_i loss_i(c) - sum_i sum_cells y_i U_{i,c},
 
-where kappa_i weighs the loss of obeying, and y_i is player i's lottery over deviations, spread over
-the cells of the deviator's tree. The smaller G(c), the more the plan is worth. With
+where kappa_i weighs the loss of obeying, and y_i is a distribution over player i's deviations, as
+a flow through the cells of the deviator's tree. The smaller G(c), the more the plan improves the
+program. With
 
     share_i(x, a) = kappa_i reach_i(x, a) - sum_{b, r} y_i[b, r, a] S_b [c recommends r at x]
 
 it is a sum over leaves, G(c) = sum_leaves sum_i loss_i share_i(seq_i) prod_{j != i} reach_j(seq_j).
 
-For one player j with the plans of the others fixed, the least G is exact. What others and obedience
-charge for sequence (x, r) is
+If the plans of all players but j are fixed, one sweep finds the plan of j with the least G. By j's
+own obedience and by the other players' losses, a plan that recommends sequence (x, r) adds to G
 
     award_j(x, r) = sum_{leaves at (x, r)} (kappa_j loss_j prod_{k != j} reach_k
-                                            + sum_{i != j} loss_i share_i prod_{k != i, j} reach_k),
+                                            + sum_{i != j} loss_i share_i prod_{k != i, j} reach_k).
 
-and one sweep of the deviator's tree, last layer first, takes at every SWAP node the recommendation
-r with the least sum_a (-y_j[b, r, a] l_j(x, a) + values of the nodes that continue (b, r, a)), plus
-award_j(x, r) at the obedient node. A pure plan is consistent with one rechistory per infoset, so
-choices at different nodes of an infoset do not clash. At an OBEDIENT node the recommendation is
-also the action: r has the least -y_j[b] l_j(x, r) + values of the nodes that are told (x, r).
+The sweep visits the deviator's tree, last layer first. At every SWAP node it takes the
+recommendation r with the least sum_a (-y_j[b, r, a] l_j(x, a) + values of the nodes that continue
+(b, r, a)), plus award_j(x, r) at the obedient node. A pure plan is consistent with one rechistory
+per infoset, so choices at different nodes of an infoset do not clash. At an OBEDIENT node the
+recommendation is also the action: r has the least -y_j[b] l_j(x, r) + values of the nodes that are
+told (x, r).
 
-A *blind* deviator hears nothing, or leaves before hearing anything. Then the sweep over obedient
-players is over the treeplex: the award of (x, r), what follows it, and -y_j[b, obey] l_j(x, r). The
-cells that leave x cost the same whatever r is, except in the agent form: a player who leaves with r
-is still told what an obedient one is told. So the plan is charged there for all deviators at once,
-and the nodes that leave with r, in which they would be told something else, do not count.
+A *blind* deviator leaves the mediator before hearing the recommendation (K = 0, EFCCE, AFCCE). What
+blind deviators do at x does not depend on r, so r is chosen on the treeplex, for obedient players:
+the sweep takes the r with the least award_j(x, r) + values of the infosets that follow (x, r)
+- y_j[b, obey] l_j(x, r). The cells of those who leave at x are added afterwards.
 
-Coordinate descent, one player after another until nobody improves, finds a local optimum:
-:meth:`Pricing.descend`. Fixing every plan of all players but one finds the optimum:
-``optimal/enumeration.py``.
+The agent form (AFCCE) needs one more step, because its deviators obey again after they have left. A
+deviator who leaves at x and plays a is then told what the plan recommends after (x, a). If a is not
+the r that the plan recommends at x, nobody else hears these recommendations, and OBEDIENT nodes
+choose them as above. If a is r, obedient players hear them too, and the plan has one choice for
+both. So at every infoset the obedient choice also counts the flow of all who have left earlier, and
+the value that the OBEDIENT nodes had chosen after leaving with r is subtracted.
+
+:meth:`Pricing.descend` improves the plan of one player after another until no player can improve
+G, which gives a local optimum. ``optimal/enumeration.py`` tries all plans of all players but one,
+which gives the optimum.
 """
 
 from __future__ import annotations
@@ -60,30 +68,30 @@ class PricedPlayer(NamedTuple):
     seqs: Ints  # [n_rows, n_players] positions of all players' sequences in joint vectors
     loss: Floats  # [n_rows, n_players] losses in [-1, 0] times chance probability
     first_reach: int  # where the player's sequences start in joint vectors
-    first_told: NDArray[np.int64]  # [n_nodes + 1] places of an OBEDIENT node in ``Room.told``
-    blind: bool  # whether deviators hear nothing before they leave: K = 0, or COARSE nodes
+    first_told: NDArray[np.int64]  # [n_nodes + 1] places of an OBEDIENT node in ``Buffers.told``
+    blind: bool  # whether deviators leave before they hear anything: K = 0, or COARSE nodes
 
 
-class Room(NamedTuple):
-    """Scratch arrays of one player."""
+class Buffers(NamedTuple):
+    """Buffers of one player, which every sweep overwrites."""
 
     loss: Floats  # [n_sequences] immediate counterfactual losses
     award: Floats  # [n_sequences]
     total: Floats  # [n_cells]
-    told: Floats  # [n_told] values of the nodes that are told (x, r), by OBEDIENT node and r
+    told: Floats  # [n_told] values of the nodes told (x, r), by OBEDIENT node and r
     choice: Ints  # [n_nodes] the recommendation chosen at each node
-    live: NDArray[np.bool_]  # [n_nodes] whether the plan leads to the node
+    live: NDArray[np.bool_]  # [n_nodes] whether the plan recommends all that the node remembers
 
 
 class Multipliers(NamedTuple):
-    """The prices of a program."""
+    """Multipliers of a program, which price joint plans."""
 
     kappa: Floats  # [n_players] weights of the losses of obeying
     flow: tuple[Floats, ...]  # per player, [n_cells]: y
 
 
 class Pricing:
-    """Finds cheap joint plans of one game with one set of incentives."""
+    """Finds joint plans with a small price G, in one game with one set of incentives."""
 
     def __init__(self, incentives: Incentives) -> None:
         self.incentives = incentives
@@ -91,7 +99,7 @@ class Pricing:
         n = form.n_players
         scaled = np.stack([leaves.normalised_loss(i) - leaves.prob for i in range(n)], axis=1)
         joint = (leaves.seqs + leaves.first_reach[:n].astype(np.int32)).astype(np.int32)
-        players, rooms = [], []
+        players, buffers = [], []
         for i, tree in enumerate(incentives.trees):
             order = np.argsort(leaves.seqs[:, i], kind="stable")
             ends = np.arange(tree.plex.n_sequences + 1)
@@ -113,8 +121,8 @@ class Pricing:
                 )
             )
             size = tree.plex.n_sequences
-            rooms.append(
-                Room(
+            buffers.append(
+                Buffers(
                     np.zeros(size),
                     np.zeros(size),
                     np.zeros(tree.n_cells),
@@ -123,7 +131,7 @@ class Pricing:
                     np.zeros(tree.n_nodes, np.bool_),
                 )
             )
-        self.players, self.rooms = tuple(players), tuple(rooms)
+        self.players, self.buffers = tuple(players), tuple(buffers)
         self.reach = np.zeros(form.n_sequences)
         self.share = np.zeros(form.n_sequences)
 
@@ -131,14 +139,13 @@ class Pricing:
         """Overwrite ``reach`` and ``share`` with those of a joint plan."""
         for i, actions in enumerate(self.incentives.split_plan(plan)):
             spread_plan(
-                self.players[i], prices.kappa[i], prices.flow[i], actions, self.rooms[i],
+                self.players[i], prices.kappa[i], prices.flow[i], actions, self.buffers[i],
                 self.reach, self.share,
             )  # fmt: skip
 
     def respond(self, prices: Multipliers, player: int, actions: Ints) -> float:
-        """Overwrite the player's ``actions``, ``reach`` and ``share`` by the best plan; return G.
-
-        The other players' ``reach`` and ``share`` must be placed.
+        """Overwrite the player's ``actions``, ``reach`` and ``share`` with those of the plan of
+        least G against the other players' ``reach`` and ``share``; return G.
         """
         return float(
             best_plan(
@@ -146,7 +153,7 @@ class Pricing:
                 player,
                 prices.kappa[player],
                 prices.flow[player],
-                self.rooms[player],
+                self.buffers[player],
                 self.reach,
                 self.share,
                 actions,
@@ -169,7 +176,7 @@ class Pricing:
     def descend(
         self, prices: Multipliers, plan: Ints, order: Sequence[int], least_gain: float
     ) -> tuple[float, Ints]:
-        """Improve a joint plan, one player after another, until nobody gains ``least_gain``."""
+        """Improve a joint plan, one player after another, until none lowers G by ``least_gain``."""
         plan = plan.copy()
         parts = self.incentives.split_plan(plan)
         self.place(prices, plan)
@@ -190,7 +197,7 @@ def spread_plan(
     kappa: float,
     flow: Floats,
     actions: Ints,
-    room: Room,
+    buffers: Buffers,
     reach: Floats,
     share: Floats,
 ) -> None:
@@ -199,7 +206,7 @@ def spread_plan(
     start = me.first_reach
     reach[start] = 1.0
     share[start] = kappa - flow[0]
-    room.live[0] = True
+    buffers.live[0] = True
     for x in range(len(plex.parent_seq)):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
@@ -209,12 +216,12 @@ def spread_plan(
             reach[start + first + a] = now
             share[start + first + a] = kappa * now
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
-            live = room.live[tree.parent[node]]
+            live = buffers.live[tree.parent[node]]
             seq = tree.rec_seq[node]
             if seq != 0:
                 y = me.seq_infoset[seq]
                 live = live and plex.first_seq[y] + actions[y] == seq
-            room.live[node] = live
+            buffers.live[node] = live
             if not live:
                 continue
             cell = tree.first_cell[node]
@@ -235,26 +242,26 @@ def best_plan(
     player: int,
     kappa: float,
     flow: Floats,
-    room: Room,
+    buffers: Buffers,
     reach: Floats,
     share: Floats,
     actions: Ints,
 ) -> float:
     """Overwrite ``actions`` with the player's reduced plan of least G against the others' ``reach``
     and ``share``, and the player's own part of both; return G."""
-    _add_leaves(me, player, kappa, reach, share, room.loss, room.award)
-    plex, tree, loss, award, total = me.plex, me.tree, room.loss, room.award, room.total
+    _add_leaves(me, player, kappa, reach, share, buffers.loss, buffers.award)
+    plex, tree, loss, award, total = me.plex, me.tree, buffers.loss, buffers.award, buffers.total
     for cell in range(len(total)):
         total[cell] = 0.0
-    for place in range(len(room.told)):
-        room.told[place] = 0.0
+    for place in range(len(buffers.told)):
+        buffers.told[place] = 0.0
     total[0] = -flow[0] * loss[0]
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
-        _leave_at(me, x, flow, room)
-        if me.blind:  # choose on the treeplex: the awards of later sequences are added to these
-            value = _choose_blindly(me, x, flow, room, actions)
+        _leave_at(me, x, flow, buffers)
+        if me.blind:  # choose on the treeplex; values are added to the award of the parent
+            value = _choose_blindly(me, x, flow, buffers, actions)
             award[plex.parent_seq[x]] += value
             continue
         for node in range(tree.first_external[x] - 1, tree.first_node[x] - 1, -1):
@@ -268,18 +275,18 @@ def best_plan(
                     cell += 1
                 if r == 0 or now < value:
                     value = now
-                    room.choice[node] = r
+                    buffers.choice[node] = r
             total[tree.parent_cell[node]] += value
     result = total[0] + award[0]
-    _read_plan(me, room.choice, room.live, reach[me.first_reach :], actions)
-    spread_plan(me, kappa, flow, actions, room, reach, share)
+    _read_plan(me, buffers.choice, buffers.live, reach[me.first_reach :], actions)
+    spread_plan(me, kappa, flow, actions, buffers, reach, share)
     return result  # type: ignore[no-any-return]
 
 
 @jit
-def _leave_at(me: PricedPlayer, x: int, flow: Floats, room: Room) -> None:
-    """Add the values of the EXTERNAL or OBEDIENT nodes of x to what they continue."""
-    plex, tree, loss, total = me.plex, me.tree, room.loss, room.total
+def _leave_at(me: PricedPlayer, x: int, flow: Floats, buffers: Buffers) -> None:
+    """Add the values of the EXTERNAL or OBEDIENT nodes of x to the cells that they continue."""
+    plex, tree, loss, total = me.plex, me.tree, buffers.loss, buffers.total
     first = plex.first_seq[x]
     n = plex.first_seq[x + 1] - first
     agent = tree.kinds[1] == OBEDIENT
@@ -292,23 +299,25 @@ def _leave_at(me: PricedPlayer, x: int, flow: Floats, room: Room) -> None:
             total[tree.parent_cell[node]] += value
             continue
         for r in range(n):
-            now = room.told[me.first_told[node] + r] - flow[cell] * loss[first + r]
+            now = buffers.told[me.first_told[node] + r] - flow[cell] * loss[first + r]
             if r == 0 or now < value:
                 value = now
-                room.choice[node] = r
+                buffers.choice[node] = r
         above = tree.parent[node]
         if me.first_told[above] < me.first_told[above + 1]:  # it is OBEDIENT, too
             y = me.seq_infoset[tree.rec_seq[node]]
             place = me.first_told[above] + tree.rec_seq[node] - plex.first_seq[y]
-            room.told[place] += value
+            buffers.told[place] += value
         else:
             total[tree.parent_cell[node]] += value
 
 
 @jit
-def _choose_blindly(me: PricedPlayer, x: int, flow: Floats, room: Room, actions: Ints) -> float:
-    """Overwrite the choice at x of a player whose deviators are blind; return its value."""
-    plex, tree, loss, total = me.plex, me.tree, room.loss, room.total
+def _choose_blindly(
+    me: PricedPlayer, x: int, flow: Floats, buffers: Buffers, actions: Ints
+) -> float:
+    """Overwrite the action at x of a player whose deviators are blind; return its value."""
+    plex, tree, loss, total = me.plex, me.tree, buffers.loss, buffers.total
     first = plex.first_seq[x]
     n = plex.first_seq[x + 1] - first
     coarse = tree.first_node[x] < tree.first_external[x]
@@ -319,12 +328,12 @@ def _choose_blindly(me: PricedPlayer, x: int, flow: Floats, room: Room, actions:
         obeying = flow[cell]
         for a in range(n):
             leaving += total[cell + 1 + a] - flow[cell + 1 + a] * loss[first + a]
-    if agent:  # who left before, with what they would have been told
+    if agent:  # those who left earlier and played what was recommended
         for node in range(tree.first_external[x], tree.first_node[x + 1]):
             obeying += flow[tree.first_cell[node]]
     best, value = 0, 0.0
     for r in range(n):
-        now = room.award[first + r] - obeying * loss[first + r]
+        now = buffers.award[first + r] - obeying * loss[first + r]
         if agent:
             now -= total[cell + 1 + r]
         if r == 0 or now < value:
@@ -374,8 +383,11 @@ def _add_leaves(
 def _read_plan(
     me: PricedPlayer, choice: Ints, live: NDArray[np.bool_], reach: Floats, actions: Ints
 ) -> None:
-    """Overwrite ``actions`` with the choices at the nodes that the plan itself leads to; those of
-    blind players stand already wherever obedience leads. ``reach`` is room."""
+    """Overwrite ``actions`` with the choices at the nodes that fit the plan itself.
+
+    If deviators are blind, the actions that an obedient player reaches are already there. ``reach``
+    is a buffer.
+    """
     plex, tree = me.plex, me.tree
     agent = tree.kinds[1] == OBEDIENT
     live[0] = True

@@ -9,10 +9,10 @@ Columns and rows come as they are needed, and HiGHS continues from its last basi
 more than any row is worth, so it is 0 as soon as the columns allow an equilibrium; until then the
 program finds the mixture with the smallest violation.
 
-The duals of player i's rows are a flow y_i on the deviator's tree: a lottery over deviations, of
-which some may be lost on the way, as if the deviator then met the worst loss 0. Together with a
-gradient g of the objective they price every joint plan (``optimal/pricing.py``), with kappa_i =
-g_i range_i, plus the flow that leaves the root. For *every* K-EFCE
+The duals of player i's rows are a flow y_i on the deviator's tree: a distribution over deviations.
+Some of the flow may be lost on the way, as if the deviator then met the worst loss, 0. Together
+with a gradient g of the objective, flows price every joint plan (``optimal/pricing.py``), where
+kappa_i is g_i range_i plus the flow that leaves the root. For *every* K-EFCE
 
     objective <= g . best - offset(g) + scale (sum_i epsilon_i y_i[root] - min_c G(c)),
 
@@ -335,7 +335,7 @@ class Program:
         return made
 
     def _sums(self, player: _Player, weights: Floats) -> tuple[Floats, Floats]:
-        """What ``weights`` make of a player's losses: U by cell, and of obeying by sequence."""
+        """A player's losses in a mixture: U by cell, and of obeying by sequence."""
         tree = player.separation.tree
         obeying = player.obeying.summed(weights, tree.plex.n_sequences)
         return player.deviating.summed(weights, tree.n_cells), obeying
@@ -367,7 +367,7 @@ class Program:
         return Multipliers(kappa, tuple(flows)), gradient, -float(duals[0])
 
     def bound(self, prices: Multipliers, gradient: Floats, least_price: float) -> float:
-        """What no equilibrium exceeds, if no joint plan has G below ``least_price``."""
+        """An upper bound on all equilibria, if no joint plan has a price below ``least_price``."""
         leaves = self.incentives.form.leaves
         allowed = sum(
             0.0 if player.separation.triggers else float(prices.flow[i][ROOT] * self.epsilon[i])
@@ -390,8 +390,8 @@ class Program:
         return np.array(gaps) * self.incentives.form.leaves.payoff_range
 
     def mass(self, prices: Multipliers) -> float:
-        """What a unit of slack would be worth at these prices: the flow that starts at rows with
-        slack. A penalty above that of the optimum allows no slack."""
+        """The value of a unit of slack at these prices: the flow that starts at rows with slack. If
+        the penalty is above its value at the optimum, there is no slack."""
         total = 0.0
         for player, flow in zip(self._players, prices.flow, strict=True):
             separation = player.separation

@@ -58,7 +58,7 @@ AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 
 def strength(notion: Notion) -> tuple[float, bool, bool]:
-    """Sorts notions such that none contains an earlier one."""
+    """A sort key for notions; no notion in this order contains an earlier one."""
     return notion.deviations, notion.agent, not notion.coarse
 
 
@@ -72,7 +72,7 @@ class Found:
 
 
 class Sandwich:
-    """What is known about one region, in a plane where both payoffs are in [0, 1]."""
+    """An inner and an outer polygon of one region, with both payoffs scaled to [0, 1]."""
 
     def __init__(self, box: Floats) -> None:
         self.box = box
@@ -102,7 +102,7 @@ class Sandwich:
 
     @property
     def error(self) -> float:
-        """How far outer reaches beyond inner; the diameter of outer if inner is empty."""
+        """The largest distance of outer from inner; the diameter of outer if inner is empty."""
         outer, inner = self.outer, self.inner
         if not len(inner):
             return float(max(distances(outer, outer[[i]]).max() for i in range(len(outer))))

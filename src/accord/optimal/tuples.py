@@ -42,7 +42,7 @@ NO_GROUP = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Positions:
-    """What one player may have been told: sequences, then rows of rechistories not obedient."""
+    """The positions of one player: sequences, then recommendations at disobedient rechistories."""
 
     count: int
     first: Longs  # [n_nodes] the position of the first recommendation at each node that hears one
@@ -67,7 +67,7 @@ class Positions:
                 arriving[node] = first[above] + seq - plex.first_seq[plex.seq_infoset[seq]]
             else:
                 arriving[node] = arriving[above]
-        before = arriving.copy()  # the same, except at K = 0, where deviators hear nothing
+        before = arriving.copy()  # differs at K = 0, where deviators hear nothing
         before[obedient] = plex.parent_seq
         return cls(int(ends[-1]), first, arriving, before, obedient.astype(np.int64))
 

@@ -28,7 +28,7 @@ CONSTANT = 1e-14
 
 
 def constant_sum(form: SequenceForm) -> float | None:
-    """What the payoffs of every play add up to; None if that varies, or not for two players."""
+    """The sum of the payoffs of every play; None if it varies or there are not two players."""
     leaves = form.leaves
     if leaves.n_players != 2:
         return None

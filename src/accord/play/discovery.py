@@ -14,11 +14,12 @@ order in which they were found does not matter.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
+from accord._check import checked_seed
 from accord.errors import ArgumentError, BudgetError
 from accord.play.environment import Environment, chance_law, whose_turn
 from accord.play.own_tree import OwnTree
@@ -41,7 +42,7 @@ def discover(
     max_nodes: int = MAX_NODES,
     max_infosets: int = MAX_INFOSETS,
     patience: int = PATIENCE,
-    seed: int = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
 ) -> tuple[Treeplex, ...]:
     """The treeplex of each player of ``env``.
 
@@ -50,7 +51,7 @@ def discover(
         max_nodes: How many moves to traverse, if it can be cloned, before playing instead.
         max_infosets: How many infosets of all players together plays may show.
         patience: How many plays in a row must show nothing new.
-        seed: The seed of those plays.
+        seed: The seed of those plays, or a generator that draws one.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -62,7 +63,7 @@ def discover(
             "discover(): max_nodes must be 0 or more, max_infosets and patience 1 or more; "
             f"got {max_nodes}, {max_infosets} and {patience}"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     trees = _traversed(env, max_nodes, rng) if getattr(env, "clone", None) else None
     if trees is None:
         trees = _played(env, max_infosets, patience, rng)

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord._check import checked_whole
+from accord._check import checked_seed, checked_whole
 from accord._jit import jit
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.errors import ArgumentError
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment
 from accord.play.episodes import Player
@@ -49,23 +48,23 @@ class Rollout:
 
 
 def obedient_plays(
-    policy: CorrelatedPolicy, plays: SupportsIndex, seed: int | None = None
+    policy: CorrelatedPolicy,
+    plays: SupportsIndex,
+    seed: SupportsIndex | np.random.Generator | None = None,
 ) -> Rollout:
     """Play ``plays`` times with everybody following the mediator.
 
     Args:
         policy: The policy that the mediator recommends from.
         plays: The number of plays, at least 1.
-        seed: The seed of all randomness.
+        seed: The seed of all randomness, or a generator that draws one; by default another one
+            every time.
 
     Raises:
         ArgumentError: If ``plays`` or ``seed`` is out of range.
     """
     wanted = checked_whole("plays", plays, 1)
-    try:
-        rng = np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"seed must be a whole number, 0 or more; got {seed!r}") from None
+    rng = np.random.default_rng(None if seed is None else checked_seed(seed))
     form = policy.form
     game = form.game
     tree = simulator(game, form.leaves.best, form.leaves.loss_scale)

@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from accord._arrays import Floats
-from accord._check import checked_whole
+from accord._check import checked_seed, checked_whole
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
@@ -47,7 +47,7 @@ def rollout(
     plays: SupportsIndex = 1000,
     *,
     agents: Mapping[int | str, Any] | None = None,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
 ) -> SeatedPlays:
     """Play ``env`` with your own agents in some seats, while the others obey the mediator.
 
@@ -59,7 +59,8 @@ def rollout(
             ``policy.agent(player)``, or a function ``choose(infoset, actions, recommended)``, which
             also hears what the mediator recommends. Both return the number of an action. If it has
             ``reset()``, that is called before every play.
-        seed: The seed of the environment's and the mediator's randomness.
+        seed: The seed of the environment's and the mediator's randomness, or a generator that
+            draws one.
 
     Raises:
         ArgumentError: If an argument is out of range, or an agent returns something else.
@@ -68,7 +69,7 @@ def rollout(
         SimulatorError: If the environment raises an exception.
     """
     check_environment(env)
-    wanted, start = checked_whole("plays", plays, 1), checked_whole("seed", seed, 0)
+    wanted, start = checked_whole("plays", plays, 1), checked_seed(seed)
     drawn, losses = policy_in(policy), Losses(env)
     if len(losses.players) != len(drawn.plexes):
         raise MismatchError(

@@ -60,7 +60,7 @@ def _best(runs: list[RunFacts]) -> int | None:
 
 
 def _labels(runs: list[RunFacts]) -> list[str]:
-    """What tells the groups apart, and no more than that: the first options that do."""
+    """A label for each group, from the first few options that tell all groups apart."""
     options = [_options(run) for run in runs]
     names = list(dict.fromkeys(name for one in options for name in one))
     differ = [name for name in names if len({json.dumps(one.get(name)) for one in options}) > 1]

@@ -109,7 +109,7 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Payoffs, what is known about the gap, the device, and how the run went."""
+    """Payoffs, the gap or bounds on it, the device, and the curve of the run."""
     facts, policy = source_of_result(result).facts, result.policy
     best, drawn = facts.best, None
     if best is None:
@@ -131,9 +131,7 @@ def result_html(result: Result) -> str:
         facts=facts,
         how=how,
         players=players,
-        plays=counted(result.value_plays, "fresh play")
-        if isinstance(result, LearnedByPlay)
-        else None,
+        plays=counted(result.plays, "fresh play") if isinstance(result, LearnedByPlay) else None,
         note="The run was interrupted." if result.interrupted else "",
         device=None if policy.game is None else small_device(policy),
         curve=drawn,
@@ -152,7 +150,7 @@ def region_html(found: Region) -> str:
 
 
 def policy_plot(policy: CorrelatedPolicy) -> Figure:
-    """What obedient players are told at the infosets that they reach most often."""
+    """The recommendations at the infosets that obedient players reach most often."""
     return _drawn(marginals(policy), "no player decides anything")
 
 

@@ -22,7 +22,7 @@ LARGEST_DATA = 100_000
 
 
 def inspector_data(seen: Inspection, k: float | None) -> dict[str, Any]:
-    """What the page needs, as JSON: all players, and as many infosets as fit.
+    """The data of the inspector as JSON: all players, and as many infosets as fit.
 
     If not everything fits, only the run's own ``k`` is kept, then the infosets that are reached
     most often. No infoset is reached more often than the one before it, so every infoset that is

@@ -1,4 +1,4 @@
-"""What obedient players are told at each infoset, as a bar chart.
+"""A bar chart of the recommendations that obedient players get at each infoset.
 
 Each bar is an infoset and is divided by the probabilities of its recommendations, given that
 everybody has obeyed so far. The infosets are those that are reached most often.

@@ -105,7 +105,7 @@ def render(template: str, **content: Any) -> str:
 
 
 def _visible(value: Any) -> Any:
-    """What a template prints, without characters that XML cannot hold."""
+    """The text of a value in a template, without characters that XML cannot hold."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return visible(value) if is_text else value
 

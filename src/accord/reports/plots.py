@@ -197,7 +197,7 @@ def overlay(
 
 
 def bounds_by_play(groups: Sequence[Group], *, narrow: bool = False) -> Figure | None:
-    """What plays prove about the gap of each run in an environment, against its episodes."""
+    """The bounds on the gap of each run in an environment, against its episodes."""
     drawn = [
         (rank, run.episodes, run.bounds.lower, run.bounds.upper)
         for rank, group in enumerate(groups)

@@ -13,7 +13,7 @@ SIZE = (8.0, 3.8)
 
 
 def progress_of_bounds(found: Optimum) -> Figure:
-    """What the search for the best equilibrium had found after each round, and what it excluded."""
+    """Plot the best value found, and the bound on it, after each round of a search."""
     rounds = [(point.iteration, point.best) for point in found.history if point.best is not None]
     with drawing():
         figure, axes = chart(SIZE, margin(["bound", "value"]))

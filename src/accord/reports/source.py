@@ -1,4 +1,4 @@
-"""The run behind a report: what its folder says, and its saved mixture."""
+"""The run behind a report: the facts in its folder, and its saved mixture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.footprint import Parts, certify_memory
 from accord.runs.reading import Bounds, SavedRun, read_run
-from accord.runs.request import LIMITS, LearnRequest, OptimizeRequest
+from accord.runs.request import LearnRequest, OptimizeRequest
 from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
 from accord.runs.run_file import AnyRequest, versions
 from accord.treeplex.form import SequenceForm, sequence_form
@@ -50,7 +50,7 @@ LARGEST_WORK = 2e9
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A run: what its folder says, and the mixture that it saved."""
+    """A run: the facts in its folder, and the mixture that it saved."""
 
     facts: RunFacts
     request: AnyRequest
@@ -77,7 +77,7 @@ class Source:
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
-    """What a report takes of a run with this K and this many components."""
+    """The memory that the report of a run with this K and this many components takes."""
     own = None if k is None else Notion(k)
     ks = [one for one in shown_ks(own) if work_of(form, one) * components <= LARGEST_WORK]
     notions, inspected = evaluated(form, own, components, ks)
@@ -159,7 +159,7 @@ def read_policy_in_game(folder: Path, game: Game | None = None) -> CorrelatedPol
 
 
 def source_of(run: SavedRun) -> Source:
-    """What a report needs of ``run``."""
+    """The source of a report about ``run``."""
     facts = facts_of(
         run.folder, run.request, run.policy.name, run.digest, run.game, run.result, run.history,
         run.bounds, finished=run.finished,
@@ -184,15 +184,15 @@ def facts_of(
     *,
     finished: bool,
 ) -> RunFacts:
-    """What is known about a run before its policy is looked at.
+    """The facts about a run that do not depend on its policy.
 
     Args:
         folder: Its folder.
-        request: What it was asked for.
+        request: The request it was made from.
         name: The name of its game or environment.
         digest: Their digest.
         game: The game, or None if it is not known.
-        result: Its result as printed by ``--json``, or what is known of it already.
+        result: Its result as printed by ``--json``, or those entries that are known already.
         history: Its checkpoints.
         bounds: The bounds on its gap, if there are any.
         finished: Whether the result is its last.
@@ -208,7 +208,7 @@ def facts_of(
         notion=request.notion,
         method=request.method,
         requests=tuple(
-            Request(name, _shown(value), name in LIMITS)
+            Request(name, _shown(value), name in request.LIMITS)
             for name, value in request.to_json().items()
             if value is not None
         ),
@@ -257,7 +257,7 @@ def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, .
 
 
 def source_of_result(result: Result, *, certified: bool = True) -> Source:
-    """What a report needs of a result, whether or not its run was kept in a folder.
+    """The source of a report about a result, whether or not its run was kept in a folder.
 
     Args:
         result: The result.

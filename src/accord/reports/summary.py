@@ -1,4 +1,4 @@
-"""The page of one run as a typed view: what its folder says, and what its mixture is worth.
+"""The page of one run as a typed view: the facts in its folder, and its mixture evaluated.
 
 If the game is known, everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and
 the run's own K. A K that takes too much time or memory is left out, and the view says why. The gaps
@@ -77,7 +77,7 @@ def summarise(source: Source) -> RunView:
 
 
 def _evaluated(source: Source, game: Game) -> RunView:
-    """Everything that the game tells about the saved mixture."""
+    """The saved mixture, evaluated in its game."""
     form, facts, policy = sequence_form(game), source.facts, source.policy
     ks = shown_ks(facts.notion)
     refused = _refusals(source, ks)
@@ -116,7 +116,7 @@ def _evaluated(source: Source, game: Game) -> RunView:
 
 
 def _played(source: Source) -> RunView:
-    """What plays have shown of a mixture whose game is not known."""
+    """The estimates and bounds that plays give for a mixture whose game is not known."""
     facts, policy = source.facts, source.policy
     players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
     k, bounds = facts.k, facts.bounds

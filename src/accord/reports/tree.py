@@ -162,7 +162,7 @@ def tree_view(
 
 
 class _Label(NamedTuple):
-    """What an edge carries."""
+    """The text and probability on an edge."""
 
     text: str
     title: str
@@ -170,7 +170,7 @@ class _Label(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """Where everything stands."""
+    """The coordinates of everything in the drawing."""
 
     xs: list[float]  # [n_nodes]
     ys: list[float]
@@ -306,7 +306,7 @@ def _node(game: Game, node: int, x: float, y: float) -> Node:
 
 
 def _name(game: Game, node: int) -> str:
-    """What is written below a node."""
+    """The text below a node."""
     player = int(game.player[node])
     return shortened(game.infoset_labels[player][game.infoset[node]], NAME) if player >= 0 else ""
 

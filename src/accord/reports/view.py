@@ -1,4 +1,4 @@
-"""What the pages show, as typed records: numbers and labels, before any word or colour.
+"""The contents of pages as typed records: numbers and labels, without words or colours.
 
 ``source.py``, ``summary.py`` and ``compare.py`` make these records; ``plots.py``, ``page.py`` and
 the templates read them. Gaps and payoffs are in payoff units; a relative gap is a share of the
@@ -62,7 +62,7 @@ class Request:
 
 @dataclass(frozen=True)
 class BestFacts:
-    """What a run of accord optimize says about its objective."""
+    """The objective of a run of ``accord optimize``, the value it found and the bound."""
 
     objective: str  # as the run's result has it
     value: float
@@ -92,7 +92,7 @@ def goal(objective: str) -> str:
 
 
 def how_found(request: AnyRequest) -> str:
-    """What a run looks for, and how: ``EFCE (K = 1), learned from episodes by prm, seed 3``."""
+    """The notion and method of a run: ``EFCE (K = 1), learned from episodes by prm, seed 3``."""
     notion = request.notion
     what = notion.name if notion.k is None else f"{notion.name} (K = {notion.symbol})"
     if isinstance(request, OptimizeRequest):
@@ -107,7 +107,7 @@ class RunFacts:
     """One run as its folder describes it."""
 
     folder: str
-    how: str  # what it looked for, and how
+    how: str  # its notion and method, in words
     game: str
     digest: str
     knows_game: bool  # if not, it was in an environment
@@ -179,7 +179,7 @@ class PlayerView:
 
     @property
     def position(self) -> float:
-        """Where the value lies between the worst and the best payoff, from 0 to 1."""
+        """The value on a scale from 0, the worst payoff, to 1, the best."""
         return (self.value - self.worst) / self.span if self.span > 0 else 0.5
 
 
@@ -270,12 +270,12 @@ class DeviationView:
 
     @property
     def n_places(self) -> int:
-        """How many first deviations there are, listed or not."""
+        """The number of first deviations, listed or not."""
         return len(self.places) + self.more_places
 
     @property
     def n_steps(self) -> int:
-        """How many steps are listed."""
+        """The number of listed steps."""
         return len(self.way) + len(self.steps)
 
 
@@ -289,7 +289,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Course:
-    """How a run went, as its convergence plot shows it."""
+    """The history of a run, as its convergence plot shows it."""
 
     facts: RunFacts
     players: tuple[PlayerView, ...]
@@ -377,7 +377,7 @@ class RunView(Course):
 
 
 class Axis(StrEnum):
-    """What a comparison measures the length of runs in."""
+    """The unit in which a comparison measures the length of runs."""
 
     ITERATIONS = "iteration"
     EPISODES = "episodes"
@@ -385,11 +385,11 @@ class Axis(StrEnum):
 
     @property
     def unit(self) -> str:
-        """What is counted, as a plural."""
+        """The name of the unit, as a plural."""
         return "iterations" if self is Axis.ITERATIONS else self.value
 
     def of(self, moment: Moment) -> float | None:
-        """Where ``moment`` lies on this axis."""
+        """The coordinate of ``moment`` on this axis."""
         place: float | None = getattr(moment, self.value)
         return place
 

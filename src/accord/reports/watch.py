@@ -73,7 +73,7 @@ class Watch:
         )
 
     def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
+        """The state of the run, as a piece of HTML."""
         held = is_held(self.folder)  # asked first: meanwhile the run may finish
         course = point = rate = None
         finished, waiting = False, "The run has written no checkpoint yet."
@@ -111,7 +111,7 @@ class Watch:
         *,
         finished: bool,
     ) -> Course:
-        """How the run went until now."""
+        """The history of the run until now."""
         last, form = history[-1], self.form
         result, bounds = result_so_far(self.request, last, last.seconds), None
         if finished:

@@ -51,10 +51,10 @@ class EnvironmentRun:
         request: LearnRequest,
         game: Game | None,
         plexes: Sequence[Treeplex] | None,
-        value_plays: int,
+        plays: int,
         where: Venue,
     ) -> None:
-        self.env, self.request, self.game, self.value_plays = env, request, game, value_plays
+        self.env, self.request, self.game, self.plays = env, request, game, plays
         self.where = where
         if game is not None and len(game.player_labels) != len(env.players):
             raise MismatchError(
@@ -125,7 +125,7 @@ class EnvironmentRun:
 
     def _measured(self, policy: CorrelatedPolicy) -> LearnedByPlay:
         """The result, with values and bounds from fresh plays."""
-        env, plays, seed = self.env, self.value_plays, self.request.seed + VALUE_SEED
+        env, plays, seed = self.env, self.plays, self.request.seed + VALUE_SEED
         values = estimated_values(env, policy, plays, seed, self.where.player(env, seed))
         with doing("bounding the gap by fresh plays"):
             player = self.where.player(env, seed + 1)
@@ -168,7 +168,7 @@ class EnvironmentRun:
         refusal: str | None = None,
     ) -> LearnedByPlay:
         return LearnedByPlay(
-            name=str(self.env.name), values=values, margins=margins, value_plays=plays,
+            name=str(self.env.name), values=values, margins=margins, plays=plays,
             policy=policy, certificate=certificate, refusal=refusal,
             history=tuple(self.loop.history), **self.facts(),
         )  # fmt: skip

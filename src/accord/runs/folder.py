@@ -48,7 +48,6 @@ from accord.equilibrium.policy_files import (
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
-from accord.runs.request import LIMITS
 from accord.runs.run_file import (
     RUN,
     AnyRequest,
@@ -175,7 +174,7 @@ class RunFolder:
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*LIMITS, "game", "environment"):
+            if value != before[name] and name not in (*request.LIMITS, "game", "environment"):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"

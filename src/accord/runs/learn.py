@@ -13,13 +13,12 @@ from typing import SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
-from accord.deviations.notions import written_k
+from accord.deviations.notions import NotionLike, written_k
 from accord.game.tree import Game, checked_game
 from accord.learning.exploration import checked_exploration
 from accord.learning.sampled_self_play import SampledSelfPlay, count_episodes
 from accord.play.environment import Environment
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
-from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.folder import RunFolder, new_run, resumed_run
 from accord.runs.footprint import check_run, learn_memory
@@ -34,14 +33,13 @@ from accord.treeplex.form import sequence_form
 @overload
 def learn(
     game: Game,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -52,14 +50,13 @@ def learn(
 @overload
 def learn(
     game: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -69,14 +66,13 @@ def learn(
 
 def learn(
     game: Game | Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -90,9 +86,10 @@ def learn(
 
     Args:
         game: The game, which is played on a compiled simulator, or an :class:`Environment`.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
-        seed: The seed of all randomness.
+        seed: The seed of all randomness, or a generator that draws one.
         components: Number of components to save, evenly spaced. By default 1,000, or fewer if they
             would take over 1 GiB; with whole plays also fewer, but at least 50, if they would take
             longer than the episodes.
@@ -101,8 +98,6 @@ def learn(
             uniform average of all iterates; or a configured :class:`SampledRegretMatching` or
             :class:`SWRHedge`.
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
-        failure_prob: The probability with which the paper's guarantee may fail; enters its
-            learning rate.
         exploration: How episodes explore: ``"spread"`` over all ends of the game (``"prm"`` and
             ``"rm"``), ``"balanced"`` as in the paper, or ``"uniform"``; by default the first of
             these that the method has.
@@ -120,7 +115,7 @@ def learn(
     if not isinstance(game, (Game, str, os.PathLike)):
         return learn_env(
             game, k, episodes=episodes, seed=seed, components=components, method=method,
-            learning_rate_scale=learning_rate_scale, failure_prob=failure_prob,
+            learning_rate_scale=learning_rate_scale,
             exploration=exploration, folder=folder, resume=resume, progress=progress,
         )  # fmt: skip
     checked_game(game)
@@ -131,7 +126,6 @@ def learn(
         seed=seed,  # type: ignore[arg-type]
         components=components,  # type: ignore[arg-type]
         learning_rate_scale=learning_rate_scale,
-        failure_prob=failure_prob,
         exploration=exploration,
         **split_method(SAMPLED_METHODS, method),
     )

@@ -17,6 +17,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from accord._check import checked_whole
+from accord.deviations.notions import NotionLike
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import Game
@@ -27,7 +28,6 @@ from accord.play.losses import Losses
 from accord.play.rollout import estimated_values
 from accord.play.venue import venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
-from accord.regret.rates import DEFAULT_FAILURE_PROB
 from accord.regret.sampled import SampledMinimizer
 from accord.runs.environment_run import VALUE_SEED, EnvironmentRun, bounded_or_refused
 from accord.runs.folder import RunFolder, new_run, resumed_run
@@ -48,14 +48,13 @@ MOST_PLAYS = 10_000
 @overload
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -72,14 +71,13 @@ def learn_env(
 @overload
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -90,20 +88,19 @@ def learn_env(
     memory: SupportsIndex | None = None,
     source: Mapping[str, Any] | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> LearnedByPlay: ...
 
 
 def learn_env(
     env: Environment,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     episodes: SupportsIndex,
-    seed: SupportsIndex = 0,
+    seed: SupportsIndex | np.random.Generator = 0,
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
     exploration: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -115,7 +112,7 @@ def learn_env(
     source: Mapping[str, Any] | None = None,
     game: Game | None = None,
     plexes: Sequence[Treeplex] | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> Learned | LearnedByPlay:
     """Learn a K-EFCE of a game that can only be played, by K-EFR in self-play.
 
@@ -125,13 +122,13 @@ def learn_env(
 
     Args:
         env: The :class:`Environment`.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
         episodes: Episodes to play; a last iteration that would exceed them is not started.
-        seed: The seed of all randomness.
+        seed: The seed of all randomness, or a generator that draws one.
         components: Number of components to save, as in :func:`learn`.
         method: As in :func:`learn`.
         learning_rate_scale: As in :func:`learn`.
-        failure_prob: As in :func:`learn`.
         exploration: As in :func:`learn`.
         folder: A new or empty folder to keep the run in; it can be resumed with
             :func:`resume_learn`.
@@ -153,7 +150,7 @@ def learn_env(
         game: The game that the environment plays, if it is known. Infosets and actions must have
             the same labels. No learner sees it; it gives the exact gap.
         plexes: The players' treeplexes, if they are known; by default the learners meet them.
-        value_plays: Number of fresh plays to estimate the values from, if the game is not known,
+        plays: Number of fresh plays to estimate the values from, if the game is not known,
             and of as many more to bound the gap from (:func:`certify_by_play`). By default as many
             as ``episodes``, but at most 10,000.
 
@@ -176,14 +173,13 @@ def learn_env(
         seed=seed,  # type: ignore[arg-type]
         components=components,  # type: ignore[arg-type]
         learning_rate_scale=learning_rate_scale,
-        failure_prob=failure_prob,
         exploration=exploration,
         environment=dict(source or {}),
         batch=batch,  # type: ignore[arg-type]
         memory=memory,  # type: ignore[arg-type]
         **split_method(SAMPLED_METHODS, method),
     )
-    plays = _fresh_plays(value_plays, request.episodes)
+    plays = _fresh_plays(plays, request.episodes)
     if not grows(request):
         if given := [name for name, value in growing.items() if value is not None]:
             raise ArgumentError(
@@ -198,7 +194,7 @@ def learn_env(
             raise ArgumentError("game and plexes cannot be given when a run is resumed")
         return resume_learn_env(
             env, folder, episodes=episodes, progress=progress, workers=workers, ray=ray,
-            value_plays=plays,
+            plays=plays,
         )  # fmt: skip
     with venue(workers, ray) as where:
         run = EnvironmentRun(env, request, game, plexes, plays, where)
@@ -214,7 +210,7 @@ def resume_learn_env(
     progress: Progress | None = None,
     workers: SupportsIndex | None = None,
     ray: str | None = None,
-    value_plays: SupportsIndex | None = None,
+    plays: SupportsIndex | None = None,
 ) -> LearnedByPlay:
     """Resume a run of :func:`learn_env` from its folder, as :func:`resume_learn` does."""
     check_environment(env)
@@ -225,7 +221,7 @@ def resume_learn_env(
         request = files.request
         assert isinstance(request, LearnRequest)
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
-        plays = _fresh_plays(value_plays, until)
+        plays = _fresh_plays(plays, until)
         run = EnvironmentRun(env, request, None, None, plays, where)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
@@ -233,7 +229,7 @@ def resume_learn_env(
 
 
 def _fresh_plays(given: SupportsIndex | None, episodes: int) -> int:
-    return min(MOST_PLAYS, episodes) if given is None else checked_whole("value_plays", given, 1)
+    return min(MOST_PLAYS, episodes) if given is None else checked_whole("plays", given, 1)
 
 
 def grows(request: LearnRequest) -> bool:
@@ -261,7 +257,7 @@ def _learn_planned(
     request: LearnRequest,
     game: Game | None,
     plexes: Sequence[Treeplex] | None,
-    value_plays: int,
+    plays: int,
     progress: Progress | None,
 ) -> Learned | LearnedByPlay:
     """Learn with a method that must know the treeplexes."""
@@ -281,11 +277,11 @@ def _learn_planned(
     loop.conclude()
     players = tuple(map(str, env.players))
     policy = CorrelatedPolicy.of_players(str(env.name), players, plexes, *learning.mixture())
-    values, margins = estimated_values(env, policy, value_plays, request.seed + VALUE_SEED)
+    values, margins = estimated_values(env, policy, plays, request.seed + VALUE_SEED)
     certificate, refusal = bounded_or_refused(
-        env, policy, request.k, value_plays, request.seed + VALUE_SEED
+        env, policy, request.k, plays, request.seed + VALUE_SEED
     )
     return LearnedByPlay(
-        name=str(env.name), values=values, margins=margins, value_plays=value_plays,
+        name=str(env.name), values=values, margins=margins, plays=plays,
         policy=policy, certificate=certificate, refusal=refusal, **learning.facts(loop),
     )  # fmt: skip

@@ -54,7 +54,7 @@ def optimize(
     objective: ObjectiveLike = WELFARE,
     *,
     minimize: bool = False,
-    gap: float = 0.0,
+    target_gap: float = 0.0,
     components: int | None = None,
     seconds: float | None = None,
     start: CorrelatedPolicy | Solved | None = None,
@@ -79,7 +79,8 @@ def optimize(
             payoffs of ``start``, as nearly as an equilibrium can have them: the value is minus the
             distance, in payoff ranges.
         minimize: Whether to minimise the objective.
-        gap: The largest gap that counts as an equilibrium, in payoff units.
+        target_gap: The gap that an equilibrium may have, in payoff units; by default only exact
+            equilibria count.
         components: The largest number of components; by default as many as a vertex has.
         seconds: Stop after this much wall-clock time.
         start: A mixture to start from, or a result that has one, such as a solution.
@@ -109,7 +110,7 @@ def optimize(
         k=k,  # type: ignore[arg-type]  # the request checks it
         objective=goal.written(game.player_labels),
         minimize=goal.minimize,
-        gap=gap,
+        target_gap=target_gap,
         components=components,
         seconds=seconds,
         target=goal.target,
@@ -180,7 +181,7 @@ class _Optimizing:
             minimize=request.minimize, target=request.target,
         )  # fmt: skip
         alike = constant_sum(form) is not None and NFCCE.is_bounded_by(request.notion)
-        zero_sum = alike and not request.gap > 0
+        zero_sum = alike and not request.target_gap > 0
         needed = optimize_memory(form, request.notion, zero_sum=zero_sum)
         check_run(f"optimizing {game.name} at k = {request.notion.written}", needed, SMALLER_K)
         self.search: _Search
@@ -189,7 +190,9 @@ class _Optimizing:
         else:
             incentives = Incentives.build(form, request.notion)
             plans = [] if start is None else _plans(incentives, start)
-            self.search = _Rounds(ColumnGeneration(incentives, objective, request.gap, plans=plans))
+            self.search = _Rounds(
+                ColumnGeneration(incentives, objective, request.target_gap, plans=plans)
+            )
 
     def run(
         self,
@@ -220,7 +223,7 @@ class _Optimizing:
         assert last is not None
         own = certificate[request.notion]
         value = self.objective.value(certificate.values, self.form.leaves.payoff_range)
-        exact = is_exact(self.form, certificate, request.notion, request.gap)
+        exact = is_exact(self.form, certificate, request.notion, request.target_gap)
         bound = sign * last.bound
         if exact:  # rounding may put the value above the bound
             bound = max(bound, sign * value)

@@ -33,11 +33,11 @@ from accord.treeplex.form import sequence_form
 NEEDED = (
     "elapsed", "record", "iterates_stride", *(f"iterates_{name}" for name in Packed._fields),
 )  # fmt: skip
-"""What is read from a checkpoint of ``solve`` or ``learn`` in a known game."""
+"""The arrays to read from a checkpoint of ``solve`` or ``learn`` in a known game."""
 
 SEEN = ("labels", "lengths", "parent_seq", "action_sets", "actions")
 KEPT = ("stride", "work", "averages", "sizes", "kept")
-"""What is read from a checkpoint in an environment: infosets of each player, and components."""
+"""Those of a checkpoint in an environment: the infosets of each player, and the components."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FoundDeviation:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What plays have proved about the gap of a run in an environment."""
+    """Bounds on the gap of a run in an environment, proved by plays."""
 
     player_lower: tuple[float, ...]
     player_upper: tuple[float, ...]
@@ -90,7 +90,7 @@ class Bounds:
             )
             bounds = cls(
                 lower, upper, tuple(map(bool, gap["vacuous"])), found,
-                float(certificate["confidence"]), int(certificate["episodes"]),
+                float(certificate["confidence"]), int(certificate["plays"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"not a certificate: {error}") from None
@@ -166,7 +166,7 @@ def read_result(files: RunFolder, n_players: int) -> tuple[dict[str, Any], Bound
 
 
 def _content(files: RunFolder, note: str | None) -> dict[str, Any]:
-    """What a finished run keeps beside its policy."""
+    """The note beside the policy of a finished run."""
     file = files.path / POLICY
     content = parse_object(file, note or "{}", 1)
     files.check_identity(file, content.get("run"))
@@ -246,7 +246,7 @@ def _players(state: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _mixture(files: RunFolder, game: Game | None, state: dict[str, Any]) -> CorrelatedPolicy:
-    """What would be saved now, except that twice as many iterates may be kept."""
+    """The mixture that would be saved now, except that twice as many iterates may be kept."""
     request = files.request
     if files.in_environment:
         return _mixture_seen(files, state)

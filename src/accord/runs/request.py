@@ -13,7 +13,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from accord._check import MAX_SEED, check_probability, checked_whole
+from accord._check import checked_seed, checked_whole
 from accord.deviations.notions import Notion, as_notion, checked_k
 from accord.errors import ArgumentError
 from accord.learning.exploration import checked_exploration
@@ -28,12 +28,9 @@ from accord.regret.methods import (
     configured,
     find_method,
 )
-from accord.regret.rates import DEFAULT_FAILURE_PROB, LARGEST_RATE
+from accord.regret.rates import LARGEST_RATE
 
 DEFAULT_ITERATIONS = 1000
-
-LIMITS = ("iterations", "episodes", "target_gap", "seconds")
-"""The entries of a request that may change when a run is resumed; the request keeps the first."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +70,7 @@ class _Request:
     """Reading and writing, which all requests share."""
 
     command: ClassVar[str]
+    LIMITS: ClassVar[tuple[str, ...]]  # may change when a run is resumed; the first are kept
 
     game: str
     k: float | str  # a K, or the name of another notion
@@ -114,6 +112,7 @@ class SolveRequest(_Request):
     """A run of :func:`accord.solve`; its docstring says what the fields mean."""
 
     command = "solve"
+    LIMITS = ("iterations", "target_gap", "seconds")
 
     game: str  # the name or path that loads the game
     k: float
@@ -169,13 +168,13 @@ class LearnRequest(_Request):
     """A run of :func:`accord.learn` or :func:`accord.learn_env`; they say what the fields mean."""
 
     command = "learn"
+    LIMITS = ("episodes",)
 
     game: str  # the name or path that loads the game
     k: float
     episodes: int
     seed: int = 0
     components: int | None = None
-    failure_prob: float = DEFAULT_FAILURE_PROB
     method: str = SAMPLED_DEFAULT
     learning_rate_scale: float = 1.0
     exploration: str | None = None  # None: the method's default
@@ -188,10 +187,9 @@ class LearnRequest(_Request):
         object.__setattr__(self, "k", checked_k(self.k))
         object.__setattr__(self, "episodes", checked_whole("episodes", self.episodes, 1))
         object.__setattr__(self, "batch", checked_whole("batch", self.batch, 1))
-        object.__setattr__(self, "seed", checked_whole("seed", self.seed, 0, MAX_SEED))
+        object.__setattr__(self, "seed", checked_seed(self.seed))
         _whole_or_none(self, "components", 1)
         _whole_or_none(self, "memory", 1)
-        check_probability("failure_prob", self.failure_prob)
         if not 0.0 < self.learning_rate_scale <= LARGEST_RATE:
             raise ArgumentError(
                 f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
@@ -211,7 +209,7 @@ class LearnRequest(_Request):
                 f"{self.learning_rate_scale} for {self.method}"
             )
         if self.options is None and method.takes("scale"):
-            return method.configured(scale=self.learning_rate_scale, failure_prob=self.failure_prob)
+            return method.configured(scale=self.learning_rate_scale)
         return method.configured(**(self.options or {}))
 
 
@@ -220,13 +218,14 @@ class OptimizeRequest(_Request):
     """A run of :func:`accord.optimize`; its docstring says what the fields mean."""
 
     command = "optimize"
+    LIMITS = ("seconds",)
     method: ClassVar[str] = "column generation"
 
     game: str  # the name or path that loads the game
     k: float | str
     objective: Written = WELFARE
     minimize: bool = False
-    gap: float = 0.0
+    target_gap: float = 0.0
     components: int | None = None
     seconds: float | None = None
     target: tuple[float, ...] | None = None  # the payoffs to keep
@@ -248,7 +247,7 @@ class OptimizeRequest(_Request):
         if self.target is not None:
             object.__setattr__(self, "target", tuple(map(float, self.target)))
         _whole_or_none(self, "components", 1)
-        for name in ("gap", "seconds"):
+        for name in ("target_gap", "seconds"):
             value = getattr(self, name)
             if value is not None and not 0.0 <= value < math.inf:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")

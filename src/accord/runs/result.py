@@ -201,7 +201,7 @@ class LearnedByPlay:
     episodes_per_iteration: int
     values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
-    value_plays: int  # the number of fresh plays
+    plays: int  # the number of fresh plays
     policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
     seconds: float
     interrupted: bool = False  # by Ctrl-C

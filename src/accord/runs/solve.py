@@ -10,12 +10,11 @@ import io
 import os
 import time
 from functools import partial
-from typing import SupportsIndex
 
 from accord._activity import doing
 from accord._arrays import Floats, Ints
 from accord.certifying.exact import certify
-from accord.deviations.notions import written_k
+from accord.deviations.notions import NotionLike, written_k
 from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
@@ -38,7 +37,7 @@ MOST_MEASURED = 100
 
 def solve(
     game: Game,
-    k: SupportsIndex | float = 1,
+    k: NotionLike = 1,
     *,
     method: str | Minimizer = DEFAULT,
     iterations: int | None = None,
@@ -61,7 +60,8 @@ def solve(
 
     Args:
         game: The game.
-        k: How many recommendations a deviator may see and disobey: 0, 1, ..., ``math.inf``.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
+            ``math.inf`` (BCE); or one of these names.
         method: ``"prm+"`` (predictive regret matching plus), ``"rm+"``, ``"rm"``, ``"dcfr"``
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.

@@ -1,4 +1,4 @@
-"""The web server: routes, headers, and nothing that a player should not see.
+"""The web server: its routes, and what answers each of them.
 
 A link is ``/seat/SECRET`` or ``/operator/SECRET``; there are no other pages and no cookies. A
 wrong, revoked or foreign secret gets the same answer. Pages are not cached, load nothing and send
@@ -135,7 +135,7 @@ class _Pages:
         self.rules, self.known, self.times = _rules(k), _known(k), _times(hall)
 
     def form(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """A handler of a form, with its fields."""
+        """A handler that reads the fields of a form and passes them to ``handler``."""
 
         async def handle(request: Request) -> Response:
             body = b""
@@ -241,7 +241,7 @@ class _Pages:
         return redirect(f"{base}/play/{quote(made[0])}" if len(made) == 1 else base)
 
     def _is_first(self, fields: dict[str, str]) -> bool:
-        """Whether a form is not sent again, by a second click or a reload."""
+        """Whether this form is sent for the first time, not again by a second click or a reload."""
         if not fields.get("once"):
             raise HTTPException(400)
         with self.hall.store.transaction():
@@ -379,7 +379,7 @@ def _is_local(link: tuple[str, str]) -> bool:
 
 
 def _rules(k: float) -> str:
-    """What players are told about the mediator."""
+    """The rules of the mediator, in words for players."""
     if k == 0:
         return "The mediator recommends nothing (K = 0): it moves for you, or you play on your own."
     if k == float("inf"):
@@ -389,7 +389,7 @@ def _rules(k: float) -> str:
 
 
 def _known(k: float) -> str:
-    """The same for the operator."""
+    """The notion and the rules of the mediator, in words for the operator."""
     if k == 0:
         return "NFCCE (K = 0): nothing is recommended. The mediator moves for those who let it."
     if k == float("inf"):
@@ -399,7 +399,7 @@ def _known(k: float) -> str:
 
 
 def _times(hall: Hall) -> str:
-    """What the operator is told about time."""
+    """The time limits, in words for the operator."""
     if hall.pace is not None:
         return f"Each round lasts {hall.pace:g} seconds."
     if hall.limit is not None:

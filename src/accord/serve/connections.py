@@ -1,7 +1,8 @@
-"""Connections that do not wait: neither forever for a request, nor with an answer.
+"""Connections that time out if no request arrives, and that send answers without delay.
 
-The server gives forms a time (``serve/app.py``), but without this somebody could open connections,
-send half a header in each, and use up all that the system allows.
+The server limits the time that a form may take (``serve/app.py``). Without a limit for headers as
+well, somebody could open connections, send half a header in each, and use up all connections that
+the system allows.
 
 An answer is sent in two pieces. The system would keep the second until the first is acknowledged,
 which can take 40 ms, and asyncio turns this off only for sockets that name their protocol.
@@ -29,13 +30,13 @@ class PromptConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         last = self.cycle
-        super().on_response_complete()  # begins the next one, if that has come already
+        super().on_response_complete()  # starts the next request, if it has arrived already
         self._expect_after(last)
 
     def _expect_after(self, last: RequestResponseCycle | None) -> None:
         self.loop.call_later(SLOWEST_HEAD, self._give_up, last)
 
     def _give_up(self, last: RequestResponseCycle | None) -> None:
-        """Close the connection unless a request has come since the last one, which is answered."""
+        """Close the connection unless a request has come after ``last``, which was answered."""
         if self.cycle is last:
             self.transport.close()

@@ -53,7 +53,7 @@ def _rows(
     for n, move in enumerate(seat.moves):
         row: list[object] = [play.id, seat.player, n + 1, move.infoset, move.action, payoff]
         if private:
-            time = made.get((seat.number, n))  # the mediator moves at no time of its own
+            time = made.get((seat.number, n))  # moves of the mediator have no time
             when = "" if time is None else datetime.fromtimestamp(time, UTC).isoformat()
             told = "" if move.told is None else move.told
             row += [play.status, seat.name, told, move.by, when]

@@ -5,11 +5,11 @@ and saves it in the same transaction. So a server that is killed continues where
 request that comes twice finds the first one's effect and changes nothing.
 
 A player is *asked* at a moment that is stored. Without ``pace`` that is when the referee asks them.
-With ``pace``, round r begins exactly ``r * pace`` seconds after the play, whoever thinks how long,
-so in a game with a timing (``mediator/timing.py``) the clock tells nobody anything. A player who
-has not answered ``limit`` seconds after being asked (``pace``, if that is given) is represented by
-a robot for this move. Robots follow the mediator, or play at random once it is silent; they use
-nothing that the player could not have used.
+With ``pace``, round r begins exactly ``r * pace`` seconds after the play, however long players
+think, so in a game with a timing (``mediator/timing.py``) the clock reveals nothing. If a player
+has not answered ``limit`` seconds after being asked (``pace`` seconds, if that is given), a robot
+makes this move for them. Robots follow the mediator, or play at random once it is silent; they know
+nothing that the player does not know.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from accord.serve.views import (
 LOG = logging.getLogger("accord.serve")
 
 CACHED = 1000
-"""Plays that are kept in memory as well."""
+"""The most plays that are also kept in memory."""
 
 LONGEST_NAME = 60
 MOST_AT_ONCE = 500
-"""Plays that can be created with one request."""
+"""The most plays that can be created with one request."""
 
 
 class Hall:
@@ -89,7 +89,7 @@ class Hall:
 
     @property
     def warning(self) -> str | None:
-        """What the clock can tell players, unless all rounds last equally long."""
+        """A sentence that says what the clock can reveal to players; None if it reveals nothing."""
         timing = self.referee.timing
         if timing.warning is None or not timing.exists:
             return timing.warning
@@ -200,7 +200,7 @@ class Hall:
         LOG.info("play %s: started", play)
 
     def stop(self, play: str) -> None:
-        """End a play before its end."""
+        """Stop a play that is not over."""
         with self.store.transaction():
             row = self._row(play)
             if row.status in ("open", "running"):
@@ -234,14 +234,14 @@ class Hall:
                     self.start(row.id)
 
     def revoke(self, play: str, player: int) -> None:
-        """Make the link of a seat useless."""
+        """Revoke the link of a seat."""
         with self.store.transaction():
             self._check_seat(play, player)
             self.store.add_event(play, self.clock(), "link revoked", player)
             self.store.revoke_links(play, player, self.clock())
 
     def rename(self, play: str, player: int, name: str) -> None:
-        """Give whoever sits there a name."""
+        """Name the person in a seat."""
         clean = " ".join(name.split())[:LONGEST_NAME]
         with self.store.transaction():
             self._check_seat(play, player)
@@ -300,7 +300,7 @@ class Hall:
     # Plays in memory and in the database
 
     def _row(self, play: str) -> PlayRow:
-        """A play as it is now: whoever looks first after a time limit lets the robots move."""
+        """Read a play. If somebody's time is up, robots move first."""
         row = self.store.play(play)
         if row is not None and self._is_due(row):
             self._save(row, self._take(row))
@@ -321,7 +321,7 @@ class Hall:
             raise ArgumentError(f"there is no player {player}")
 
     def _load(self, row: PlayRow) -> RefereedPlay:
-        """The play that is stored, from memory if it is there in the same state."""
+        """The stored play, from the cache if the cache has it in this state."""
         state, session = self._cache.get(row.id, (None, None))
         if session is None or state != row.state:
             session = self.referee.resume(json.loads(row.state))
@@ -332,7 +332,7 @@ class Hall:
         return session
 
     def _take(self, row: PlayRow) -> RefereedPlay:
-        """The play that is stored, to change it: memory has it again when it is saved."""
+        """The stored play, to be changed: the cache drops it until it is saved."""
         session = self._load(row)
         del self._cache[row.id]
         return session
@@ -365,14 +365,14 @@ class Hall:
                 what = "robot moved" if seat.robot else "robot moved: time was up"
                 self.store.add_event(row.id, now, what, seat.player, decision)
         for player in row.asked:
-            _ = session.seats[player].recommendation  # given now, and so logged once
+            _ = session.seats[player].recommendation  # it is given now, and logged once
         if session.is_over:
             row = replace(row, status="over", ended=self._end(row, session, now), asked={})
             self.store.add_event(row.id, now, "over")
         return row
 
     def _asked(self, row: PlayRow, session: RefereedPlay, now: float) -> dict[int, float]:
-        """When each player is asked who must decide now."""
+        """For each player who must decide now, the time at which they are asked."""
         due = session.undecided or session.waiting_for
         players = [self.game.player_labels.index(label) for label in due]
         when = now
@@ -394,8 +394,8 @@ class Hall:
     def _give_time(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
         """After a restart, give everybody their whole time again.
 
-        At a pace a round may still be ahead; but not by more than it can be, if the clock was set
-        back or the pace is another one.
+        With a pace, the next round may begin later, but never later than its number allows, even if
+        the clock was set back or the pace was changed.
         """
         now, base = self.clock(), row.base
         ahead = 0.0 if self.pace is None else self.pace * (session.round or 0)
@@ -412,9 +412,9 @@ class Hall:
 
 
 def steady_clock() -> Callable[[], float]:
-    """The time of day, which from now on only passes, also while the computer sleeps.
+    """A clock that starts at the time of day and runs steadily, also while the computer sleeps.
 
-    So nobody gains or loses time if the computer's clock is set.
+    Setting the computer's clock later gives nobody more time, or less.
     """
     began, passed = time.time(), time.monotonic
     if hasattr(time, "clock_gettime"):  # there, monotonic may stop during sleep
@@ -439,5 +439,5 @@ def _state(session: RefereedPlay) -> str:
 
 
 def _answered(row: PlayRow, player: int) -> PlayRow:
-    """The player has answered; if they are asked again, that is a new question."""
+    """The play after the player has answered: they are no longer asked."""
     return replace(row, asked={i: when for i, when in row.asked.items() if i != player})

@@ -34,10 +34,10 @@ CREATE TABLE plays (
     id TEXT PRIMARY KEY,
     status TEXT NOT NULL,     -- open, running, over or stopped
     state TEXT NOT NULL,      -- secret
-    asked TEXT NOT NULL,      -- when each player is asked who is asked now, by number
+    asked TEXT NOT NULL,      -- for each player who is deciding, the time they were asked
     created REAL NOT NULL,
     base REAL,                -- when round 0 begins
-    ended REAL                -- when the players may see the end
+    ended REAL                -- when players may see how the play ended
 );
 CREATE TABLE seats (
     play TEXT NOT NULL REFERENCES plays(id),
@@ -79,7 +79,7 @@ class PlayRow:
     id: str
     status: str
     state: str  # JSON
-    asked: dict[int, float]
+    asked: dict[int, float]  # by player: when those who are deciding were asked
     created: float
     base: float | None
     ended: float | None
@@ -87,17 +87,17 @@ class PlayRow:
 
 @dataclass(frozen=True)
 class SeatRow:
-    """One seat as it is stored, with its present link."""
+    """One seat as it is stored, with its current link."""
 
     player: int
     name: str
     robot: bool
-    invited: float | None  # when the present link was made, if there is one
+    invited: float | None  # when the current link was made, if there is one
     opened: float | None  # when it was first opened
 
     @property
     def empty(self) -> bool:
-        """Whether nobody has come and no robot plays."""
+        """Whether nobody has opened the link of the seat and no robot plays there."""
         return not self.robot and self.opened is None
 
 
@@ -109,10 +109,10 @@ class Store:
 
         Args:
             path: The file.
-            about: What the plays must have in common; see :class:`MismatchError`.
+            about: The game, policy and K that all plays in the file have in common, by name.
 
         Raises:
-            ArgumentError: If the file is not such a database.
+            ArgumentError: If the file is not a database of ``accord serve``, or cannot be opened.
             MismatchError: If it has plays of another game, policy or K.
         """
         self.path = Path(path)
@@ -167,9 +167,9 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; one at a time, also among processes."""
+        """Commit all changes of this context, or none. Only one transaction runs at a time."""
         with self._lock:
-            if self._db.in_transaction:  # part of the one around it
+            if self._db.in_transaction:  # this one is part of an outer transaction
                 yield
                 return
             self._db.execute("BEGIN IMMEDIATE")
@@ -177,7 +177,7 @@ class Store:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                self._db.rollback()  # also if it could not be committed
+                self._db.rollback()  # also if the commit failed
                 raise
 
     # Plays
@@ -199,7 +199,7 @@ class Store:
         return None if row is None else _play_row(row)
 
     def plays(self, status: str | None = None) -> list[PlayRow]:
-        """All plays, the oldest first, or those with one status."""
+        """All plays, or those with this status, oldest first."""
         where, values = ("WHERE status = ?", (status,)) if status else ("", ())
         rows = self._db.execute(f"SELECT * FROM plays {where} ORDER BY created, rowid", values)
         return [_play_row(row) for row in rows]
@@ -251,7 +251,7 @@ class Store:
     def revoke_links(
         self, play: str | None, player: int | None, now: float, but: str | None = None
     ) -> None:
-        """Revoke the links of a seat or, with None, of the operator, except the secret ``but``."""
+        """Revoke the links of a seat, or of the operator if both are None, but not ``but``."""
         self._db.execute(
             "UPDATE links SET revoked = ? WHERE play IS ? AND player IS ? AND revoked IS NULL "
             "AND hash IS NOT ?",
@@ -283,13 +283,13 @@ class Store:
         player: int | None = None,
         decision: int | None = None,
     ) -> None:
-        """Write down that something happened; what was recommended or played is not in it."""
+        """Record an event of a play. It never says what was recommended or played."""
         self._db.execute(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?)", (play, now, player, what, decision)
         )
 
     def events(self, play: str) -> list[tuple[float, int | None, str, int | None]]:
-        """``(time, player, what, decision)``, first to last."""
+        """The events of a play as ``(time, player, what, decision)``, first to last."""
         return self._db.execute(
             "SELECT time, player, what, decision FROM events WHERE play = ? ORDER BY rowid", (play,)
         ).fetchall()
@@ -304,20 +304,23 @@ class Store:
         return {(player, decision) for player, decision in rows}
 
     def use_form(self, once: str) -> bool:
-        """Whether a form with this number was not sent before."""
+        """Record that the form with this number was sent; return whether it is the first time."""
         before = self._db.total_changes
         self._db.execute("INSERT OR IGNORE INTO forms VALUES (?)", (once,))
         return self._db.total_changes > before
 
 
 def reason(error: Exception) -> str:
-    """What a log may say: the text of an error only if it is about the database or the disk."""
+    """An error as the log has it: its text only if that is about the database or the disk.
+
+    Other texts could contain secrets.
+    """
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, sqlite3.Error | OSError) else name
 
 
 def hash_link(token: str) -> str:
-    """What is stored of a link."""
+    """The hash of a link's secret, which is stored in its place."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

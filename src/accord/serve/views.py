@@ -28,7 +28,7 @@ class OwnMove:
 
 @dataclass(frozen=True)
 class SeatView:
-    """All that a player may see. Only ``until`` changes without a reason that they may know."""
+    """All that a player may see."""
 
     play: str
     player: str
@@ -124,13 +124,13 @@ def seat_view(
 
 
 def digest(*views: SeatView | WatchedPlay | ListedPlay) -> str:
-    """Changes if and only if what is shown changes, time limits apart."""
+    """A digest that changes if and only if something shown changes, other than a time limit."""
     text = json.dumps([{**asdict(view), "until": None} for view in views])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def role(player: str) -> str:
-    """A player on a page: the label, or with a word before it if that is only a number."""
+    """A player's label for a page; a number gets the word ``player`` before it."""
     return f"player {player}" if player.isdigit() else player
 
 
@@ -193,14 +193,14 @@ def _watched_seat(
 
 
 def _doing(row: PlayRow, player: int, now: float) -> str:
-    """What a player is doing, in a word or two; at a pace they are asked at a later time."""
+    """What a player is doing, in a word or two."""
     running = "must decide" if row.asked.get(player, math.inf) <= now else "waits"
     words = {"open": "not started", "running": running, "over": "finished"}
     return words.get(row.status, row.status)
 
 
 def _here(row: PlayRow, seat: SeatRow, now: float) -> str:
-    """Whether somebody has come, and what they are doing."""
+    """Whether somebody has opened the seat's link, and what they are doing."""
     link = "no link" if seat.invited is None else "link not opened"
     if row.status == "open":
         return "ready" if seat.robot else link if seat.empty else "page opened"

@@ -50,7 +50,7 @@ class LeafArrays(NamedTuple):
 
 
 class CentredLeaves(NamedTuple):
-    """The same rows with losses in payoff units, measured from a centre: centre minus payoff."""
+    """The rows of a leaf table, with losses in payoff units from a centre: centre minus payoff."""
 
     first_row: NDArray[np.int64]  # as in LeafArrays
     others: Ints

@@ -405,7 +405,7 @@ def test_episodes_are_the_sampling_policies():
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_refuses_gaps_that_are_none(epsilon):
-    with pytest.raises(ArgumentError, match="epsilon must be positive and finite; got"):
+    with pytest.raises(ArgumentError, match="target_gap must be positive and finite; got"):
         plan(chicken(), 1, epsilon)
 
 

@@ -23,7 +23,7 @@ from accord.game.library.classic import (
     signalling,
     signalling_device,
 )
-from accord.game.library.device import Device
+from accord.game.library.draws import Draws
 from accord.game.library.kuhn import kuhn
 from accord.game.library.matrix import (
     battle_of_the_sexes,
@@ -51,7 +51,7 @@ from accord.game.tree import Game
 
 __all__ = [
     "LIBRARY",
-    "Device",
+    "Draws",
     "LibraryGame",
     "balanced",
     "battle_of_the_sexes",
@@ -102,7 +102,7 @@ class LibraryGame:
     build: Callable[..., Game]
     description: str
     source: str
-    device: Callable[..., Device] | None = None
+    device: Callable[..., Draws] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def library_game(text: str) -> Game:
     return entry.build(**parameters)
 
 
-def library_device(text: str) -> Device:
+def library_device(text: str) -> Draws:
     """The device of the game called ``text``, for :meth:`accord.CorrelatedPolicy.from_device`.
 
     Raises:

@@ -8,7 +8,7 @@ deviator deviates at one infoset and obeys before and after.
 from __future__ import annotations
 
 from accord.game.builder import GameBuilder
-from accord.game.library.device import Device
+from accord.game.library.draws import Draws
 from accord.game.library.naming import named
 from accord.game.tree import Game
 
@@ -35,7 +35,7 @@ def signalling() -> Game:
     return b.build()
 
 
-def signalling_device() -> Device:
+def signalling_device() -> Draws:
     """The EFCE of Section 2.3 of that paper, worth (3.5, 6.5).
 
     A signal is drawn for good students, and the professor accepts only that one. Bad students are
@@ -71,7 +71,7 @@ def in_out() -> Game:
     return b.build()
 
 
-def in_out_device() -> Device:
+def in_out_device() -> Draws:
     """Always out: an AFCE but not an EFCE, because disobeying twice gains 1."""
     return ((1.0, ({"first": "out", "after in": "out", "after out": "out"},)),)
 
@@ -88,7 +88,7 @@ def greenwald_sarfati_1() -> Game:
     )
 
 
-def greenwald_sarfati_1_device() -> Device:
+def greenwald_sarfati_1_device() -> Draws:
     """Left, then l1: no single deviation gains, but R followed by r2 always pays 3."""
     return (
         (1 / 2, ({"first": "L", "left": "l1", "right": "l2"}, {"second": "A"})),
@@ -108,7 +108,7 @@ def greenwald_sarfati_2() -> Game:
     )
 
 
-def greenwald_sarfati_2_device() -> Device:
+def greenwald_sarfati_2_device() -> Draws:
     """Left pays 2. A player who knew of the recommendation r2 would infer B and go right for 3."""
     return (
         (1 / 2, ({"first": "L", "left": "l1", "right": "l2"}, {"second": "A"})),

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from accord._arrays import NO_INFOSET, NO_NODE, TERMINAL, Floats
 from accord._check import as_number
 from accord.errors import GameError
-from accord.game.library.device import Device
+from accord.game.library.draws import Draws
 from accord.game.library.naming import named
 from accord.game.tree import Game
 
@@ -128,7 +128,7 @@ def chicken() -> Game:
     return _symmetric(row, "dare yield")
 
 
-def chicken_device() -> Device:
+def chicken_device() -> Draws:
     """A correlated equilibrium in which the players never both dare; worth 5.25 each."""
     return _device("row col", {"yield yield": 1 / 2, "dare yield": 1 / 4, "yield dare": 1 / 4})
 
@@ -144,7 +144,7 @@ def shapley() -> Game:
     return _symmetric([[0, 0, 1], [1, 0, 0], [0, 1, 0]], "rock paper scissors")
 
 
-def shapley_device() -> Device:
+def shapley_device() -> Draws:
     """A correlated equilibrium that never ties; worth 1/2 each."""
     moves = ("rock", "paper", "scissors")
     return _device("row col", {f"{a} {b}": 1 / 6 for a in moves for b in moves if a != b})
@@ -160,7 +160,7 @@ def battle_of_the_sexes() -> Game:
     )
 
 
-def battle_of_the_sexes_device() -> Device:
+def battle_of_the_sexes_device() -> Draws:
     """Toss a coin for both; worth 3/2 each."""
     return _device("row col", {"fight fight": 1 / 2, "ballet ballet": 1 / 2})
 
@@ -175,7 +175,7 @@ def matching_pennies() -> Game:
     )
 
 
-def matching_pennies_device() -> Device:
+def matching_pennies_device() -> Draws:
     """Two independent coins: the only Nash equilibrium and the only correlated equilibrium."""
     sides = ("heads", "tails")
     return _device("row col", {f"{a} {b}": 1 / 4 for a in sides for b in sides})
@@ -187,7 +187,7 @@ def prisoners_dilemma() -> Game:
     return _symmetric([[3, 0], [5, 1]], "cooperate defect")
 
 
-def prisoners_dilemma_device() -> Device:
+def prisoners_dilemma_device() -> Draws:
     """Defection dominates, so this is the only correlated equilibrium; worth 1 each."""
     return _device("row col", {"defect defect": 1.0})
 
@@ -200,7 +200,7 @@ def _symmetric(row: Sequence[Sequence[float]], actions: str) -> Game:
     )
 
 
-def _device(players: str, draws: dict[str, float]) -> Device:
+def _device(players: str, draws: dict[str, float]) -> Draws:
     return tuple(
         (
             weight,

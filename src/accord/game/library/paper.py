@@ -31,7 +31,7 @@ from __future__ import annotations
 from itertools import product
 
 from accord.errors import ArgumentError
-from accord.game.library.device import Device
+from accord.game.library.draws import Draws
 from accord.game.library.naming import named
 from accord.game.pomg import POMG, JointAction
 from accord.game.tree import Game
@@ -69,7 +69,7 @@ def separation(k: int = 1) -> Game:
     ).game()
 
 
-def separation_device(k: int = 1) -> Device:
+def separation_device(k: int = 1) -> Draws:
     """One coin per step, the same for both players; for ``k`` = 0 one of three choices."""
     choices = _choices(k)
     pairs = list(product(choices, choices))
@@ -116,7 +116,7 @@ def foresight() -> Game:
     ).game()
 
 
-def foresight_device() -> Device:
+def foresight_device() -> Draws:
     """All 32 policies that recommend (a1, b1) or (a2, b2) at each infoset, equally likely."""
     states = ("start", "a1b1", "a1b2", "a2b1", "a2b2")
     return tuple(

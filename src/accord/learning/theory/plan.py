@@ -1,7 +1,7 @@
 """How long to run, according to the paper's two theorems with every constant written out.
 
 Theorems 5 and 7 of Song, Mei, Bai 2022 give the order of magnitude of
-the iterations that bring the gap below epsilon. :func:`plan` gives actual numbers, for any game.
+the iterations that bring the gap below a target. :func:`plan` gives actual numbers, for any game.
 It also has the number for ``solve``'s default, from the theorem of regret matching. It has none for
 ``learn``'s default, whose bound has no closed form with useful constants
 (``docs/theory/bandit.md``).
@@ -39,10 +39,10 @@ from accord.treeplex.form import sequence_form
 
 @dataclass(frozen=True)
 class Plan:
-    """Iterations and episodes after which a gap of at most ``epsilon`` is guaranteed."""
+    """Iterations and episodes after which a gap of at most ``target_gap`` is guaranteed."""
 
     k: float  # deviations, as requested
-    epsilon: float  # payoff units, maximum over players
+    target_gap: float  # payoff units, maximum over players
     failure_prob: float  # of the guarantee for bandit feedback; for full feedback it is 0
     iterations: int  # full feedback: WRHedge at the paper's learning rate, uniform average
     default_iterations: int  # full feedback: solve's default, as solve averages it
@@ -58,10 +58,10 @@ class Plan:
 def plan(
     game: Game,
     k: NotionLike,
-    epsilon: float,
+    target_gap: float,
     failure_prob: float = DEFAULT_FAILURE_PROB,
 ) -> Plan:
-    """How long K-EFR must run on ``game`` so that theorems guarantee a gap of ``epsilon``.
+    """How long K-EFR must run on ``game`` so that theorems guarantee a gap of ``target_gap``.
 
     The theorems are about the average of all iterates. They cover ``solve`` with ``"wrhedge"`` at
     the paper's learning rate and with the default, ``"prm+"``, and ``learn`` with ``"swrhedge"`` at
@@ -71,25 +71,25 @@ def plan(
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
             ``math.inf`` (BCE); or one of these names.
-        epsilon: The K-EFCE gap wanted, in payoff units, maximum over players.
+        target_gap: The K-EFCE gap wanted, in payoff units, maximum over players.
         failure_prob: The probability with which a run with bandit feedback may miss it.
 
     Raises:
         ArgumentError: If an argument is out of range.
     """
     asked = checked_k(k)
-    check_positive("epsilon", epsilon)
+    check_positive("target_gap", target_gap)
     check_probability("failure_prob", failure_prob)
     form = sequence_form(game)
     infosets = sum(plex.n_infosets for plex in form.plexes)
     default = METHODS[DEFAULT]
     iterations = default_iterations = bandit_iterations = 1
     for i, (plex, span) in enumerate(zip(form.plexes, form.leaves.payoff_range, strict=True)):
-        if span <= epsilon or plex.max_actions == 1:  # no deviation gains more than the range
+        if span <= target_gap or plex.max_actions == 1:  # no deviation gains more than the range
             continue
         own_k = clipped_k(plex, asked)
         with decimal.localcontext(CONTEXT):
-            accuracy = Decimal(float(epsilon)) / Decimal(float(span))
+            accuracy = Decimal(float(target_gap)) / Decimal(float(span))
             full = full_feedback_bound(plex, own_k)
             bandit = bandit_bound(plex, own_k, infosets, failure_prob)
             rate = Decimal(log_paper_rate(plex, own_k)).exp()
@@ -100,7 +100,7 @@ def plan(
             bandit_iterations = max(bandit_iterations, bandit.iterations(bandit_rate, accuracy))
     return Plan(
         k=asked,
-        epsilon=epsilon,
+        target_gap=target_gap,
         failure_prob=failure_prob,
         iterations=iterations,
         default_iterations=default_iterations,

@@ -10,4 +10,4 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-Device = tuple[tuple[float, tuple[Mapping[str, str], ...]], ...]
+Draws = tuple[tuple[float, tuple[Mapping[str, str], ...]], ...]
