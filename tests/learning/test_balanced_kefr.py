@@ -97,8 +97,17 @@ def test_the_iterates_do_change() -> None:
         assert np.abs(joint_policy(learners) - first).max() > 0.05
 
 
+def alone() -> Game:
+    """A game in which the second player never decides."""
+    b = GameBuilder(players=["Ann", "Bob"])
+    b.move(player="Ann", infoset="a", actions="l r")
+    b.payoff("l", 0, 1)
+    b.payoff("r", 1, 0)
+    return b.build()
+
+
 @pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", [*GAMES, pytest.param(alone(), id="alone")])
 def test_the_learning_rate_is_the_papers(game: Game, k: float) -> None:
     for i, rate in enumerate(rates_of(game, k, 1000)):
         if reference.horizon(game, i):
@@ -130,8 +139,8 @@ def test_no_learning_rate_leaves_the_simplex(rate: float) -> None:
 # --- the compiled simulator -----------------------------------------------------------------------
 
 
-def test_the_simulator_plays_the_game() -> None:
-    game = grown_game(1, 3, 60)
+@pytest.mark.parametrize("game", [grown_game(1, 3, 60), kuhn()])  # without and with chance
+def test_the_simulator_plays_the_game(game: Game) -> None:
     leaves = sequence_form(game).leaves
     arrays = simulator(game, leaves.best, leaves.loss_scale)
     number = {0: 0}  # of the game's nodes in the simulator

@@ -16,7 +16,7 @@ from accord.reports.compare import compare
 from accord.reports.source import read_source, source_of
 from accord.reports.view import RunFacts
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import SavedRun
+from accord.runs.reading import SavedRun
 from accord.runs.request import SolveRequest
 from tests.support.command import run
 from tests.support.pages import Page, texts
@@ -27,7 +27,7 @@ def test_comparison_groups_seeds(folders: dict[str, Path], tmp_path: Path) -> No
     names = ("l1", "l2", "1", "inf")
     comparison = compare([read_source(folders[name]).facts for name in names])
     assert comparison.game == "kuhn"
-    assert [len(group.histories) for group in comparison.groups] == [2, 1, 1]
+    assert [len(group.runs) for group in comparison.groups] == [2, 1, 1]
     assert [group.label for group in comparison.groups] == [
         "K = 1, prm",
         "K = 1, rm",
@@ -49,7 +49,7 @@ def test_comparison_of_different_games_is_relative(folders: dict[str, Path]) -> 
     comparison = compare([read_source(folders[name]).facts for name in ("1", "sep")])
     assert comparison.relative
     assert comparison.game is None
-    moment = comparison.groups[0].histories[0][-1]
+    moment = comparison.groups[0].runs[0].history[-1]
     assert moment.relative == pytest.approx(moment.gap / 4)
     assert ["kuhn" in group.label for group in comparison.groups] == [True, False]
 
@@ -61,7 +61,8 @@ def test_equal_methods_are_told_apart() -> None:
     def made(**asked: Any) -> RunFacts:
         point = Checkpoint(1, 0.5, (0.5, 0.25), (0.0, 0.0), 1.0)
         request = SolveRequest("kuhn", 1, "rm", **asked)
-        return source_of(SavedRun(Path("x"), game, request, {}, {}, policy, (point,))).facts
+        run = SavedRun(Path("x"), request, game.digest, {}, {}, policy, (point,))
+        return source_of(run).facts
 
     labels = [group.label for group in compare([made(iterations=5), made(iterations=9)]).groups]
     assert labels == ["rm, iterations 5 requested at first", "rm, iterations 9 requested at first"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +15,11 @@ import accord
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.colours import LIGHT
-from accord.reports.page import played_page
-from accord.reports.played import Advice, PlayedComparison, PlayedView
+from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import summarise
-from accord.reports.view import Axis, Group, Moment, RunView
+from accord.reports.summary import players_by_play, summarise
+from accord.reports.view import Advice, Axis, Group, Moment, RunView
+from accord.runs.reading import Bounds
 from tests.support.pages import texts
 
 
@@ -120,11 +120,11 @@ def test_inline_plots_take_the_colours_of_the_page(solved: RunView) -> None:
     assert set(used) <= set(ids)
 
 
-def test_bands_span_all_seeds() -> None:
+def test_bands_span_all_seeds(solved: RunView) -> None:
     def history(scale: float) -> tuple[Moment, ...]:
         return tuple(Moment(t, None, None, (scale / t,), 0.0) for t in (1, 2, 4, 8))
 
-    group = Group("a", learned=False, histories=(history(1.0), history(4.0), history(2.0)))
+    group = Group("a", tuple(replace(solved.facts, history=history(s)) for s in (1.0, 4.0, 2.0)))
     figure = plots.overlay([group], Axis.ITERATIONS, relative=False)
     assert figure is not None
     axes = figure.axes[0]
@@ -140,7 +140,7 @@ def test_bands_span_all_seeds() -> None:
 def test_long_names_are_put_below_the_chart(solved: RunView, narrow: bool) -> None:
     """Such as those of OpenSpiel games with all their parameters."""
     names = [f"sheriff({'item_penalty=1.0,' * 20}max_items={items})" for items in (3, 10)]
-    groups = [Group(name, False, (solved.facts.history,)) for name in names]
+    groups = [Group(name, (solved.facts,)) for name in names]
     figure = plots.overlay(groups, Axis.ITERATIONS, relative=False, narrow=narrow)
     assert figure is not None
     shown = "".join(texts(to_svg(figure)))
@@ -155,14 +155,14 @@ def test_long_names_are_put_below_the_chart(solved: RunView, narrow: bool) -> No
 
 @pytest.mark.parametrize("episodes", [(3000, 3000, 3000), (1000, 2000, 2000)])
 def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
-    episodes: tuple[int, ...],
+    episodes: tuple[int, ...], solved: RunView
 ) -> None:
     """Also if the runs differ only in their seeds; and the axis says how many episodes."""
     runs = tuple(
-        (0, SimpleNamespace(result={"episodes": n, "lower": 0.0, "upper": 1.0 + n}, certificate={}))
+        replace(solved.facts, episodes=n, bounds=Bounds((0.0,), (1.0 + n,), (False,), (), 0.95, n))
         for n in episodes
     )
-    figure = plots.bounds_by_play(PlayedComparison("kuhn", ("prm",), runs))  # type: ignore[arg-type]
+    figure = plots.bounds_by_play([Group("prm", runs)])
     assert figure is not None
     (axes,) = figure.axes
     drawn = [bars.lines[2][0].get_segments()[0][0][0] for bars in axes.containers]
@@ -171,18 +171,14 @@ def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
     assert labels == [f"{n:,}" for n in sorted(set(episodes))]
 
 
-def test_pages_of_large_environments_show_some_infosets_first() -> None:
+def test_pages_of_large_environments_show_some_infosets_first(solved: RunView) -> None:
     infosets = tuple(Advice(f"at {n}", (("left", 0.25), ("right", 0.75))) for n in range(25))
-    run = SimpleNamespace(
-        finished=True, certificate=None, policy=SimpleNamespace(player_labels=("0",)),
-        request=SimpleNamespace(notion="EFCE", k=1, method="prm", seed=0),
-        result={"game": "large", "episodes": 9, "iterations": 3, "infosets": 25, "components": 1,
-                "seconds": 1.0, "values": [0.0], "margins": [None]},
-    )  # fmt: skip
-    page = played_page(PlayedView(run, (25,), (infosets,)))  # type: ignore[arg-type]
+    facts = replace(solved.facts, knows_game=False, gap=None, values=(0.0,), margins=(math.nan,))
+    players = players_by_play(["0"], facts.values, facts.margins)
+    page = run_page(RunView(facts, players, None, 1, (), advice=(infosets,)), None, None)
     before, _, after = page.partition("<summary>5 more infosets</summary>")
     assert before.count("<strong>left</strong>") == 20
     assert after.count("<strong>left</strong>") == 5
-    assert "<h3>player 0</h3>" in page
+    assert "player 0</h3>" in page
     order = ("expected payoff", "no bounds on the gap", "Recommendations")
     assert sorted(map(page.index, order)) == [*map(page.index, order)]  # payoffs first

@@ -13,12 +13,12 @@ import pytest
 import accord
 from accord.errors import ParseError
 from accord.runs.folder import RunFolder
-from accord.runs.snapshot import read_snapshot
+from accord.runs.reading import read_finished, read_run
 from tests.support.command import refused, run
 
 
 def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> None:
-    loaded = RunFolder.open(folders["l1"]).read(accord.load_game("kuhn"))
+    loaded = read_finished(RunFolder.open(folders["l1"]), accord.load_game("kuhn"))
     assert len(loaded.history) > 10
     last = loaded.history[-1]
     assert last.gap == pytest.approx(loaded.result["gap"], rel=1e-9)
@@ -32,7 +32,7 @@ def test_a_learned_run_has_exact_gaps_on_the_way(folders: dict[str, Path]) -> No
 
 
 def test_a_solved_run_has_the_recorded_gaps(folders: dict[str, Path]) -> None:
-    loaded = RunFolder.open(folders["1"]).read(accord.load_game("kuhn"))
+    loaded = read_finished(RunFolder.open(folders["1"]), accord.load_game("kuhn"))
     lines = (folders["1"] / "progress.jsonl").read_text().splitlines()
     assert [json.loads(line)["gap"] for line in lines] == [point.gap for point in loaded.history]
 
@@ -113,11 +113,11 @@ def test_a_broken_record_of_the_progress(folder: Path, text: str, message: str) 
 
 
 def test_without_a_policy_the_report_is_about_the_last_checkpoint(folder: Path) -> None:
-    whole = RunFolder.open(folder).read(accord.load_game("kuhn"))
+    whole = read_finished(RunFolder.open(folder), accord.load_game("kuhn"))
     (folder / "policy.npz").unlink()
     files = RunFolder.open(folder)
     assert not files.finished
-    part = read_snapshot(files, accord.load_game("kuhn"))
+    part = read_run(files, accord.load_game("kuhn"))
     assert not part.finished
     assert part.history == whole.history
     for name in ("iterations", "average_gap", "average_error"):

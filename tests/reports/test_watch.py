@@ -36,7 +36,7 @@ def test_the_page_follows_the_run(folders: dict[str, Path], tmp_path: Path) -> N
     lines = progress.read_text().splitlines(keepends=True)
     progress.write_text("")
     (folder / "policy.npz").unlink()
-    watch = Watch.of(folder)
+    watch = Watch(folder)
     assert "has written no checkpoint yet" in watch.now()
     progress.write_text("".join(lines[:3]))
     with locked(folder):
@@ -62,7 +62,7 @@ def test_a_run_that_finishes_while_somebody_looks_is_not_stopped(
     folder = tmp_path / "run"
     shutil.copytree(folders["1"], folder)
     policy = (folder / "policy.npz").rename(tmp_path / "policy.npz")
-    watch = Watch.of(folder)
+    watch = Watch(folder)
 
     def finish(path: Path) -> bool:
         policy.rename(path / "policy.npz")
@@ -74,7 +74,7 @@ def test_a_run_that_finishes_while_somebody_looks_is_not_stopped(
 
 @pytest.mark.parametrize("name", ["l1", "sep"])
 def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
-    Page(Watch.of(folders[name]).page())
+    Page(Watch(folders[name]).page())
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_the_page_follows_a_run_in_an_environment(played: Path, tmp_path: Path) 
     folder = tmp_path / "run"
     shutil.copytree(played, folder)
     (folder / "policy.npz").unlink()
-    watch = Watch.of(folder)
+    watch = Watch(folder)
     assert f"accord learn --resume {folder}" in watch.now()
     with locked(folder):
         now = watch.now()
@@ -123,7 +123,7 @@ def test_the_speed_is_that_of_late_episodes() -> None:
 
 
 def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None:
-    with server_of(Watch.of(folders["1"]), 0) as server:
+    with server_of(Watch(folders["1"]), 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.server_address[1]
         address = f"http://{HOST}:{port}"

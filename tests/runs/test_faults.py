@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord._activity import listening
+from accord._activity import Listener, listening
 from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
@@ -36,8 +36,8 @@ from accord.runs.learn import learn, resume_learn
 from accord.runs.lock import locked
 from accord.runs.loop import CAUTION, Loop
 from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.reading import read_finished, read_run
 from accord.runs.result import Solution
-from accord.runs.snapshot import read_snapshot
 from accord.runs.solve import resume_solve, solve
 from tests.support.command import process, refused
 
@@ -62,7 +62,7 @@ def ends_like(folder: Path, game: Game, whole: Solution) -> None:
     resumed = resume_solve(game, folder)
     assert (resumed.gap, resumed.average_gap) == (whole.gap, whole.average_gap)
     assert np.array_equal(resumed.policy.behavior, whole.policy.behavior)
-    saved = RunFolder.open(folder).read(game)
+    saved = read_finished(RunFolder.open(folder), game)
     assert np.array_equal(saved.policy.behavior, whole.policy.behavior)
     assert saved.result == resumed.to_json()
     assert saved.history == resumed.history
@@ -73,7 +73,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-class Ears:
+class Ears(Listener):
     """Remembers what a run tells."""
 
     def __init__(self, on: dict[str, Callable[[], None]] | None = None) -> None:
@@ -125,7 +125,7 @@ def test_a_second_ctrl_c_waits_until_the_run_is_saved(
     with listening(ears), pytest.raises(KeyboardInterrupt):
         solve(game, 1, **ASKED, folder=tmp_path / "run")
     assert "certifying the mixture" not in ears.heard
-    part = read_snapshot(RunFolder.open(tmp_path / "run"), game)
+    part = read_run(RunFolder.open(tmp_path / "run"), game)
     assert not part.finished
     assert part.history[-1].iteration == part.result["iterations"] < ASKED["iterations"]
     ends_like(tmp_path / "run", game, whole)
@@ -211,9 +211,8 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(
         if (folder / "run.json").exists():
             files = RunFolder.open(folder)
             if files.finished:
-                assert (
-                    files.read(game).result["iterations"] == files.read(game).history[-1].iteration
-                )
+                saved = read_finished(files, game)
+                assert saved.result["iterations"] == saved.history[-1].iteration
     if (folder / "run.json").exists():
         ends_like(folder, game, whole)
     else:
@@ -240,7 +239,7 @@ def test_a_reader_never_sees_two_states(
     with listening(ears), pytest.raises(KeyboardInterrupt):
         resume_solve(game, folder, iterations=100)
     monkeypatch.undo()
-    saved = RunFolder.open(folder).read(game)
+    saved = read_finished(RunFolder.open(folder), game)
     assert saved.result["iterations"] == saved.history[-1].iteration == 100
     assert saved.result["average_gap"] == saved.history[-1].gap
     longer = solve(game, 1, iterations=100, components=10)
@@ -464,7 +463,7 @@ def test_a_request_that_was_edited_is_refused(
     with pytest.raises(MismatchError, match=r"or run\.json was changed"):
         resume_solve(game, folder, iterations=40)
     with pytest.raises(MismatchError, match=r"policy\.npz must belong"):
-        RunFolder.open(folder).read(game)
+        read_finished(RunFolder.open(folder), game)
 
 
 @pytest.mark.parametrize(
@@ -565,14 +564,14 @@ def test_a_run_that_is_still_going_can_be_read(game: Game, tmp_path: Path) -> No
 
     def look(point: Any) -> None:
         if point.iteration > 100 and not seen:
-            seen.append(read_snapshot(RunFolder.open(folder), game))
+            seen.append(read_run(RunFolder.open(folder), game))
 
     solve(game, 1, iterations=200, components=10, folder=folder, progress=look)
     (now,) = seen
     assert not now.finished
     assert now.result["iterations"] == now.history[-1].iteration < 200
     assert now.policy.n_components >= 1
-    assert read_snapshot(RunFolder.open(folder), game).finished
+    assert read_run(RunFolder.open(folder), game).finished
 
 
 @pytest.mark.slow
@@ -588,7 +587,7 @@ def test_a_search_that_is_still_going_can_be_read(
 
     def look(point: Any) -> None:
         if (folder / "checkpoint.npz").exists() and not seen:
-            seen.append(read_snapshot(RunFolder.open(folder), game))
+            seen.append(read_run(RunFolder.open(folder), game))
             interrupt()
 
     found = optimize(game, 1, [1, 0, 0], minimize=minimize, folder=folder, progress=look)

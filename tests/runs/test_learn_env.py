@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from accord._format import pretty
+from accord.certifying.exact import certify
 from accord.cli.progress import _Pace
 from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
@@ -31,12 +34,12 @@ from accord.game.library import kuhn
 from accord.interop.load_env import load_environment
 from accord.interop.pettingzoo import PettingZooEnvironment
 from accord.interop.python_files import names_python
-from accord.reports.played import compare_played
+from accord.reports.compare import compare
+from accord.reports.source import read_source
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder
 from accord.runs.learn import learn, resume_learn
 from accord.runs.learn_env import learn_env
-from accord.runs.played_run import read_played_run
+from accord.runs.reading import Bounds
 from tests.support.command import run
 from tests.support.environments import Hidden, NoisyChicken, Open
 
@@ -189,29 +192,83 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
             Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, plays=400
         )
     folders = [tmp_path / name for name in ("broken", "3", "4")]
-    compared = compare_played([read_played_run(RunFolder.open(folder)) for folder in folders])
-    assert (compared.game, compared.labels, compared.best) == ("kuhn", ("prm",), None)
+    compared = compare([read_source(folder).facts for folder in folders])
+    assert (compared.game, compared.best) == ("kuhn", None)
+    assert [group.label for group in compared.groups] == ["prm"]
     assert [one.finished for _, one in compared.runs] == [False, True, True]
     run("report", *folders, "--out", tmp_path / "all.html")
     page = (tmp_path / "all.html").read_text("utf-8")
     run("report", tmp_path / "3")
     alone = (tmp_path / "3" / "report.html").read_text("utf-8")
-    assert "<h3>player 1</h3>" in alone
+    assert "player 1</h3>" in alone
     assert "more infosets" not in alone  # there are six
-    for words in ("3 runs in kuhn", "(not finished)", "Bounds on the gap", "gap at least"):
+    for words in (
+        "3 runs of kuhn",
+        "(not finished)",
+        "Bounds on the gap",
+        '<td data-name="gap">0 to ',
+    ):
         assert words in page
     assert (tmp_path / "all-bounds.svg").exists()
     learn_env(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, plays=400)
-    two = compare_played([read_played_run(RunFolder.open(tmp_path / name)) for name in ("3", "k2")])
-    assert two.labels == ("K = 1", "K = 2")
-    best = compare_played([read_played_run(RunFolder.open(tmp_path / name)) for name in ("3", "4")])
+    two = compare([read_source(tmp_path / name).facts for name in ("3", "k2")])
+    assert [group.label for group in two.groups] == ["K = 1", "K = 2"]
+    best = compare([read_source(tmp_path / name).facts for name in ("3", "4")])
     assert best.best in (0, 1)
-    learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
-    said = run("report", tmp_path / "3", tmp_path / "game", code=2).stderr
-    assert "cannot be compared with runs of known games" in said
-    for name, change in (("certificate.json", '{"run": "other"}'), ("certificate.json", "[]")):
-        (tmp_path / "3" / name).write_text(change)
-        assert run("report", tmp_path / "3", code=2).stderr
+
+
+def test_bounds_that_are_none_are_refused() -> None:
+    learned = learn_env(NoisyChicken(), 1, episodes=100, plays=50)
+    certificate = json.loads(json.dumps(learned.certificate.to_json()))
+    bounds = Bounds.from_json(certificate, 2)
+    assert (bounds.lower, bounds.upper) == (learned.certificate[1].lower, bounds.player_upper[0])
+    (gap,) = certificate["gaps"]
+    for change in (
+        {"gaps": []},
+        {"gaps": [{**gap, "player_lower": [0.0]}]},
+        {"gaps": [{**gap, "player_upper": [1.0, math.inf]}]},
+        {"gaps": [{**gap, "witness": [{}, {}]}]},
+        {"confidence": None},
+        {"plays": "many"},
+    ):
+        with pytest.raises(ValueError, match="certificate"):
+            Bounds.from_json({**certificate, **change}, 2)
+
+
+def test_runs_in_games_and_environments_side_by_side(tmp_path: Path) -> None:
+    """Those in environments have bounds and no curve, and the page says so."""
+    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "env", episodes=300, plays=400)
+    for seed in (1, 2):
+        learn(kuhn(), 1, seed=seed, episodes=300, folder=tmp_path / f"game{seed}")
+    folders = [tmp_path / name for name in ("env", "game1", "game2")]
+    compared = compare([read_source(folder).facts for folder in folders])
+    assert (compared.game, compared.relative, compared.best) == ("kuhn", False, None)
+    assert [group.label for group in compared.groups] == [
+        "prm, learned in an environment",
+        "prm, learned",
+    ]
+    run("report", *folders, "--out", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text("utf-8")
+    assert "cannot be ranked with the others" in page
+    written = {path.name for path in tmp_path.glob("all-*.svg")}
+    assert written == {"all-bounds.svg", "all-episodes.svg", "all-seconds.svg"}
+
+
+def test_a_game_that_is_known_after_all_gives_exact_gaps(tmp_path: Path) -> None:
+    learned = learn_env(Hidden(kuhn()), 1, folder=tmp_path / "run", episodes=300, plays=400)
+    run("report", tmp_path / "run", "--game", "kuhn")
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    gap = certify(kuhn(), learned.policy, 1)[1].gap
+    assert f"No player gains more than <strong>{pretty(gap)}</strong>" in page
+    assert "<h2>Inspector</h2>" in page
+    assert "Game tree" in page
+    assert run("device", tmp_path / "run", "--game", "kuhn").stdout
+    said = run("device", tmp_path / "run", code=2).stderr
+    assert "in an environment, whose game is not known" in said
+    assert (
+        "the game must have all infosets"
+        in run("report", tmp_path / "run", "--game", "chicken", code=2).stderr
+    )
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])

@@ -21,6 +21,7 @@ from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.objective import Objective
 from accord.runs.folder import RunFolder
 from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.reading import read_finished
 from accord.runs.solve import solve
 
 KEYS = [
@@ -167,7 +168,7 @@ def often(monkeypatch):
 def test_a_run_can_be_read_back(tmp_path):
     found = optimize(signalling(), 1, {"professor": 1}, folder=tmp_path / "run")
     files = RunFolder.open(tmp_path / "run")
-    saved = files.read(signalling())
+    saved = read_finished(files, signalling())
     assert saved.result == found.to_json()
     assert saved.history == found.history
     np.testing.assert_array_equal(saved.policy.weights, found.policy.weights)

@@ -36,9 +36,8 @@ from accord.equilibrium.packing import Packed
 from accord.errors import AccordError
 from accord.runs.folder import RunFolder
 from accord.runs.learn import resume_learn
-from accord.runs.played_run import read_played_run
+from accord.runs.reading import read_run
 from accord.runs.result import Solution
-from accord.runs.snapshot import read_snapshot
 from accord.runs.solve import resume_solve
 from accord.runs.sweep import sweep
 from tests.support.environments import NoisyChicken
@@ -312,15 +311,15 @@ def kinds(base: Path) -> dict[str, Kind]:
     sweep(_job, made, tasks)
 
     def read_solved(folder: Path) -> Solution:
-        read_snapshot(RunFolder.open(folder), game)
+        read_run(RunFolder.open(folder), game)
         return resume_solve(game, folder, iterations=25)
 
     def read_learned(folder: Path) -> None:
-        read_snapshot(RunFolder.open(folder), game)
+        read_run(RunFolder.open(folder), game)
         resume_learn(game, folder, episodes=250)
 
     def read_played(folder: Path) -> None:
-        read_played_run(RunFolder.open(folder))
+        read_run(RunFolder.open(folder))
         accord.resume_learn(NoisyChicken(), folder, episodes=250)
 
     def read_large(folder: Path) -> None:

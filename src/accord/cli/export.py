@@ -10,13 +10,12 @@ import typer
 
 from accord.cli.arguments import GameOfPolicy, check_target
 from accord.cli.device import WRITTEN
-from accord.cli.loading import is_policy, load_game, load_given, load_policy
+from accord.cli.loading import is_policy, load_game, load_given, load_policy, run_folder
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.policy import CorrelatedPolicy
-    from accord.runs.played_run import PlayedRun
 
 FORMATS = {
     "device": (".csv", ".tex", ".xlsx", ".json"),
@@ -62,7 +61,7 @@ def export(
     tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
 
     Open .xlsx files in spreadsheets. They would take labels in a .csv file that start with = or @
-    for formulas. A run in an environment has a policy and a history.
+    for formulas. A run in an environment has a policy and a history; the rest needs its game.
 
     \b
     Examples:
@@ -106,9 +105,11 @@ def _device(source: str, game: str | None, ending: str) -> bytes:
 
 
 def _policy(source: str, game: str | None, ending: str) -> bytes:
-    played = _played(source)
-    policy = load_policy(source, game) if played is None else played.policy
-    return _table(policy.to_frame(), ending)
+    if (folder := run_folder(source)) is None:
+        return _table(load_policy(source, game).to_frame(), ending)
+    from accord.reports.source import read_folder
+
+    return _table(read_folder(folder, load_given(game)).policy.to_frame(), ending)
 
 
 def _certificate(source: str, game: str | None, ending: str) -> bytes:
@@ -128,17 +129,12 @@ def _certificate(source: str, game: str | None, ending: str) -> bytes:
 
 def _history(source: str, game: str | None, ending: str) -> bytes:
     from accord.exports.frames import checkpoints_frame
-    from accord.reports.source import read_run
+    from accord.reports.source import read_folder
 
-    if not Path(source).is_dir():
+    if (folder := run_folder(source)) is None:
         raise ArgumentError(f"a history belongs to the folder of a run; got {source!r}")
-    played = _played(source)
-    if played is not None:
-        frame = checkpoints_frame(played.history, played.policy.player_labels)
-    else:
-        run = read_run(Path(source), load_given(game))
-        frame = checkpoints_frame(run.history, run.game.player_labels)
-    return _table(frame, ending)
+    run = read_folder(folder, load_given(game))
+    return _table(checkpoints_frame(run.history, run.policy.player_labels), ending)
 
 
 def _tree(source: str, game: str | None, ending: str) -> bytes:
@@ -168,17 +164,6 @@ EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
     "history": _history,
     "tree": _tree,
 }
-
-
-def _played(source: str) -> PlayedRun | None:
-    """The run in an environment in the folder ``source``; None if it is something else."""
-    from accord.runs.folder import RunFolder
-    from accord.runs.played_run import is_played, read_played_run
-
-    if not Path(source).is_dir():
-        return None
-    files = RunFolder.open(Path(source))
-    return read_played_run(files) if is_played(files) else None
 
 
 def _recommended(policy: CorrelatedPolicy) -> Any:

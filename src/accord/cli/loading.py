@@ -126,9 +126,9 @@ def load_policy(name: str, game: Game | str | None) -> CorrelatedPolicy:
     if isinstance(game, str):
         game = load_game(game)
     if (folder := run_folder(name)) is not None:
-        from accord.reports.source import read_source
+        from accord.reports.source import read_policy_in_game
 
-        return read_source(folder, game).policy
+        return read_policy_in_game(folder, game)
     if not is_policy(name):
         raise ArgumentError(f"a policy must be {POLICY_FORMS}; got {name!r}")
     if game is None:

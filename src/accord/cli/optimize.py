@@ -212,8 +212,9 @@ def _parsed(text: str) -> ObjectiveLike:
 def _start(run: Path | None, game: Game) -> CorrelatedPolicy | None:
     """The mixture that a run saved, if there is one to start from."""
     from accord.runs.folder import RunFolder
+    from accord.runs.reading import read_finished
 
-    return None if run is None else RunFolder.open(run).read(game).policy
+    return None if run is None else read_finished(RunFolder.open(run), game).policy
 
 
 def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:

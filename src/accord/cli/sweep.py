@@ -137,12 +137,17 @@ def _check(folder: Path, result: Any, limit: str) -> None:
     """Refuse a result that was kept but is not one of a run."""
     from accord.runs.sweep import RESULT
 
-    numbers = [result.get(name) for name in ("gap", limit)] if isinstance(result, dict) else [None]
+    known = result if isinstance(result, dict) else {}
+    bounded = known.get("gap") is None and "lower" in known  # and "upper", in an environment
+    names = ("lower", "upper", limit) if bounded else ("gap", limit)
+    numbers = [known.get(name) for name in names]
+    if bounded and numbers[:2] == [None, None]:  # there were too few plays for bounds
+        numbers = numbers[2:]
     if not all(isinstance(one, (int, float)) and math.isfinite(one) for one in numbers):
         raise ParseError(
             str(folder / RESULT), 0, 0,
-            f'"result" must be an object with finite numbers "gap" and "{limit}"; remove the file, '
-            "and the run will be resumed",
+            f'"result" must be an object with finite numbers "gap", or "lower" and "upper", and '
+            f'"{limit}"; remove the file, and the run will be resumed',
         )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def watch(
     with announced_compilation():
         from accord.reports.watch import HOST, Watch, server_of
 
-        watched = Watch.of(folder, load_given(game))
+        watched = Watch(folder, load_given(game))
     with server_of(watched, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         print_text(f"{folder}: follow it at {address} (Ctrl-C ends)")

@@ -30,7 +30,7 @@ from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import reason
 from accord.equilibrium.policy_json import read_json, to_json
-from accord.equilibrium.policy_npz import read_npz, to_arrays
+from accord.equilibrium.policy_npz import read_note, read_npz, to_arrays
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game, checked_game
 
@@ -93,6 +93,12 @@ def load_policy_with_note(
     """Read a policy from a ``.npz`` file, and the note beside it if there is one."""
     with _opened(path) as file:
         return read_npz(path, file, game)
+
+
+def load_note(path: Path) -> str | None:
+    """The note beside the policy in a ``.npz`` file, without the policy."""
+    with _opened(path) as file:
+        return read_note(path, file)
 
 
 def _opened(path: Path) -> IO[bytes]:

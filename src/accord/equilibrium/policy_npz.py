@@ -92,6 +92,17 @@ def read_npz(path: Path, file: IO[bytes], game: Game | None) -> tuple[Correlated
     return players.policy(weights, behavior), note
 
 
+def read_note(path: Path, file: IO[bytes]) -> str | None:
+    """The note in an open file, or None if there is none."""
+    try:
+        with Archive(file) as archive:
+            return _read_text(path, archive, NOTE)
+    except (AccordError, MemoryError):
+        raise
+    except Exception:  # numpy, zipfile and zlib each raise their own kinds
+        raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
+
+
 def _read_header(path: Path, archive: Archive) -> dict[str, Any]:
     """The single values in an archive."""
     header = {}

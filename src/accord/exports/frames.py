@@ -84,8 +84,7 @@ def certificate_frame(certificate: Certificate) -> Any:
 
 def history_frame(result: Displayed | LearnedByPlay) -> Any:
     """One row per checkpoint, with a column per player for gaps and for values."""
-    known = result.policy if isinstance(result, LearnedByPlay) else result.game
-    return checkpoints_frame(result.history, known.player_labels)
+    return checkpoints_frame(result.history, result.policy.player_labels)
 
 
 def checkpoints_frame(history: Sequence[Checkpoint], labels: Sequence[str]) -> Any:

@@ -3,6 +3,9 @@
 Runs that differ only in their seeds are one group: one curve, with a band from the best to the
 worst of them. Gaps are compared in payoff units if all runs are of one game, and as shares of each
 game's payoff range if not.
+
+Runs in environments have no curve, because their gaps are only bounded, and only at the end. The
+bounds are drawn against the numbers of episodes, so a group may have several of these.
 """
 
 from __future__ import annotations
@@ -18,29 +21,42 @@ def compare(runs: Sequence[RunFacts]) -> ComparisonView:
     """Group the runs, name the groups, and find the best run."""
     grouped: dict[str, list[RunFacts]] = {}
     for run in runs:
-        same = {one.name: one.value for one in run.requests if one.name != "seed"}
+        same = {one.name: one.value for one in run.requests if one.name not in _varied(run)}
         key = json.dumps([run.learned, run.digest, same], sort_keys=True)
         grouped.setdefault(key, []).append(run)
     labels = _labels([group[0] for group in grouped.values()])
-    pairs = list(zip(labels, grouped.values(), strict=True))
-    rows = tuple((label, run) for label, group in pairs for run in group)
+    groups = [
+        Group(label, tuple(group)) for label, group in zip(labels, grouped.values(), strict=True)
+    ]
+    known, others = ([run for run in runs if run.knows_game == knows] for knows in (True, False))
+    several = len({run.digest for run in known}) > 1
+    one_game = not several and len({run.digest for run in others}) <= 1
     return ComparisonView(
-        game=runs[0].game if len({run.digest for run in runs}) == 1 else None,
-        groups=tuple(
-            Group(label, group[0].learned, tuple(run.history for run in group))
-            for label, group in pairs
-        ),
-        runs=rows,
-        best=_best([run for _, run in rows]),
+        game=runs[0].game if one_game and len({run.game for run in runs}) == 1 else None,
+        groups=tuple(groups),
+        relative=several,
+        best=_best([run for group in groups for run in group.runs]),
     )
 
 
+def _varied(run: RunFacts) -> tuple[str, ...]:
+    """The options in which the runs of a group may differ."""
+    return ("seed",) if run.knows_game else ("seed", "episodes", "environment")
+
+
 def _best(runs: list[RunFacts]) -> int | None:
-    """The rank of the smallest relative gap, if all runs have the same notion and a gap."""
-    gaps = [run.relative for run in runs if run.relative is not None]
-    if len({run.notion for run in runs}) > 1 or len(gaps) < len(runs):
+    """The rank of the smallest gap, or of the smallest upper bound where all have bounds.
+
+    There is none if runs have different notions, or nothing by which all can be compared: gaps as
+    shares of the payoff ranges, or bounds in one environment.
+    """
+    if len({run.notion for run in runs}) > 1:
         return None
-    return gaps.index(min(gaps))
+    found = [run.relative for run in runs]
+    if all(run.bounds for run in runs) and len({run.digest for run in runs}) == 1:
+        found = [None if run.bounds is None else run.bounds.upper for run in runs]
+    gaps = [gap for gap in found if gap is not None]
+    return gaps.index(min(gaps)) if len(gaps) == len(runs) else None
 
 
 def _labels(runs: list[RunFacts]) -> list[str]:
@@ -60,6 +76,7 @@ def _labels(runs: list[RunFacts]) -> list[str]:
 def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
     """By name: the value of each option of a run, and how a label writes it."""
     how = "learned" if run.learned else "optimized" if run.best else "solved"
+    how = how if run.knows_game else "learned in an environment"
     k = run.notion.symbol if run.k is None else f"K = {run.notion.symbol}"
     shown = {
         "game": (run.game, run.game),
@@ -68,7 +85,7 @@ def _options(run: RunFacts) -> dict[str, tuple[Any, str]]:
         "how": (how, how),
     }
     for one in run.requests:
-        if one.name not in ("game", "k", "method", "seed"):
+        if one.name not in ("game", "k", "method", *_varied(run)):
             when = " requested at first" if one.is_limit else ""
             text = f"{one.name.replace('_', ' ')} {one.value}{when}"
             shown[one.name] = one.value, text

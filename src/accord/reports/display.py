@@ -7,13 +7,14 @@ functions (``accord/_above.py``).
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from accord._arrays import CHANCE
-from accord._format import counted, duration, pretty
+from accord._format import counted, duration
 from accord.certifying.certificate import Certificate, Gap
 from accord.equilibrium.device import Device
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -27,12 +28,19 @@ from accord.reports.page import render
 from accord.reports.progress import progress_of_bounds
 from accord.reports.region import picture
 from accord.reports.source import Result, source_of_result
-from accord.reports.summary import bound_of, players_of, small_device
+from accord.reports.summary import (
+    advice_of,
+    bound_of,
+    players_by_play,
+    players_of,
+    small_device,
+)
 from accord.reports.tree import tree_view
-from accord.reports.view import Course, Picture, PlayerView, goal
+from accord.reports.view import Course, Picture, PlayerView
 from accord.runs.region import Region
-from accord.runs.result import LearnedByPlay, Optimum, Solution
+from accord.runs.result import LearnedByPlay, Optimum
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 
 
 def game_html(game: Game) -> str:
@@ -51,21 +59,24 @@ def game_html(game: Game) -> str:
 def policy_html(policy: CorrelatedPolicy) -> str:
     """Payoffs and device; the recommendations at each infoset if there are too many plans.
 
-    All of these need the game. Without it there is only the number of components.
+    If the game is not known, there are the mean recommendations at the first infosets.
     """
-    players: tuple[PlayerView, ...] = ()
-    device = chart = None
-    if policy.game is not None:
-        players = players_of(policy.form, policy.values().tolist())
+    count, device, chart = counted(policy.n_components, "component"), None, None
+    if policy.game is None:
+        players: tuple[PlayerView, ...] = ()
+        named = _named(policy.player_labels, policy.plexes)
+    else:
+        players = named = players_of(policy.form, policy.values().tolist())
         device = small_device(policy)
         chart = marginals(policy) if device is None else None
     return render(
         "display_policy.html",
         title=policy.name,
-        count=counted(policy.n_components, "component"),
+        count=count,
         players=players,
-        named=players,
+        named=named,
         device=device,
+        advice=() if players else advice_of(policy),
         marginals=None if chart is None else _inline(chart, "Recommendations"),
     )
 
@@ -79,6 +90,7 @@ def device_html(device: Device) -> str:
         players=(),
         named=_named(device.players),
         device=device,
+        advice=(),
         marginals=None,
     )
 
@@ -97,54 +109,32 @@ def certificate_html(certificate: Certificate) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Payoffs, gap and device, and how the run went."""
-    form = sequence_form(result.game)
-    best = None
-    if isinstance(result, Optimum):
-        notion, how = result.notion, goal(result.objective)
-        best = f"The value {pretty(result.value, 7)} of its objective is " + (
-            "proved to be the best."
-            if result.optimal
-            else f"not proved to be the best; no equilibrium exceeds {pretty(result.bound, 7)}."
-        )
-    else:
-        notion = result.request.notion
+    """Payoffs, the gap or bounds on it, the device, and the curve of the run."""
+    facts, policy = source_of_result(result).facts, result.policy
+    best, drawn = facts.best, None
+    if best is None:
         count = counted(result.iterations, "iteration")
-        if not isinstance(result, Solution):
-            count = f"{counted(result.episodes, 'episode')}, {count}"
-        how = f"{notion} by {result.method}, {count}, {duration(result.seconds)}"
-    scale = form.leaves.loss_scale.tolist()
-    relative = max(gap * unit for gap, unit in zip(result.player_gaps, scale, strict=True))
+        if facts.episodes is not None:
+            count = f"{counted(facts.episodes, 'episode')}, {count}"
+        how = f"{facts.notion} by {facts.method}, {count}, {duration(result.seconds)}"
+        if facts.history and facts.gap is not None and facts.gap > 0:
+            label = f"The gap of {policy.name} during the run"
+            drawn = _picture(_convergence(result), _convergence(result, narrow=True), label)
+    else:
+        how = best.goal
+    if policy.game is None:
+        players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
+    else:
+        players = players_of(policy.form, facts.values)
     return render(
         "display_result.html",
-        title=result.game.name,
+        facts=facts,
         how=how,
-        players=players_of(form, result.values),
-        notion=notion,
-        gap=result.gap,
-        relative=relative,
-        best=best,
+        players=players,
+        plays=counted(result.plays, "fresh play") if isinstance(result, LearnedByPlay) else None,
         note="The run was interrupted." if result.interrupted else "",
-        device=small_device(result.policy),
-        curve=None
-        if result.gap <= 0 or isinstance(result, Optimum)
-        else _picture(
-            _convergence(result),
-            _convergence(result, narrow=True),
-            f"The gap of {result.game.name} during the run",
-        ),
-    )
-
-
-def played_html(result: LearnedByPlay) -> str:
-    """Estimated payoffs, and bounds on the gap from plays."""
-    return render(
-        "display_played.html",
-        result=result,
-        how=f"{result.request.notion} learned by {result.method}, "
-        f"{counted(result.episodes, 'episode')}, {duration(result.seconds)}",
-        players=_named(result.policy.player_labels),
-        plays=counted(result.plays, "fresh play"),
+        device=None if policy.game is None else small_device(policy),
+        curve=drawn,
     )
 
 
@@ -160,7 +150,7 @@ def region_html(found: Region) -> str:
 
 
 def policy_plot(policy: CorrelatedPolicy) -> Figure:
-    """What obedient players are told at the infosets that they reach most often."""
+    """The recommendations at the infosets that obedient players reach most often."""
     return _drawn(marginals(policy), "no player decides anything")
 
 
@@ -177,13 +167,14 @@ def history_plot(result: Result) -> Figure:
 
 
 def _convergence(result: Result, *, narrow: bool = False) -> Figure | None:
-    if not result.history:
+    """The exact gaps during a run; None if there are none."""
+    policy = result.policy
+    if policy.game is None or not result.history:
         return None
-    form = sequence_form(result.game)
     course = Course(
         facts=source_of_result(result, certified=False).facts,
-        players=players_of(form, result.history[-1].values),
-        bound=bound_of(result.request, form),
+        players=players_of(policy.form, result.history[-1].values),
+        bound=bound_of(result.request, policy.form),
     )
     return plots.convergence(course, narrow=narrow)
 
@@ -216,8 +207,7 @@ def _best_deviation(gap: Gap) -> str:
     return str(max(gap.witnesses, key=lambda witness: witness.gain))
 
 
-def _named(labels: Sequence[str]) -> tuple[PlayerView, ...]:
+def _named(labels: Sequence[str], plexes: Sequence[Treeplex] = ()) -> tuple[PlayerView, ...]:
     """Players without payoffs."""
-    return tuple(
-        PlayerView(i, label, player_name(label), 0, 0.0, 0.0, 0.0) for i, label in enumerate(labels)
-    )
+    nothing = [math.nan] * len(labels)
+    return players_by_play(labels, nothing, nothing, plexes)

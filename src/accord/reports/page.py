@@ -29,7 +29,6 @@ from accord._format import (
 from accord.deviations.notions import NAMES, k_symbol
 from accord.equilibrium.device import UNNAMED
 from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
-from accord.reports.played import PlayedComparison, PlayedView
 from accord.reports.tree import TreeView
 from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
@@ -44,23 +43,15 @@ def run_page(
     region: Picture | None = None,
 ) -> str:
     """The page of a run, with those of its plots that could be drawn."""
-    data = {**run.inspector, "colours": len(SERIES)}
+    data = {} if run.inspector is None else {**run.inspector, "colours": len(SERIES)}
     return render("run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data)
 
 
-def comparison_page(comparison: ComparisonView, plots: Mapping[Axis, Picture]) -> str:
-    """The page of several runs, with a plot for each axis that has one."""
-    return render("comparison.html", comparison=comparison, plots=plots, data={})
-
-
-def played_page(view: PlayedView) -> str:
-    """The page of a run in an environment."""
-    return render("played.html", view=view, run=view.run, data={})
-
-
-def played_comparison_page(comparison: PlayedComparison, bounds: Picture | None) -> str:
-    """The page of several runs in environments, with a plot of their bounds if there are any."""
-    return render("played_comparison.html", comparison=comparison, bounds=bounds, data={})
+def comparison_page(
+    comparison: ComparisonView, plots: Mapping[Axis, Picture], bounds: Picture | None
+) -> str:
+    """The page of several runs, with a plot for each axis that has one, and one of bounds."""
+    return render("comparison.html", comparison=comparison, plots=plots, bounds=bounds, data={})
 
 
 def tree_svg(tree: TreeView) -> str:

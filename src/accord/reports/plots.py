@@ -32,7 +32,6 @@ from accord.reports.chart import (
     plain,
 )
 from accord.reports.colours import INK, MUTED, PAPER, SERIES, colour_of
-from accord.reports.played import PlayedComparison
 from accord.reports.view import Axis, Course, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
@@ -197,19 +196,22 @@ def overlay(
         return figure
 
 
-def bounds_by_play(comparison: PlayedComparison, *, narrow: bool = False) -> Figure | None:
-    """What plays prove about the gap of each run in an environment, against its episodes."""
+def bounds_by_play(groups: Sequence[Group], *, narrow: bool = False) -> Figure | None:
+    """The bounds on the gap of each run in an environment, against its episodes."""
     drawn = [
-        (rank, run.result["episodes"], run.result["lower"], run.result["upper"])
-        for rank, run in comparison.runs
-        if run.certificate is not None
+        (rank, run.episodes, run.bounds.lower, run.bounds.upper)
+        for rank, group in enumerate(groups)
+        for run in group.runs
+        if run.bounds is not None and run.episodes
     ]
     if not drawn:
         return None
     with drawing():
         width, height = NARROW if narrow else WIDE
-        names = [plain(_wrapped(label, width)) for label in comparison.labels]
-        room = 0.2 * sum(1 + name.count("\n") for name in names) if len(names) > 1 else 0.0
+        names = {rank: plain(_wrapped(groups[rank].label, width)) for rank, *_ in drawn}
+        room = (
+            0.2 * sum(1 + name.count("\n") for name in names.values()) if len(groups) > 1 else 0.0
+        )
         figure, axes = chart((width, height + room), 0.15, room)
         axes.set_xscale("log")
         handles: dict[int, Any] = {}
@@ -276,9 +278,9 @@ def _slope(axes: Any, xs: list[float], gaps: list[float]) -> None:
 def _curves(group: Group, x: Axis, relative: bool) -> list[Curve]:
     """The points of each run that a logarithmic chart can show; no run without any."""
     runs = []
-    for history in group.histories:
+    for run in group.runs:
         curve = []
-        for moment in history:
+        for moment in run.history:
             place, gap = x.of(moment), moment.relative if relative else moment.gap
             if place is not None and place > 0 and gap > FLOOR:
                 curve.append((place, gap))

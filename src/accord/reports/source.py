@@ -1,10 +1,10 @@
-"""The run behind a report: its folder, its game and its saved mixture."""
+"""The run behind a report: the facts in its folder, and its saved mixture."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,17 @@ from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.interop.python_files import names_python
-from accord.reports.view import BestFacts, Moment, Request, RunFacts
+from accord.reports.view import BestFacts, Moment, Request, RunFacts, how_found
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder, SavedRun
+from accord.runs.folder import RunFolder
 from accord.runs.footprint import Parts, certify_memory
-from accord.runs.played_run import is_played
-from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
-from accord.runs.result import Learned, Optimum, Solution
-from accord.runs.run_file import versions
-from accord.runs.snapshot import read_snapshot
+from accord.runs.reading import Bounds, SavedRun, read_run
+from accord.runs.request import LearnRequest, OptimizeRequest
+from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
+from accord.runs.run_file import AnyRequest, versions
 from accord.treeplex.form import SequenceForm, sequence_form
 
-Result = Solution | Learned | Optimum
+Result = Solution | Learned | LearnedByPlay | Optimum
 
 SHOWN = (0, 1, 2, math.inf)
 """The numbers of deviations that every report has."""
@@ -51,12 +50,16 @@ LARGEST_WORK = 2e9
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A run: what its folder says, its game and the mixture that it saved."""
+    """A run: the facts in its folder, and the mixture that it saved."""
 
     facts: RunFacts
-    request: SolveRequest | LearnRequest | OptimizeRequest
-    game: Game
+    request: AnyRequest
     policy: CorrelatedPolicy
+
+    @property
+    def game(self) -> Game | None:
+        """The game, or None if it is not known."""
+        return self.policy.game
 
     def refusal(self, k: float) -> str | None:
         """Why the gaps at ``k`` would take too long for a report; None if they would not."""
@@ -70,11 +73,11 @@ class Source:
 
     def work(self, k: NotionLike) -> float:
         """How many cells the gaps of a notion add up, over all components."""
-        return work_of(sequence_form(self.game), k) * self.policy.n_components
+        return work_of(self.policy.form, k) * self.policy.n_components
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
-    """What a report takes of a run with this K and this many components."""
+    """The memory that the report of a run with this K and this many components takes."""
     own = None if k is None else Notion(k)
     ks = [one for one in shown_ks(own) if work_of(form, one) * components <= LARGEST_WORK]
     notions, inspected = evaluated(form, own, components, ks)
@@ -111,75 +114,134 @@ def work_of(form: SequenceForm, k: NotionLike) -> float:
 
 
 def read_source(
-    folder: Path, game: Game | str | None = None, known: dict[str, Game] | None = None
+    folder: Path, game: Game | None = None, known: dict[str, Game] | None = None
 ) -> Source:
-    """Read the run in ``folder``.
+    """Read the run in ``folder``; see :func:`read_folder`."""
+    return source_of(read_folder(folder, game, known))
+
+
+def read_folder(
+    folder: Path, game: Game | None = None, known: dict[str, Game] | None = None
+) -> SavedRun:
+    """The run in ``folder``, or its last checkpoint.
 
     Args:
         folder: As ``accord solve --out`` or ``accord learn --out`` wrote it.
-        game: The game, or where it is now, if not where the run found it.
+        game: The game, if it is not where the run found it. A run in an environment has none,
+            unless it is given here.
         known: Games loaded before, by name; a game loaded here is added.
 
     Raises:
         AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
-    return source_of(read_run(folder, game, known))
-
-
-def read_run(
-    folder: Path, game: Game | str | None = None, known: dict[str, Game] | None = None
-) -> SavedRun:
-    """The run in ``folder``, or its last checkpoint; see :func:`read_source`."""
     files = RunFolder.open(folder)
-    if is_played(files):
+    if game is None and not files.in_environment:
+        game = load_game_of(folder, files.request.game, known)
+    with doing("reading the run"):
+        return read_run(files, game)
+
+
+def read_policy_in_game(folder: Path, game: Game | None = None) -> CorrelatedPolicy:
+    """The policy of the run in ``folder``, which must know its game.
+
+    Raises:
+        ArgumentError: If the run was in an environment, and its game is not given.
+        AccordError: If there is no readable run in the folder.
+    """
+    policy = read_folder(folder, game).policy
+    if policy.game is None:
         raise ArgumentError(
             f"{folder} is a run in an environment, whose game is not known, so it has no device, "
             "no exact gaps and no tree; accord report shows it, and accord export writes its "
-            "policy and its history"
+            "policy and its history; if you have its game, give it with --game"
         )
-    if not isinstance(game, Game):
-        game = load_game_of(folder, game or files.request.game, known)
-    with doing("reading the run"):
-        return read_snapshot(files, game)
+    return policy
 
 
 def source_of(run: SavedRun) -> Source:
-    """What a report needs of ``run``."""
-    result, players = run.result, run.result.get("players")
-    facts = RunFacts(
-        folder=str(run.folder),
-        game=run.game.name,
-        digest=run.game.digest,
-        learned=run.learned,
-        notion=run.request.notion,
-        method=run.request.method,
+    """The source of a report about ``run``."""
+    facts = facts_of(
+        run.folder, run.request, run.policy.name, run.digest, run.game, run.result, run.history,
+        run.bounds, finished=run.finished,
+    )  # fmt: skip
+    if isinstance(run.request, OptimizeRequest) and facts.best is None:
+        what = "has no readable result" if run.finished else "has found no equilibrium yet"
+        raise ArgumentError(f"{run.folder}: the run {what}; resume it")
+    infosets = sum(plex.n_infosets for plex in run.policy.plexes)
+    facts = replace(facts, versions=tuple(run.versions.items()), infosets=infosets)
+    return Source(facts, run.request, run.policy)
+
+
+def facts_of(
+    folder: Path,
+    request: AnyRequest,
+    name: str,
+    digest: str,
+    game: Game | None,
+    result: Mapping[str, Any],
+    history: Sequence[Checkpoint],
+    bounds: Bounds | None,
+    *,
+    finished: bool,
+) -> RunFacts:
+    """The facts about a run that do not depend on its policy.
+
+    Args:
+        folder: Its folder.
+        request: The request it was made from.
+        name: The name of its game or environment.
+        digest: Their digest.
+        game: The game, or None if it is not known.
+        result: Its result as printed by ``--json``, or those entries that are known already.
+        history: Its checkpoints.
+        bounds: The bounds on its gap, if there are any.
+        finished: Whether the result is its last.
+    """
+    players, margins = result.get("players"), result.get("margins")
+    return RunFacts(
+        folder=str(folder),
+        how=how_found(request),
+        game=name,
+        digest=digest,
+        knows_game=game is not None,
+        learned=isinstance(request, LearnRequest),
+        notion=request.notion,
+        method=request.method,
         requests=tuple(
-            Request(name, _shown(value), name in run.request.LIMITS)
-            for name, value in run.request.to_json().items()
+            Request(name, _shown(value), name in request.LIMITS)
+            for name, value in request.to_json().items()
             if value is not None
         ),
-        versions=tuple(run.versions.items()),
         iterations=result.get("iterations"),
         episodes=result.get("episodes"),
         seconds=result.get("seconds"),
+        values=tuple(result.get("values", ())),
+        margins=None
+        if margins is None
+        else tuple(math.nan if margin is None else margin for margin in margins),
         gap=result.get("gap"),
-        relative=_relative(run.game, players) if players else None,
+        relative=_relative(game, players) if players and game is not None else None,
         average_gap=result.get("average_gap"),
-        history=moments(run.game, run.history),
-        finished=run.finished,
-        best=_best(run),
+        history=moments(game, history),
+        finished=finished,
+        best=_best(request, result, history),
+        bounds=bounds,
+        refusal=result.get("refusal"),
     )
-    return Source(facts, run.request, run.game, run.policy)
 
 
 def _shown(value: Any) -> Any:
-    """The value of a request; the weights of an objective in words."""
-    if isinstance(value, Mapping) and all(isinstance(one, float) for one in value.values()):
-        return ", ".join(f"{player} {weight:g}" for player, weight in value.items())
-    return value
+    """The value of a request; a mapping, such as the weights of an objective, in words."""
+    if not isinstance(value, Mapping):
+        return value
+    known = {name: one for name, one in value.items() if one is not None and one is not False}
+    return ", ".join(
+        f"{name} {one:g}" if isinstance(one, float) else f"{name} {one}"
+        for name, one in known.items()
+    )
 
 
-def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
+def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
     """The checkpoints of a run as its plot shows them: those at which the gaps are known."""
     return tuple(
         Moment(
@@ -190,49 +252,54 @@ def moments(game: Game, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
             relative=_relative(game, point.player_gaps),
         )
         for point in history
-        if point.player_gaps
+        if point.player_gaps and game is not None
     )
 
 
 def source_of_result(result: Result, *, certified: bool = True) -> Source:
-    """What a report needs of a result, whether or not its run was kept in a folder.
+    """The source of a report about a result, whether or not its run was kept in a folder.
 
     Args:
         result: The result.
         certified: Whether the gap of the saved mixture is needed. It may take a while to compute.
     """
-    fields = ("iterations", "episodes", "seconds", "objective", "value", "bound", "optimal")
+    policy, fields = result.policy, ("iterations", "episodes", "seconds", "objective", "value")
+    bounds = None
+    if policy.game is None and result.certificate is not None:
+        bounds = Bounds.from_json(result.certificate.to_json(), len(policy.player_labels))
     return source_of(
         SavedRun(
-            folder=Path(result.game.name),
-            game=result.game,
+            folder=Path(policy.name),
             request=result.request,
+            digest="" if policy.game is None else policy.game.digest,
+            versions=versions(),
             result=result.to_json()
             if certified
-            else {name: getattr(result, name, None) for name in fields},
-            versions=versions(),
-            policy=result.policy,
+            else {name: getattr(result, name, None) for name in (*fields, "bound", "optimal")},
+            policy=policy,
             history=result.history,
+            bounds=bounds,
         )
     )
 
 
-def _best(run: SavedRun) -> BestFacts | None:
-    """The objective, if the run had one."""
-    if not isinstance(run.request, OptimizeRequest):
+def _best(
+    request: AnyRequest, result: Mapping[str, Any], history: Sequence[Checkpoint]
+) -> BestFacts | None:
+    """The objective and its value, if the run had one and has found an equilibrium."""
+    if not isinstance(request, OptimizeRequest):
         return None
-    last = run.history[-1].best if run.history else None
+    last = history[-1].best if history else None
     try:
         return BestFacts(
-            objective=str(run.result["objective"]),
-            value=float(run.result["value"]),
-            bound=float(run.result["bound"]),
-            optimal=bool(run.result["optimal"]),
+            objective=str(result["objective"]),
+            value=float(result["value"]),
+            bound=float(result["bound"]),
+            optimal=bool(result["optimal"]),
             proof="" if last is None else last.proof,
         )
     except (KeyError, TypeError, ValueError):
-        what = "has found no equilibrium yet" if not run.finished else "has no readable result"
-        raise ArgumentError(f"{run.folder}: the run {what}; resume it") from None
+        return None
 
 
 def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:

@@ -1,12 +1,16 @@
-"""The page of one run as a typed view: what its folder says, and what its mixture is worth.
+"""The page of one run as a typed view: the facts in its folder, and its mixture evaluated.
 
-Everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and the run's own K. A K
-that takes too much time or memory is left out, and the view says why. The gaps of other notions are
-there if they are cheap.
+If the game is known, everything is evaluated for the saved mixture, at K = 0, 1, 2, infinity and
+the run's own K. A K that takes too much time or memory is left out, and the view says why. The gaps
+of other notions are there if they are cheap.
+
+If not, there are the values and the bounds on the gap from plays, the deviations that plays found,
+and what the mixture recommends at the first infosets of each player.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +31,7 @@ from accord.reports.source import Source, evaluated, shown_ks
 from accord.reports.tree import tree_view
 from accord.reports.view import (
     NEGLIGIBLE,
+    Advice,
     DeviationView,
     GapRow,
     NotionRow,
@@ -43,6 +48,9 @@ from accord.treeplex.treeplex import Treeplex
 
 MOST_STEPS = 40
 """Steps, and first deviations, that are listed."""
+
+MOST_INFOSETS = 200
+"""Infosets of each player with mean recommendations, if the game is not known."""
 
 MOST_PLANS = 20
 """Plans of a device that is listed."""
@@ -64,8 +72,13 @@ MARKED = 0.05
 
 
 def summarise(source: Source) -> RunView:
-    """Evaluate the saved mixture of a run."""
-    form, facts, policy = sequence_form(source.game), source.facts, source.policy
+    """Evaluate the saved mixture of a run, as far as its game is known."""
+    return _played(source) if source.game is None else _evaluated(source, source.game)
+
+
+def _evaluated(source: Source, game: Game) -> RunView:
+    """The saved mixture, evaluated in its game."""
+    form, facts, policy = sequence_form(game), source.facts, source.policy
     ks = shown_ks(facts.notion)
     refused = _refusals(source, ks)
     wanted = [k for k in ks if k not in refused]
@@ -83,7 +96,7 @@ def summarise(source: Source) -> RunView:
     return RunView(
         facts=facts,
         players=players,
-        n_nodes=source.game.n_nodes,
+        n_nodes=game.n_nodes,
         n_components=policy.n_components,
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
         notions=tuple(
@@ -95,10 +108,48 @@ def summarise(source: Source) -> RunView:
         error=max(gap.error for gap in certificate.all_gaps),
         bound=bound_of(source.request, form),
         deviations=deviations,
-        region=None if facts.best is None else _small_region(source.game, facts.notion),
+        region=None if facts.best is None else _small_region(game, facts.notion),
         device=device,
-        tree=tree_view(source.game, seen.recommended, _marked(own)),
+        tree=tree_view(game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
+    )
+
+
+def _played(source: Source) -> RunView:
+    """The estimates and bounds that plays give for a mixture whose game is not known."""
+    facts, policy = source.facts, source.policy
+    players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
+    k, bounds = facts.k, facts.bounds
+    return RunView(
+        facts=facts,
+        players=players,
+        bound=None,
+        n_components=policy.n_components,
+        gaps=() if bounds is None or k is None else (GapRow(k, bounds=bounds),),
+        deviations=()
+        if bounds is None
+        else tuple(
+            DeviationView(facts.notion, player, found.gain, found=found)
+            for player, found in zip(players, bounds.found, strict=True)
+        ),
+        advice=advice_of(policy),
+    )
+
+
+def advice_of(
+    policy: CorrelatedPolicy, most: int = MOST_INFOSETS
+) -> tuple[tuple[Advice, ...], ...]:
+    """The mean recommendations over all components, at the first infosets of each player."""
+    return tuple(
+        tuple(
+            Advice(
+                plex.infoset_labels[x],
+                tuple(zip(plex.action_labels[x], mean[int(plex.first_seq[x]) :], strict=False)),
+            )
+            for x in range(min(plex.n_infosets, most))
+        )
+        for plex, part in zip(policy.plexes, policy.split(policy.behavior), strict=True)
+        for mean in ((policy.weights @ part).tolist(),)
     )
 
 
@@ -125,7 +176,7 @@ def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
             refused[k] = reason
             continue
         try:
-            for plex in sequence_form(source.game).plexes:
+            for plex in source.policy.plexes:
                 check_budget(count_rechistories(plex, k))
         except BudgetError as error:
             refused[k] = str(error)
@@ -147,6 +198,28 @@ def players_of(form: SequenceForm, values: Sequence[float]) -> tuple[PlayerView,
             best=float(form.leaves.best[i]),
         )
         for i, label in enumerate(form.game.player_labels)
+    )
+
+
+def players_by_play(
+    labels: Sequence[str],
+    values: Sequence[float],
+    margins: Sequence[float] | None,
+    plexes: Sequence[Treeplex] = (),
+) -> tuple[PlayerView, ...]:
+    """All players, with estimates of their payoffs in a game that is not known."""
+    return tuple(
+        PlayerView(
+            index=i,
+            label=label,
+            name=player_name(label),
+            n_infosets=plexes[i].n_infosets if plexes else 0,
+            value=values[i],
+            worst=math.nan,
+            best=math.nan,
+            margin=math.nan if margins is None else margins[i],
+        )
+        for i, label in enumerate(labels)
     )
 
 

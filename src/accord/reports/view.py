@@ -3,6 +3,10 @@
 ``source.py``, ``summary.py`` and ``compare.py`` make these records; ``plots.py``, ``page.py`` and
 the templates read them. Gaps and payoffs are in payoff units; a relative gap is a share of the
 payoff range. Labels are as the game has them: whoever prints them escapes them.
+
+What only a known game can tell is missing from the records of a run in an environment: its exact
+gaps, device, tree and inspector. These have bounds on the gaps and mean recommendations instead. A
+page shows the parts that are there.
 """
 
 from __future__ import annotations
@@ -22,7 +26,10 @@ from accord.equilibrium.rounding import is_accurate
 from accord.game.labels import player_name
 from accord.learning.theory.guarantee import GapBound
 from accord.reports.tree import TreeView
+from accord.runs.reading import Bounds, FoundDeviation
 from accord.runs.region import Region
+from accord.runs.request import LearnRequest, OptimizeRequest
+from accord.runs.run_file import AnyRequest
 
 NEGLIGIBLE = 1e-8
 """Share of the payoff range up to which gaps are written, but neither drawn nor marked."""
@@ -84,27 +91,46 @@ def goal(objective: str) -> str:
     return f"the {'lowest' if lowest else 'highest'} {what}"
 
 
+def how_found(request: AnyRequest) -> str:
+    """The notion and method of a run: ``EFCE (K = 1), learned from episodes by prm, seed 3``."""
+    notion = request.notion
+    what = notion.name if notion.k is None else f"{notion.name} (K = {notion.symbol})"
+    if isinstance(request, OptimizeRequest):
+        return f"{what}, {goal(request.goal)}, found by {request.method}"
+    if isinstance(request, LearnRequest):
+        return f"{what}, learned from episodes by {request.method}, seed {request.seed}"
+    return f"{what}, solved by {request.method}"
+
+
 @dataclass(frozen=True)
 class RunFacts:
     """One run as its folder describes it."""
 
     folder: str
+    how: str  # its notion and method, in words
     game: str
     digest: str
+    knows_game: bool  # if not, it was in an environment
     learned: bool  # from episodes, by accord learn; else by accord solve
     notion: Notion
     method: str
     requests: tuple[Request, ...]
-    versions: tuple[tuple[str, str], ...]  # (program, version) that the run began with
     iterations: int | None
     episodes: int | None
     seconds: float | None
+    values: tuple[float, ...]  # expected payoffs of all players; in an environment their means
+    margins: tuple[float, ...] | None  # half the widths of their 95% confidence intervals, or NaN;
+    # None if the values are exact
     gap: float | None  # of the saved mixture; in a checkpoint, what the learners knew then
     relative: float | None
     average_gap: float | None  # of the average of all iterates, which only accord solve has
     history: tuple[Moment, ...]
     finished: bool = True  # if not, this is the run's last checkpoint
     best: BestFacts | None = None  # of accord optimize
+    bounds: Bounds | None = None  # on the gap, from plays
+    refusal: str | None = None  # why there are none
+    versions: tuple[tuple[str, str], ...] = ()  # (program, version) that the run began with
+    infosets: int = 0  # of all players in its policy
 
     @property
     def k(self) -> float | None:
@@ -136,8 +162,15 @@ class PlayerView:
     name: str  # in a sentence
     n_infosets: int
     value: float  # expected payoff when everybody obeys
-    worst: float  # payoff that the game allows
+    worst: float  # payoff that the game allows; NaN if it is not known
     best: float
+    margin: float | None = None  # half the width of the value's 95% confidence interval, or NaN if
+    # that is not known; None if the value is exact
+
+    @property
+    def has_range(self) -> bool:
+        """Whether the range of payoffs is known."""
+        return not math.isnan(self.worst)
 
     @property
     def span(self) -> float:
@@ -152,11 +185,12 @@ class PlayerView:
 
 @dataclass(frozen=True)
 class GapRow:
-    """The gaps of the saved mixture at one K, or the reason why they were not computed."""
+    """The gaps of the saved mixture at one K, bounds on them, or why they were not computed."""
 
     k: float
-    player_gaps: tuple[float, ...] = ()  # empty if they were not computed
+    player_gaps: tuple[float, ...] = ()  # empty if they are not known
     relative: float | None = None
+    bounds: Bounds | None = None
     refusal: str | None = None
 
     @property
@@ -217,16 +251,17 @@ class Step:
 
 @dataclass(frozen=True)
 class DeviationView:
-    """A player's best deviation for one notion."""
+    """A player's best deviation for one notion; if plays found it, in words."""
 
     notion: Notion
     player: PlayerView
-    gain: float
-    places: tuple[Place, ...]  # by gain, largest first
-    more_places: int  # not listed
-    way: tuple[Step, ...]  # obedient steps to the first place
-    steps: tuple[Step, ...]  # from there on
-    more_steps: int
+    gain: float  # if plays found it, the mean of fresh plays
+    places: tuple[Place, ...] = ()  # by gain, largest first
+    more_places: int = 0  # not listed
+    way: tuple[Step, ...] = ()  # obedient steps to the first place
+    steps: tuple[Step, ...] = ()  # from there on
+    more_steps: int = 0
+    found: FoundDeviation | None = None  # by plays
 
     @property
     def k(self) -> float | None:
@@ -245,6 +280,14 @@ class DeviationView:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """The mean recommendation at one infoset."""
+
+    infoset: str
+    actions: tuple[tuple[str, float], ...]  # with their probabilities
+
+
+@dataclass(frozen=True)
 class Course:
     """The history of a run, as its convergence plot shows it."""
 
@@ -257,35 +300,41 @@ class Course:
 class RunView(Course):
     """Everything that the page of one run shows, except its plots."""
 
-    n_nodes: int
     n_components: int
     gaps: tuple[GapRow, ...]  # by K
-    notions: tuple[NotionRow, ...]  # weaker ones first; only those that are cheap
-    trigger_gap: float
-    error: float  # exact gaps differ from these by at most this much
-    deviations: tuple[DeviationView, ...]
-    region: Region | None  # of the first two players, in a report about a small game's optimum
-    device: Device | None  # None if it has too many plans to list
-    tree: TreeView | None  # None if it is too large to draw
-    inspector: dict[str, Any]  # the JSON that the page's script reads
+    notions: tuple[NotionRow, ...] = ()  # weaker ones first; only those that are cheap
+    deviations: tuple[DeviationView, ...] = ()
+    advice: tuple[tuple[Advice, ...], ...] = ()  # by player, if the game is not known
+    n_nodes: int | None = None  # this and all that follows is None if the game is not known
+    trigger_gap: float | None = None
+    error: float | None = None  # exact gaps differ from these by at most this much
+    region: Region | None = None  # of the first two players, in a report about a small game's
+    # optimum
+    device: Device | None = None  # None also if it has too many plans to list
+    tree: TreeView | None = None  # None also if it is too large to draw
+    inspector: dict[str, Any] | None = None  # the JSON that the page's script reads
 
     @property
-    def own_gaps(self) -> GapRow | NotionRow:
-        """The gaps of the run's own notion."""
+    def own_gaps(self) -> GapRow | NotionRow | None:
+        """The gaps of the run's own notion; None if nothing is known about them."""
         rows: list[GapRow | NotionRow] = [*self.gaps, *self.notions]
-        return next(row for row in rows if row.name == self.facts.notion.name)
+        return next((row for row in rows if row.name == self.facts.notion.name), None)
 
     @property
     def gap(self) -> float | None:
         """The gap of the saved mixture, computed here or else as the run recorded it."""
-        gap = self.own_gaps.gap
-        return self.facts.gap if gap is None else gap
+        own = self.own_gaps
+        return self.facts.gap if own is None or own.gap is None else own.gap
+
+    @property
+    def relative(self) -> float | None:
+        """The largest relative gap of any player, as computed here."""
+        return None if self.own_gaps is None else self.own_gaps.relative
 
     @property
     def at_rounding(self) -> bool:
         """Whether the gaps of the run's own notion are only rounding."""
-        relative = self.own_gaps.relative
-        return relative is not None and relative <= 0
+        return self.relative is not None and self.relative <= 0
 
     @property
     def are_gaps_drawn(self) -> bool:
@@ -295,7 +344,7 @@ class RunView(Course):
     @property
     def is_exact(self) -> bool:
         """Whether the error of the gaps goes without saying."""
-        return is_accurate(0.0, self.error)
+        return self.error is None or is_accurate(0.0, self.error)
 
     @property
     def guaranteed(self) -> float | None:
@@ -347,21 +396,20 @@ class Axis(StrEnum):
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ only in their seeds."""
+    """Runs that differ only in their seeds or, in an environment, in seeds and episodes."""
 
     label: str
-    learned: bool
-    histories: tuple[tuple[Moment, ...], ...]  # one per run
+    runs: tuple[RunFacts, ...]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes on which these runs are drawn."""
-        return (Axis.EPISODES if self.learned else Axis.ITERATIONS, Axis.SECONDS)
+        return (Axis.EPISODES if self.runs[0].learned else Axis.ITERATIONS, Axis.SECONDS)
 
     @property
     def is_zero(self) -> bool:
         """Whether all recorded gaps are 0."""
-        moments = [moment for history in self.histories for moment in history]
+        moments = [moment for run in self.runs for moment in run.history]
         return bool(moments) and all(moment.gap <= 0 for moment in moments)
 
 
@@ -371,13 +419,24 @@ class ComparisonView:
 
     game: str | None  # None if the runs are of several games
     groups: tuple[Group, ...]
-    runs: tuple[tuple[str, RunFacts], ...]  # (label of the group, run), group by group
-    best: int | None  # the rank of the run with the smallest gap, if all have the same K
+    relative: bool  # whether gaps are compared as shares of the payoff range
+    best: int | None  # the rank of the run with the smallest gap, or upper bound on it, if all have
+    # the same K and can be compared
 
     @property
-    def relative(self) -> bool:
-        """Whether gaps are compared as shares of the payoff range."""
-        return self.game is None
+    def runs(self) -> tuple[tuple[str, RunFacts], ...]:
+        """(label of the group, run), group by group."""
+        return tuple((group.label, run) for group in self.groups for run in group.runs)
+
+    @property
+    def bounded(self) -> tuple[Bounds, ...]:
+        """The bounds of those runs whose gaps are bounded by plays."""
+        return tuple(run.bounds for _, run in self.runs if run.bounds is not None)
+
+    @property
+    def n_known(self) -> int:
+        """How many of the runs know their game."""
+        return sum(run.knows_game for _, run in self.runs)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -386,7 +445,10 @@ class ComparisonView:
 
     def has_bands(self, axis: Axis) -> bool:
         """Whether a group of several runs is drawn on this axis."""
-        return any(axis in group.axes and len(group.histories) > 1 for group in self.groups)
+        return any(
+            axis in group.axes and sum(bool(run.history) for run in group.runs) > 1
+            for group in self.groups
+        )
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ through the browser.
 
 from __future__ import annotations
 
-import json
 import shlex
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,50 +18,50 @@ from markupsafe import Markup
 
 from accord.errors import AccordError, ArgumentError
 from accord.game.tree import Game
-from accord.learning.theory.guarantee import GapBound
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render
-from accord.reports.source import load_game_of, moments
-from accord.reports.summary import bound_of, players_of
-from accord.reports.view import Course, Picture, RunFacts
+from accord.reports.source import facts_of, load_game_of
+from accord.reports.summary import bound_of, players_by_play, players_of
+from accord.reports.view import Course, Picture, how_found
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.lock import is_held
-from accord.runs.played_run import is_played, read_certificate
-from accord.runs.request import LearnRequest, OptimizeRequest
-from accord.treeplex.form import sequence_form
+from accord.runs.reading import read_players, read_result, result_so_far
+from accord.runs.request import OptimizeRequest
+from accord.treeplex.form import SequenceForm, sequence_form
 
 HOST = "127.0.0.1"
 
 SECONDS = 3
 """Between two questions of the page."""
 
-WAITING = "The run has written no checkpoint yet."
 
+class Watch:
+    """A run that is being watched.
 
-class Watch(ABC):
-    """A run that is being watched."""
+    Args:
+        folder: The folder of the run.
+        game: Its game, if that is not where the run found it.
 
-    def __init__(self, files: RunFolder) -> None:
-        self.folder, self.request = files.path, files.request
-        self.name = str(files.content["game"])
+    Raises:
+        AccordError: If there is no readable run in the folder, or its game cannot be loaded.
+    """
 
-    @staticmethod
-    def of(folder: Path, game: Game | str | None = None) -> Watch:
-        """The run in a folder; ``game`` is its game, or where it is now, if it has moved.
-
-        Raises:
-            AccordError: If there is no readable run in the folder, or its game cannot be loaded.
-        """
+    def __init__(self, folder: Path, game: Game | None = None) -> None:
         files = RunFolder.open(folder)
-        if not is_played(files):
-            return SolvedWatch(files, game)
-        if game is not None:
+        self.folder, self.request = files.path, files.request
+        self.name, self.digest = str(files.content["game"]), str(files.content["digest"])
+        self.form: SequenceForm | None = None  # None if the game is not known
+        if not files.in_environment:
+            game = load_game_of(files.path, files.request.game) if game is None else game
+            files.check(game)
+            self.form = sequence_form(game)
+        elif game is not None:
             raise ArgumentError(
                 f"{folder} holds a run in an environment, whose game is not known; leave --game out"
             )
-        return PlayedWatch(files)
+        self.bound = None if self.form is None else bound_of(self.request, self.form)
 
     def page(self) -> str:
         """The whole page."""
@@ -74,116 +72,70 @@ class Watch(ABC):
             seconds=SECONDS,
         )
 
-    @abstractmethod
     def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
-
-
-class SolvedWatch(Watch):
-    """A run in a game that is loaded, whose exact gap is known."""
-
-    def __init__(self, files: RunFolder, game: Game | str | None) -> None:
-        super().__init__(files)
-        if not isinstance(game, Game):
-            game = load_game_of(files.path, game or files.request.game)
-        self.game = game
-        files.check(self.game)
-        self.form = sequence_form(self.game)
-        self.bound: GapBound | None = bound_of(self.request, self.form)
-
-    def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
+        """The state of the run, as a piece of HTML."""
         held = is_held(self.folder)  # asked first: meanwhile the run may finish
-        try:
-            files = RunFolder.open(self.folder)
-            history = files.read_history(files.read_lines(), self.game.n_players)
-            finished, waiting = files.finished, WAITING
-        except AccordError as error:
-            history, finished, waiting = (), False, str(error)
-        point = history[-1] if history else None
-        scale = self.form.leaves.loss_scale.tolist()
-        return render(
-            "watch_now.html",
-            game=self.game.name,
-            notion=self.request.notion,
-            request=self.request,
-            folder=shlex.quote(str(self.folder)),
-            state=_state(held=held, finished=finished),
-            waiting=waiting,
-            point=point,
-            players=() if point is None else players_of(self.form, point.values),
-            relative=None
-            if point is None
-            else max(gap * unit for gap, unit in zip(point.player_gaps, scale, strict=True)),
-            curve=self._curve(history),
-        )
-
-    def _curve(self, history: tuple[Checkpoint, ...]) -> Picture | None:
-        if not history or isinstance(self.request, OptimizeRequest):
-            return None
-        last = history[-1]
-        facts = RunFacts(
-            folder=str(self.folder),
-            game=self.game.name,
-            digest=self.game.digest,
-            learned=isinstance(self.request, LearnRequest),
-            notion=self.request.notion,
-            method=self.request.method,
-            requests=(),
-            versions=(),
-            iterations=last.iteration,
-            episodes=last.episodes,
-            seconds=last.seconds,
-            gap=last.gap,
-            relative=None,
-            average_gap=None,
-            history=moments(self.game, history),
-        )
-        course = Course(facts, players_of(self.form, last.values), self.bound)
-        wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
-        if wide is None or narrow is None:
-            return None
-        label = f"The gap of {self.game.name} so far"
-        return Picture(
-            to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label)
-        )
-
-
-class PlayedWatch(Watch):
-    """A run in an environment, whose gap is bounded by fresh plays at the end."""
-
-    def now(self) -> str:
-        """What the run has reached, as a piece of HTML."""
-        held = is_held(self.folder)
-        history: tuple[Checkpoint, ...] = ()
-        players, certificate, waiting, finished = [], None, WAITING, False
+        course = point = rate = None
+        finished, waiting = False, "The run has written no checkpoint yet."
         try:
             files = RunFolder.open(self.folder)
             finished = files.finished
-            if (known := files.load(("play_players",))) is not None:
-                players = [str(name) for name in json.loads(str(known["play_players"]))]
-                history = files.read_history(files.read_lines(), len(players))
-            if finished:
-                certificate = read_certificate(files)
+            labels = read_players(files) if self.form is None else self.form.game.player_labels
+            history = files.read_history(files.read_lines(), len(labels)) if labels else ()
+            if history:
+                course = self._course(files, labels, history, finished=finished)
+                point, rate = history[-1], episodes_per_second(history)
         except AccordError as error:
-            history, waiting = (), str(error)
+            finished, waiting = False, str(error)
         return render(
-            "watch_played.html",
+            "watch_now.html",
             game=self.name,
+            how=how_found(self.request),
             request=self.request,
             folder=shlex.quote(str(self.folder)),
-            state=_state(held=held, finished=finished),
+            state="finished" if finished else "in progress" if held else "stopped",
             waiting=waiting,
-            point=history[-1] if history else None,
-            rate=episodes_per_second(history),
-            players=players,
-            certificate=certificate,
+            course=course,
+            point=point,
+            rate=rate,
+            curve=None
+            if course is None or isinstance(self.request, OptimizeRequest)
+            else _curve(course),
         )
 
+    def _course(
+        self,
+        files: RunFolder,
+        labels: tuple[str, ...],
+        history: tuple[Checkpoint, ...],
+        *,
+        finished: bool,
+    ) -> Course:
+        """The history of the run until now."""
+        last, form = history[-1], self.form
+        result, bounds = result_so_far(self.request, last, last.seconds), None
+        if finished:
+            result, bounds = read_result(files, len(labels))
+        game = None if form is None else form.game
+        facts = facts_of(
+            self.folder, self.request, self.name, self.digest, game, result, history, bounds,
+            finished=finished,
+        )  # fmt: skip
+        players = (
+            players_by_play(labels, facts.values, facts.margins)
+            if form is None
+            else players_of(form, facts.values)
+        )
+        return Course(facts, players, self.bound)
 
-def _state(*, held: bool, finished: bool) -> str:
-    """``finished``, ``in progress``, or ``stopped`` if no process here works on it."""
-    return "finished" if finished else "in progress" if held else "stopped"
+
+def _curve(course: Course) -> Picture | None:
+    """The gap until now."""
+    wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
+    if wide is None or narrow is None:
+        return None
+    label = f"The gap of {course.facts.game} so far"
+    return Picture(to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label))
 
 
 def episodes_per_second(history: Sequence[Checkpoint]) -> float | None:

@@ -16,21 +16,12 @@ from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_png, to_svg
 from accord.reports.compare import compare
-from accord.reports.page import (
-    comparison_page,
-    played_comparison_page,
-    played_page,
-    run_page,
-    tree_svg,
-)
-from accord.reports.played import compare_played, view_of
+from accord.reports.page import comparison_page, run_page, tree_svg
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import summarise
 from accord.reports.view import Axis, Picture, RunView
-from accord.runs.folder import RunFolder
-from accord.runs.played_run import is_played, read_played_run
-from accord.runs.result import Learned, Optimum, Solution
+from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
 
 REPORT = "report.html"
 
@@ -63,6 +54,8 @@ class Report:
 def report(result: Result) -> Report:
     """A page about a result, with its device, gaps, best deviations and plots.
 
+    If the game is not known, it has bounds on the gap and mean recommendations instead.
+
         accord.report(solution).save("report.html")
 
     The page needs no network. ``accord report`` writes the same page about a run in a folder.
@@ -73,34 +66,26 @@ def report(result: Result) -> Report:
     Raises:
         ArgumentError: If it is something else.
     """
-    if not isinstance(result, (Solution, Learned, Optimum)):
+    if not isinstance(result, (Solution, Learned, LearnedByPlay, Optimum)):
         raise ArgumentError(
-            "a report must be about one result of solve, learn or optimize in a known game; got "
-            f"{result!r}; for a run in an environment, or for several runs, give the runs folders "
-            "and use the command accord report"
+            "a report must be about one result of solve, learn or optimize; got "
+            f"{result!r}; for several runs, give them folders and use the command accord report"
         )
     return run_report(source_of_result(result))
 
 
-def write_report(
-    folder: Path, out: Path | None = None, game: Game | str | None = None
-) -> list[Path]:
+def write_report(folder: Path, out: Path | None = None, game: Game | None = None) -> list[Path]:
     """Write the report of the run in ``folder``, and return the files that were written.
 
     Args:
         folder: The folder of the run.
         out: The page; by default ``report.html`` in the folder. Plots are written beside it.
-        game: The game, or where it is now, if not where the run found it.
+        game: The game, if it is not where the run found it.
 
     Raises:
         AccordError: If there is no readable run in the folder, or a file cannot be written.
     """
     page = folder / REPORT if out is None else _checked(out)
-    files = RunFolder.open(folder)
-    if is_played(files):
-        with doing("reading the run"):
-            played = view_of(read_played_run(files))
-        return Report(files.request.game, played_page(played), {}).save(page)
     return run_report(read_source(folder, game)).save(page)
 
 
@@ -141,18 +126,9 @@ def _drawn(source: Source, run: RunView) -> Report:
     return Report(f"{run.facts.game}: {run.facts.notion}", page, files.content)
 
 
-def write_comparison(folders: list[Path], out: Path, game: Game | str | None = None) -> list[Path]:
+def write_comparison(folders: list[Path], out: Path, game: Game | None = None) -> list[Path]:
     """Write one page about several runs, with their curves in the same plots."""
     _checked(out)
-    opened = [RunFolder.open(folder) for folder in folders]
-    played = [folder for folder, one in zip(folders, opened, strict=True) if is_played(one)]
-    if played:
-        if len(played) < len(folders):
-            raise ArgumentError(
-                "runs in environments, whose gaps are bounded by plays, cannot be compared with "
-                f"runs of known games; {played[0]} is one in an environment; report them apart"
-            )
-        return _compare_played(opened, out)
     files = _Plots()
     known: dict[str, Game] = {}
     comparison = compare([read_source(folder, game, known).facts for folder in folders])
@@ -167,22 +143,13 @@ def write_comparison(folders: list[Path], out: Path, game: Game | str | None = N
         )
         if picture is not None:
             drawn[axis] = picture
-    page = comparison_page(comparison, drawn)
-    return Report("Comparison", page, files.content).save(out)
-
-
-def _compare_played(opened: list[RunFolder], out: Path) -> list[Path]:
-    """One page about several runs in environments."""
-    with doing("reading the runs"):
-        comparison = compare_played(list(map(read_played_run, opened)))
-    files = _Plots()
     bounds = files.add(
         "bounds",
-        "The bounds on the gaps of all runs against their episodes",
-        plots.bounds_by_play(comparison),
-        plots.bounds_by_play(comparison, narrow=True),
+        "The bounds on the gaps of all runs in environments against their episodes",
+        plots.bounds_by_play(groups),
+        plots.bounds_by_play(groups, narrow=True),
     )
-    page = played_comparison_page(comparison, bounds)
+    page = comparison_page(comparison, drawn, bounds)
     return Report("Comparison", page, files.content).save(out)
 
 

@@ -30,7 +30,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,21 +41,17 @@ from accord.certifying.footprint import check_memory
 from accord.equilibrium.archive import Archive, write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_files import (
-    load_policy_with_note,
     remove_temporaries,
     save_policy_with_note,
     write_whole,
 )
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
-from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
-from accord.runs.request import LearnRequest
 from accord.runs.run_file import (
     RUN,
     AnyRequest,
     Identified,
-    checked_result,
     new_content,
     parse_object,
     parse_request,
@@ -74,25 +69,6 @@ COMPRESSED_BYTES = 2**27
 
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
-
-
-@dataclass(frozen=True, eq=False)
-class SavedRun:
-    """A run, read back from its folder."""
-
-    folder: Path
-    game: Game
-    request: AnyRequest
-    result: dict[str, Any]  # as printed by ``--json``
-    versions: dict[str, str]
-    policy: CorrelatedPolicy
-    history: tuple[Checkpoint, ...]  # may be empty
-    finished: bool = True  # if not, this is the last checkpoint
-
-    @property
-    def learned(self) -> bool:
-        """Whether it played episodes."""
-        return isinstance(self.request, LearnRequest)
 
 
 class Proof(Protocol):
@@ -225,43 +201,15 @@ class RunFolder:
         return (self.path / POLICY).exists()
 
     @property
+    def in_environment(self) -> bool:
+        """Whether the run plays an environment, and so knows no game."""
+        return getattr(self.request, "environment", None) is not None
+
+    @property
     def seconds(self) -> float:
         """How long the run took, or 0 if it has no result."""
         result = self.content.get("result")
         return float(result["seconds"]) if isinstance(result, dict) else 0.0
-
-    def read(self, game: Game) -> SavedRun:
-        """The finished run of ``game`` in this folder.
-
-        Raises:
-            ArgumentError: If it has not finished.
-            ParseError: If one of its files cannot be read.
-            MismatchError: If it was made for another game, or a file belongs to another run.
-        """
-        self.check(game)
-        if not self.finished:
-            raise ArgumentError(f"{self.path}: the run has not finished; resume it first")
-        file = self.path / POLICY
-        policy, note = load_policy_with_note(file, game)
-        content = parse_object(file, note or "{}", 1)
-        self.check_identity(file, content.get("run"))
-        result = checked_result(file, content.get("result"), game.n_players)
-        return self.saved(game, policy, result, content.get("history"))
-
-    def saved(
-        self,
-        game: Game,
-        policy: CorrelatedPolicy,
-        result: dict[str, Any],
-        lines: Any,
-        *,
-        finished: bool = True,
-    ) -> SavedRun:
-        """A state of this run; ``lines`` are the lines of its history."""
-        history = self.read_history(lines, game.n_players)
-        return SavedRun(
-            self.path, game, self.request, result, self.versions, policy, history, finished
-        )
 
     def read_lines(self) -> list[Any]:
         """The lines of ``progress.jsonl``, which a run that is going writes now and then."""
@@ -384,8 +332,11 @@ class RunFolder:
     ) -> None:
         """Write the mixture with its result and history; then everything for other programs."""
         lines = [point.to_json() for point in history]
+        proof = certificate.to_json()
         state = {"run": self.identity, "result": result, "history": lines}
-        proof = {"run": self.identity, "iterations": result["iterations"], **certificate.to_json()}
+        if proof.get("confidence") is not None:  # made by plays, and not computed again
+            state["certificate"] = proof
+        proof = {"run": self.identity, "iterations": result["iterations"], **proof}
         text = json.dumps(state, allow_nan=False)
         with doing("saving the mixture"):
             self._require_lock()

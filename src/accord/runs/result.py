@@ -255,7 +255,7 @@ class LearnedByPlay:
         return call_above(FRAMES, "history_frame", self)
 
     def _repr_html_(self) -> str:
-        return str(call_above(DISPLAY, "played_html", self))
+        return str(call_above(DISPLAY, "result_html", self))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -110,23 +110,30 @@ def parse_request(file: Path, content: dict[str, Any]) -> AnyRequest:
         ) from None
 
 
-def checked_result(file: Path, result: Any, n_players: int) -> dict[str, Any]:
-    """``result``, if it has what a report shows."""
-    numbers = ("iterations", "gap", "seconds")
-    players = result.get("players") if isinstance(result, dict) else None
-    if (
-        not isinstance(result, dict)
-        or not all(_is_finite(result.get(name)) for name in numbers)
-        or not isinstance(players, list)
-        or len(players) != n_players
-        or not all(map(_is_finite, players))
+def checked_result(file: Path, result: Any, n_players: int, *, is_exact: bool) -> dict[str, Any]:
+    """``result``, if it has what a report shows: its gaps if it ``is_exact``, else margins."""
+    content = result if isinstance(result, dict) else {}
+    numbers = [content.get(name) for name in ("iterations", "seconds")]
+    lists = [content.get("values")]
+    if is_exact:
+        numbers.append(content.get("gap"))
+        lists.append(content.get("players"))
+    else:
+        margins: Any = content.get("margins")
+        if isinstance(margins, list):  # null where there were too few plays
+            margins = [0.0 if one is None else one for one in margins]
+        lists.append(margins)
+    if not all(map(_is_finite, numbers)) or not all(
+        isinstance(one, list) and len(one) == n_players and all(map(_is_finite, one))
+        for one in lists
     ):
+        what = "a gap, and the values and gaps" if is_exact else "and the values and margins"
         raise ParseError(
             str(file), 0, 0,
-            "must have the result of the run: finite numbers of iterations and seconds, a gap, and "
-            f"the gaps of {n_players} players",
+            "must have the result of the run: finite numbers of iterations and seconds, "
+            f"{what} of {n_players} players",
         )  # fmt: skip
-    return result
+    return content
 
 
 def _is_finite(value: Any) -> bool:
