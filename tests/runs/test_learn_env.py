@@ -374,7 +374,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     assert learned["game"] == "noisy chicken"
     assert learned["lower"] <= learned["upper"]
-    shown = run("learn", "--resume", str(out), "--episodes", "600", "--workers", "2").stdout
+    shown = run("learn", CHICKEN, "--resume", str(out), "--episodes", "600", "--workers", "2").stdout
     assert "600 episodes" in shown
     assert "gap at least" in shown
     run("report", str(out))
