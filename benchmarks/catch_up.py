@@ -25,7 +25,7 @@ import numpy as np
 import accord
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.regret.methods import SAMPLED_DEFAULT
 from accord.runs.known_game import Learning
 from accord.runs.request import LearnRequest
@@ -111,7 +111,7 @@ def _learned(form: SequenceForm, episodes: int, seed: int) -> tuple[float, float
     """CPU time of what ``learn`` does, without its exact gaps on the way; and the gap."""
     request = LearnRequest(form.game.name, 1, episodes=episodes, seed=seed)
     start = process_time()
-    play = SampledSelfPlay.of(form, 1, episodes, np.random.default_rng(seed))
+    play = SimulatorPlay(form, 1, episodes, np.random.default_rng(seed))
     learning = Learning(play, request)
     learning.play(episodes, None, None)
     mixture = learning.mixture()

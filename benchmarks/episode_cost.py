@@ -38,8 +38,8 @@ import numpy as np
 from accord._arrays import CACHE_LINE
 from accord.game.library import balanced
 from accord.game.tree import Game
-from accord.learning import sampled_self_play
-from accord.learning.sampled_self_play import BalancedSelfPlay, SampledSelfPlay
+from accord.learning import simulator_play
+from accord.learning.simulator_play import SimulatorPlay
 from accord.regret.methods import SAMPLED_DEFAULT
 from accord.treeplex.form import SequenceForm, sequence_form
 
@@ -57,7 +57,6 @@ LEADING = ("simulator.nodes", "simulator.outcomes")
 OWNERS = {
     "SimulatorArrays": "simulator",
     "SampledArrays": "learner",
-    "PlanArrays": "plan",
     "SamplingPolicies": "plan",
 }
 """Names of the sets of arrays that a kernel takes."""
@@ -121,10 +120,10 @@ def _compare(
     traced: int,
     seed: int,
 ) -> dict[str, Any]:
-    plays: dict[str, SampledSelfPlay] = {}
+    plays: dict[str, SimulatorPlay] = {}
     for name, form in forms.items():
         rng = np.random.default_rng(seed)
-        plays[name] = SampledSelfPlay.of(form, k, episodes * repeats, rng, method=method)
+        plays[name] = SimulatorPlay(form, k, episodes * repeats, rng, method=method)
         plays[name].schedule = plays["small"].schedule
         plays[name].averages = 1  # keep no iterates
     result: dict[str, dict[str, Any]] = {
@@ -154,7 +153,7 @@ def _compare(
     }
 
 
-def _time(plays: dict[str, SampledSelfPlay], episodes: int, repeats: int) -> dict[str, float]:
+def _time(plays: dict[str, SimulatorPlay], episodes: int, repeats: int) -> dict[str, float]:
     """Nanoseconds per episode."""
     taken: dict[str, list[float]] = {name: [] for name in plays}
     for _ in range(repeats + 1):
@@ -180,7 +179,7 @@ class Trace(NamedTuple):
     line: Any  # [n_touched] its number in the array
 
 
-def trace_episodes(play: SampledSelfPlay, episodes: int) -> Trace:
+def trace_episodes(play: SimulatorPlay, episodes: int) -> Trace:
     """Go on with ``play``, in the interpreter, for about ``episodes``."""
     names: list[str] = []
     extent: list[int] = []
@@ -199,10 +198,10 @@ def trace_episodes(play: SampledSelfPlay, episodes: int) -> Trace:
         return argument._replace(**replaced)
 
     rng = _CountingGenerator(play.rng)
-    name = "play_balanced" if isinstance(play, BalancedSelfPlay) else "play_whole"
-    kernel = interpreted(getattr(sampled_self_play, name))
+    name = "play_iterations"
+    kernel = interpreted(getattr(simulator_play, name))
     with (
-        patch.object(sampled_self_play, name, lambda *given: kernel(*map(tracing, given))),
+        patch.object(simulator_play, name, lambda *given: kernel(*map(tracing, given))),
         patch.object(play, "rng", rng),
     ):
         play.advance(max(1, episodes // play.episodes_per_iteration))

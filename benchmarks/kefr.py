@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.learning.self_play import SelfPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.regret.methods import AVERAGING, METHODS
 from accord.treeplex.form import SequenceForm
 
@@ -31,7 +31,7 @@ def kefr(form: SequenceForm, k: float, method: str) -> SelfPlay:
 
 def sampled_kefr(
     form: SequenceForm, k: float, method: str, episodes: int, seed: int
-) -> SampledSelfPlay:
+) -> SimulatorPlay:
     """K-EFR from episodes, at the paper's learning rate for so many of them if it has one.
 
     It only plays: no iterates are kept.
@@ -40,6 +40,6 @@ def sampled_kefr(
         BudgetError: If a learner needs more than :data:`BUDGET`.
     """
     rng = np.random.default_rng(seed)
-    play = SampledSelfPlay.of(form, k, episodes, rng, method=method, budget=BUDGET)
+    play = SimulatorPlay(form, k, episodes, rng, method=method, budget=BUDGET)
     play.averages = 1  # an average of several iterates would be begun before it is kept
     return play

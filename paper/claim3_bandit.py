@@ -40,7 +40,7 @@ from accord.reports.chart import DASHES, decades, drawing, end_labels, margin
 from accord.reports.colours import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
-from accord.treeplex.treeplex import EMPTY_SEQUENCE
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 from paper.frame import FAILED, Finding, log_slope, table, write_figure
 from paper.scaling import (
     HALF_DECADE,
@@ -272,18 +272,18 @@ def _weights(horizon: int) -> dict[str, Any]:
     sums = {}
     for exploration in ("balanced", "uniform"):
         learner = BalancedKEFR(plex, 0, SWRHedge(1.0), exploration=exploration)
-        sums[exploration] = _largest_sum(learner)
+        sums[exploration] = _largest_sum(plex, learner)
     last = int(plex.layers[-1] - plex.layers[-2])
     return {"horizon": horizon, "last_layer": last, "sums": sums}
 
 
-def _largest_sum(learner: BalancedKEFR) -> float:
+def _largest_sum(plex: Treeplex, learner: BalancedKEFR) -> float:
     """The maximum over policies mu of mu_{1:H}(x, a) / w(x, a), summed over the last layer."""
-    plex, tree = learner.tree.plex, learner.tree.arrays
+    first_node = learner.state.infosets["first_node"]
     below = np.zeros(plex.n_sequences)
     for x in reversed(range(plex.n_infosets)):
         if plex.depth[x] == plex.horizon - 1:
-            most = 1.0 / learner.plan.node_weight[tree.first_node[x]]  # K = 0: one node each
+            most = 1.0 / learner.plan.node_weight[first_node[x]]  # K = 0: one node each
         else:
             most = below[plex.first_seq[x] : plex.first_seq[x + 1]].max()
         below[plex.parent_seq[x]] += most

@@ -17,10 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from accord import _jit
 from tests.support.command import run
-
-_jit.SHORT = 0  # the tests are about compiled kernels
 
 # A shell that runs the suite in the background lets it ignore Ctrl-C, and so would every process
 # that a test starts and interrupts.

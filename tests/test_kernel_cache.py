@@ -6,33 +6,38 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 
-from accord import _jit, _kernel_cache
-from accord._kernel_cache import KEPT_FOLDERS, KEPT_SECONDS, KernelCache, cache_folder
+from accord import _kernel_cache
+from accord._activity import Listener, listening
+from accord._jit import Kernel, jit
+from accord._kernel_cache import (
+    CHECKSUMS,
+    KEPT_FOLDERS,
+    KEPT_SECONDS,
+    WRITING_SECONDS,
+    cache_folder,
+    folder_in_use,
+)
 
 CODE = """
-import sys
-
-from numba.core import event
 from accord.regret.state import decayed
 
-class Count(event.Listener):
-    compiled = 0
-    def on_start(self, event): self.compiled += 1
-    def on_end(self, event): pass
-
-with event.install_listener("numba:compile", Count()) as count:
-    value = decayed(1.0, 0.5, 4)
-print(count.compiled, value)
+value = decayed(1.0, 0.5, 4)
+stats = decayed.dispatcher.stats
+print("loaded" if stats.cache_hits else "compiled", stats.cache_path is not None, value)
 """
+COMPILED, LOADED, IN_MEMORY = "compiled True 0.5", "loaded True 0.5", "compiled False 0.5"
 
 
 def run(environment: dict[str, str], code: str = CODE) -> str:
-    """Use one kernel in a process of its own; how often it was compiled, and its result."""
+    """Use one kernel in a process of its own; whether it was compiled, or kept, and its result."""
     given = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(
@@ -43,49 +48,87 @@ def run(environment: dict[str, str], code: str = CODE) -> str:
     return done.stdout.strip()
 
 
-PARTS = """
-import numpy as np
-from accord.game.library import kuhn
-from accord.learning.self_play import SelfPlay
-from accord.regret.fixed_point import find_stationary
-from accord.regret.regret_matching import match_regrets
-from accord.treeplex.form import sequence_form
-
-play = SelfPlay(sequence_form(kuhn()))
-play.advance(3)
-print(find_stationary.signatures, match_regrets.signatures)
-p = np.empty(2)
-find_stationary(np.array([0.0, 1.0, 3.0, 0.0]), 2, p, 0)
-print(p, len(find_stationary.signatures))
-"""
+def files_below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.slow
-def test_what_kernels_call_is_a_part_of_them(tmp_path: Path) -> None:
-    """It is compiled for itself, and kept, only if Python calls it too."""
-    home = {"XDG_CACHE_HOME": str(tmp_path)}
-    for _ in range(2):
-        assert run(home, PARTS) == "[] []\n[0.75 0.25] 1"
-        kept = {path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()}
-        assert kept == {"learning.self_play._self_play", "regret.fixed_point.find_stationary"}
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache for this process."""
+    monkeypatch.setattr(_kernel_cache, "folder_in_use", lambda: tmp_path)
+    monkeypatch.setattr(Kernel, "kept", True)
+    monkeypatch.setattr(Kernel, "in_use", [])
+    return tmp_path
 
 
-COMPILED, LOADED = "1 0.5", "0 0.5"
+def make_kernels() -> tuple[Any, Any]:
+    @jit
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    @jit
+    def quadruple(x: float) -> float:
+        return double(double(x))
+
+    return double, quadruple
 
 
 @pytest.mark.slow
-def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
+def test_kernels_are_kept_on_disk(tmp_path: Path) -> None:
     home = {"XDG_CACHE_HOME": str(tmp_path)}
     assert [run(home), run(home)] == [COMPILED, LOADED]
-    (kernel,) = (path for path in tmp_path.rglob("*") if path.is_file())
-    content = kernel.read_bytes()
-    middle = len(content) // 2
-    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
-    for damaged in (flipped, content[:middle], content[:10], b""):
-        kernel.write_bytes(damaged)
-        assert run(home) == COMPILED
-        assert kernel.read_bytes() != damaged
-    assert run(home) == LOADED
+    assert [run(home | {"NUMBA_BOUNDSCHECK": "1"}) for _ in range(2)] == [COMPILED, LOADED]
+    (tmp_path / "other").mkdir()
+    assert run({"NUMBA_CACHE_DIR": str(tmp_path / "other")}) == COMPILED
+    assert files_below(tmp_path / "other" / "accord")
+
+
+def uses(folder: Path) -> tuple[bool, bool]:
+    """Whether a kernel was loaded from disk when it was used, and whether it is kept there."""
+    double, _ = make_kernels()
+    assert double(3.0) == 6.0
+    stats = double.dispatcher.stats
+    return bool(stats.cache_hits), stats.cache_path is not None
+
+
+@pytest.mark.slow
+def test_a_damaged_cache_is_compiled_anew(folder: Path) -> None:
+    assert [uses(folder), uses(folder)] == [(False, True), (True, True)]
+    files = files_below(folder)
+    assert len(files) == 3  # Numba's index, the machine code and the checksums
+    for kept in files:
+        content = kept.read_bytes()
+        middle = len(content) // 2
+        flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        for damaged in (flipped, content[:middle], b"", None):
+            kept.unlink() if damaged is None else kept.write_bytes(damaged)
+            assert uses(folder) == (False, False)  # perhaps another process is writing there
+            for path in files_below(folder):
+                last = time.time() - WRITING_SECONDS - 1.0
+                os.utime(path, (last, last))
+            assert uses(folder) == (False, True)
+            assert uses(folder) == (True, True)
+
+
+@pytest.mark.slow
+def test_what_kernels_call_is_kept_too(tmp_path: Path) -> None:
+    """The second command of a user finds what the first one compiled."""
+    code = """
+from accord.game.library import kuhn
+from accord.learning.self_play import SelfPlay
+from accord.treeplex.form import sequence_form
+
+SelfPlay(sequence_form(kuhn())).advance(3)
+from accord._jit import Kernel
+print(*sorted(kernel.__name__ for kernel in Kernel.in_use if kernel.dispatcher.stats.cache_misses))
+"""
+    home = {"XDG_CACHE_HOME": str(tmp_path)}
+    compiled = run(home, code).split()
+    assert {"_self_play", "find_stationary", "_grow"} <= set(compiled)
+    (own,) = (tmp_path / "accord").iterdir()
+    sealed = {path.parent.name.rpartition(".")[2] for path in own.rglob(CHECKSUMS)}
+    assert sealed == set(compiled)
+    assert run(home, code) == ""
 
 
 @pytest.mark.slow
@@ -93,23 +136,46 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
 def test_kernels_work_without_a_cache() -> None:
     """Nothing can be written below a file: as with a read-only folder, also for the superuser."""
     nowhere = {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null"}
-    assert run(nowhere) == COMPILED
+    assert run(nowhere) == IN_MEMORY
 
 
-def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(path: Path, content: bytes) -> None:
+def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)  # the last thing that Numba does to keep a kernel
+    monkeypatch.setattr(Path, "replace", fail)
+    double, quadruple = make_kernels()
+    assert quadruple(3.0) == 12.0
+    assert double(3.0) == 6.0
+    assert files_below(folder) == []
+
+
+def test_a_disk_that_is_full_for_checksums_leaves_nothing_that_is_trusted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, content: str) -> None:
         path.touch()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_kernel_cache, "_folder_in_use", lambda: tmp_path / "kernels")
-    monkeypatch.setattr(Path, "write_bytes", fail)
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_text", fail)
+        assert make_kernels()[1](3.0) == 12.0
+    assert files_below(folder)
+    assert not list(folder.rglob(f"{CHECKSUMS}*"))
+    _, quadruple = make_kernels()
+    assert quadruple(3.0) == 12.0
+    assert not quadruple.dispatcher.stats.cache_hits
 
-    @_jit.jit
-    def double(x: float) -> float:
-        return 2.0 * x
 
+def test_the_folder_may_vanish(folder: Path) -> None:
+    double, quadruple = make_kernels()
     assert double(3.0) == 6.0
-    assert list((tmp_path / "kernels").iterdir()) == []
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    assert double(3) == 6.0  # for whole numbers it is compiled again, and kept
+    assert quadruple(3) == 12.0
+    assert files_below(folder)
 
 
 def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,46 +192,115 @@ def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", not numba.config.BOUNDSCHECK)
     assert cache_folder() != folder  # a build with other checks
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "y"))
-    assert cache_folder().parent == tmp_path / "y"
+    assert cache_folder().parent == tmp_path / "y" / "accord"
 
 
-def test_folders_that_nobody_uses_are_deleted(tmp_path: Path) -> None:
+def test_the_folder_is_named_after_the_sources(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "accord"
+    for place in ("_kernel_cache.py", "regret/state.py", "cli/main.py"):
+        (package / place).parent.mkdir(parents=True, exist_ok=True)
+        (package / place).write_text("")
+    monkeypatch.setattr(_kernel_cache, "__file__", str(package / "_kernel_cache.py"))
+    before = cache_folder()
+    (package / "cli" / "main.py").write_text("changed = True")  # has no kernels
+    assert cache_folder() == before
+    (package / "regret" / "state.py").write_text("changed = True")
+    assert cache_folder() != before
+
+
+def test_a_folder_in_use_is_marked_and_old_ones_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     names = [f"{i:016x}" for i in range(8)]
-    for age, name in enumerate(names):  # two of them lately, the others long ago
+    for number, name in enumerate(names[1:]):  # one of them lately, the others long ago
         (tmp_path / name).mkdir()
-        last = time.time() - (age if age < 2 else KEPT_SECONDS + age)
+        last = time.time() - (1.0 if number == 0 else KEPT_SECONDS + number)
         os.utime(tmp_path / name, (last, last))
     (tmp_path / "something else").mkdir()
     os.utime(tmp_path / "something else", (0, 0))
-    _kernel_cache._delete_old_folders(tmp_path / names[0])
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {*names[:KEPT_FOLDERS], "something else"}
+    monkeypatch.setattr(_kernel_cache, "cache_folder", lambda: tmp_path / names[0])
+    folder_in_use.cache_clear()
+    try:
+        assert folder_in_use() == tmp_path / names[0]
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {*names[:KEPT_FOLDERS], "something else"}
+        os.utime(tmp_path / names[0], (0, 0))
+        folder_in_use.cache_clear()
+        assert folder_in_use() == tmp_path / names[0]
+        assert time.time() - (tmp_path / names[0]).stat().st_mtime < 60
+    finally:
+        folder_in_use.cache_clear()
 
 
-def test_kernels_of_the_same_name_do_not_mix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_kernel_cache, "_folder_in_use", lambda: tmp_path)
+def test_other_packages_keep_their_own_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "theirs")
+    assert make_kernels()[0](3.0) == 6.0
+    assert numba.config.CACHE_DIR == "theirs"
+    assert files_below(folder)
 
-    def make(factor: float):
-        @_jit.jit
+
+def test_kernels_of_the_same_name_do_not_mix(folder: Path) -> None:
+    def make(factor: float) -> Callable[[float], float]:
+        @jit
         def scale(x: float) -> float:
             return factor * x
 
         return scale
 
     assert [make(2.0)(1.0), make(3.0)(1.0), make(2.0)(1.0)] == [2.0, 3.0, 2.0]
-    assert isinstance(make(2.0)._cache, KernelCache)
+    assert files_below(folder)
 
 
-def test_short_passes_are_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jit, "SHORT", 5)
-    calls = []
+OUTSIDE = """
+from typing import NamedTuple
 
-    @_jit.once
-    def total(values: list[float]) -> float:
-        calls.append(1)  # Numba could not compile this
-        return sum(values)
+from accord.regret.sampled import observe_at
+from accord._jit import Kernel, jit
 
-    assert total([1.0, 2.0]) == 3.0
-    assert calls == [1]
+class Schedule(NamedTuple):
+    rate: float
+
+@observe_at.kernel_for(Schedule)
+def learn(schedule, x):
+    return schedule.rate * {factor}
+
+@jit
+def call(schedule, x):
+    return observe_at(schedule, x)
+
+print(call(Schedule(2.0), 1), Kernel.in_use[0].dispatcher.stats.cache_path)
+"""
+
+
+@pytest.mark.slow
+def test_edits_outside_the_package_are_noticed(tmp_path: Path) -> None:
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    for factor in (2, 3):
+        (tmp_path / "outside.py").write_text(OUTSIDE.format(factor=factor))
+        assert run(home, "import outside") == f"{2.0 * factor} None"
+
+
+def test_only_compiling_is_announced(folder: Path) -> None:
+    class Count(Listener):
+        compiled = 0
+
+        def compiling(self) -> AbstractContextManager[None]:
+            self.compiled += 1
+            return nullcontext()
+
+    with listening(count := Count()):
+        for expected in (1, 1):  # then it is loaded
+            double, _ = make_kernels()
+            assert double(3.0) == double(3.0) == 6.0
+            assert count.compiled == expected
+
+
+def test_numba_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert jit(double) is double

@@ -320,6 +320,7 @@ def test_every_name_in_the_notation_exists(name: str) -> None:
             continue
         break
     for part in parts[size:]:
-        fields = getattr(thing, "__annotations__", {})  # of dataclasses, also those without default
+        kinds = getattr(thing, "__mro__", (thing,))
+        fields = {name for kind in kinds for name in getattr(kind, "__annotations__", {})}
         assert hasattr(thing, part) or part in fields, f"{name}: {thing} has no {part}"
         thing = getattr(thing, part, None)

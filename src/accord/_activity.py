@@ -7,7 +7,7 @@ without a listener nothing is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 
@@ -19,6 +19,10 @@ class Listener(Protocol):
 
     def answer(self, text: str) -> None:
         """Show ``text`` at once."""
+
+    def compiling(self) -> AbstractContextManager[None]:
+        """Surround the compilation of a kernel, which may take seconds."""
+        return nullcontext()
 
 
 _listeners: list[Listener] = []
@@ -51,6 +55,11 @@ def answer(text: str) -> None:
     """Tell the listener something at once, such as that Ctrl-C was noticed."""
     for listener in _listeners[-1:]:
         listener.answer(text)
+
+
+def compiling() -> AbstractContextManager[None]:
+    """Let the listener surround the compilation of a kernel."""
+    return _listeners[-1].compiling() if _listeners else nullcontext()
 
 
 def _tell() -> None:

@@ -39,3 +39,16 @@ def aligned_concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """A new array that joins flat arrays of one type."""
     out = aligned_empty(sum(map(len, arrays)), arrays[0].dtype)
     return np.concatenate(arrays, out=out)
+
+
+def with_room(array: NDArray[Any], size: int, fill: float = 0.0) -> NDArray[Any]:
+    """``array`` if it has ``size`` items, else a copy that is at least twice as long.
+
+    The items after those of ``array`` are ``fill``.
+    """
+    if size <= len(array):
+        return array
+    larger = aligned_empty(max(size, 2 * len(array)), array.dtype)
+    larger[: len(array)] = array
+    larger[len(array) :] = np.zeros(1, array.dtype) if fill == 0.0 else fill
+    return larger

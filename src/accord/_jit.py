@@ -1,139 +1,109 @@
-"""How kernels are compiled, and chosen by type. ``_kernel_cache.py`` keeps them on disk."""
+"""How kernels are compiled, and chosen by type.
+
+A kernel is a Python function that Numba compiles when it is called with arguments of new types, and
+keeps on disk where ``_kernel_cache.py`` says. Only what Numba documents is used here.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from contextlib import nullcontext
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numba
-import numba.core.codegen
-import numba.core.compiler
-import numba.core.compiler_machinery
-import numba.core.registry
-import numba.core.typed_passes
 import numba.extending
-import numpy as np
 
-from accord._kernel_cache import KernelCache
+from accord._activity import compiling
+from accord._kernel_cache import KernelFolder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+"""Release the GIL; division by zero gives inf or NaN."""
 
-OPTIONS: Any = {
-    "nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True,
-    "boundscheck": None,
-}  # fmt: skip
-"""Release the GIL; division by zero gives inf or NaN; compile no entry for C callbacks; check
-bounds if ``NUMBA_BOUNDSCHECK`` says so."""
-
-
-class Kernel(numba.core.registry.CPUDispatcher):
-    """A compiled function. Kernels that call it contain it as a part (:class:`Part`)."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions=dict(OPTIONS))
-        self._cache = KernelCache(function)
-        self._part: Any = numba.core.registry.CPUDispatcher(
-            function, targetoptions=dict(OPTIONS), pipeline_class=Part
-        )
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What it is in other kernels."""
-        return self._part._numba_type_
+_config: Any = numba.config
+_typeof_impl: Any = numba.extending.typeof_impl
 
 
 def jit(function: Function) -> Function:
     """Compile on first call, release the GIL, cache on disk. Division by zero gives inf or NaN."""
-    return Kernel(function)  # type: ignore[return-value]
+    return function if _config.DISABLE_JIT else Kernel(function)  # type: ignore[return-value]
 
 
-SHORT = 3000
-"""Numbers in the arguments of an :func:`once` kernel up to which it is not worth compiling it."""
+class Kernel:
+    """A compiled function, for Python and for other kernels to call.
 
-
-def once(function: Function) -> Function:
-    """As :func:`jit`, for passes made once per game, tree or checkpoint.
-
-    Short ones, as in the games that newcomers try first, are interpreted: in milliseconds, where
-    compiling takes hundreds. The tests compile all.
+    It stands between Python and Numba's own object, the dispatcher, because Numba raises an error
+    where it cannot keep a kernel, and trusts the files that it finds.
     """
-    kernel: Any = jit(function)
 
-    @functools.wraps(function)
-    def interpret_or_compile(*arguments: Any) -> Any:
-        if sum(map(_count_numbers, arguments)) > SHORT:
-            return kernel(*arguments)
-        with np.errstate(all="ignore"):
-            return function(*arguments)
+    in_use: ClassVar[list[Kernel]] = []
+    kept: ClassVar[bool] = True  # on disk
 
-    return interpret_or_compile  # type: ignore[return-value]
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self._dispatcher: Any = None
+        self._folder: KernelFolder | None = None
+        self._sealed = 0  # for how many types of arguments it was compiled when last sealed
 
+    def __call__(self, *arguments: Any) -> Any:
+        if (dispatcher := self._dispatcher) is None:
+            return self._call_first(*arguments)
+        try:
+            result = dispatcher(*arguments)
+        except OSError:  # of Numba, which cannot write: kernels open no files
+            Kernel.keep_no_more()
+            return self.dispatcher(*arguments)
+        if len(dispatcher.overloads) > self._sealed:
+            for kernel in tuple(Kernel.in_use):  # with this one, those that it calls
+                kernel._seal()
+        return result
 
-def _count_numbers(argument: Any) -> int:
-    if isinstance(argument, tuple):
-        return sum(map(_count_numbers, argument))
-    return getattr(argument, "size", 1)
-
-
-class PartLibrary(numba.core.codegen.JITCodeLibrary):
-    """Code that is linked into that of a kernel, and optimised and run only there."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()  # type: ignore[no-untyped-call]
-        return 0
+    def _call_first(self, *arguments: Any) -> Any:
+        _ = self.dispatcher
+        known = self._folder is not None and not self._folder.is_empty()
+        with nullcontext() if known else compiling():
+            return self(*arguments)
 
     @property
-    def codegen(self) -> PartLibrary:
-        return self
+    def dispatcher(self) -> Any:
+        """What Numba made of the function."""
+        if self._dispatcher is None:
+            self._folder = KernelFolder.open(self.function) if Kernel.kept else None
+            dispatcher = self._folder and self._folder.kept(self.function, OPTIONS)
+            if dispatcher is None:
+                self._folder, dispatcher = None, numba.njit(**OPTIONS)(self.function)
+            self._dispatcher, self._sealed = dispatcher, 0
+            Kernel.in_use.append(self)
+        return self._dispatcher
 
-    def set_env(self, name: str, environment: Any) -> None:
-        """The kernel does it (``_kernel_cache.py``)."""
+    @property
+    def signatures(self) -> list[Any]:
+        """The types of arguments that it has been compiled for, or loaded from disk for."""
+        return [] if self._dispatcher is None else list(self._dispatcher.signatures)
 
+    def _seal(self) -> None:
+        """Let the folder list what Numba has written."""
+        dispatcher = self._dispatcher
+        if dispatcher is not None and len(dispatcher.overloads) > self._sealed:
+            self._sealed = len(dispatcher.overloads)
+            if self._folder is not None and dispatcher.stats.cache_misses:
+                self._folder.seal()
 
-class PartLowering(numba.core.typed_passes.NativeLowering):
-    """Numba's pass that writes the code, here without an entry for Python."""
-
-    _name = "accord_part_lowering"
-
-    def run_pass(self, state: Any) -> bool:
-        name = state.func_id.func_qualname
-        state.library = PartLibrary(state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
-        state.flags.no_cpython_wrapper = True
-        return bool(super().run_pass(state))  # type: ignore[no-untyped-call]
-
-
-_machinery: Any = numba.core.compiler_machinery
-_machinery.register_pass(mutates_CFG=True, analysis_only=False)(PartLowering)
-
-
-class Part(numba.core.compiler.Compiler):
-    """The compiler of what kernels call.
-
-    Numba's own compiles and optimises every function for itself, and then again as part of each
-    caller: three times what is nested three deep. Here only the kernel that Python calls is
-    optimised, with all its parts.
-    """
-
-    def define_pipelines(self) -> list[Any]:
-        (manager,) = super().define_pipelines()  # type: ignore[no-untyped-call]
-        lowering = numba.core.typed_passes.NativeLowering
-        manager.passes = [
-            (PartLowering if kind is lowering else kind, what) for kind, what in manager.passes
-        ]
-        manager.finalize()
-        return [manager]
+    @classmethod
+    def keep_no_more(cls) -> None:
+        """From now on compile all kernels in memory."""
+        cls.kept = False
+        for kernel in cls.in_use:
+            kernel._dispatcher = None
+        cls.in_use.clear()
 
 
-PART_OPTIONS: Any = {**OPTIONS, "pipeline_class": Part}
+@_typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
+def _type_within_kernels(kernel: Kernel, context: Any) -> Any:
+    return numba.typeof(kernel.dispatcher)
 
 
 class Generic(Protocol):
@@ -144,7 +114,11 @@ class Generic(Protocol):
     def __call__(self, schedule: Any, /, *arguments: Any) -> Any: ...
 
     def kernel_for(self, kind: type) -> Callable[[Function], Function]:
-        """Decorate the kernel for first arguments of type ``kind``, a NamedTuple."""
+        """Decorate the kernel for first arguments of type ``kind``, a NamedTuple.
+
+        A kernel from outside this package ends the use of the cache on disk, which would not notice
+        when it is edited.
+        """
 
     def check(self, schedule: Any) -> None:
         """Raise a TypeError if there is no kernel for this argument, before Numba does."""
@@ -165,10 +139,12 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def kernel_for(kind: type) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
-            @numba.extending.overload(choose, strict=False, jit_options=PART_OPTIONS)
+            @numba.extending.overload(choose, strict=False, jit_options=OPTIONS)
             def find(schedule: Any, *arguments: Any) -> Any:
                 return function if getattr(schedule, "instance_class", None) is kind else None
 
+            if not function.__module__.startswith("accord."):
+                Kernel.keep_no_more()
             kernels[kind] = jit(function)
             return kernels[kind]  # type: ignore[no-any-return]
 
@@ -183,3 +159,6 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     choose.kernel_for, choose.check, choose.kernels = kernel_for, check, kernels  # type: ignore[attr-defined]
     return choose  # type: ignore[return-value]
+
+
+once = jit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accord.game.library import balanced
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks import episode_cost
 
@@ -18,8 +18,8 @@ SMALL, LARGE = 100, 4_000
 METHODS = ("swrhedge", "prm")
 
 
-def started(form: SequenceForm, method: str, iterations: int = 50) -> SampledSelfPlay:
-    play = SampledSelfPlay.of(form, 1, 10**5, np.random.default_rng(3), method=method)
+def started(form: SequenceForm, method: str, iterations: int = 50) -> SimulatorPlay:
+    play = SimulatorPlay(form, 1, 10**5, np.random.default_rng(3), method=method)
     play.averages = 1
     play.advance(iterations)
     return play

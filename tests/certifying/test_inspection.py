@@ -15,9 +15,10 @@ from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.certifying.exact import certify
 from accord.certifying.inspection import inspect, steps
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.game.library import chicken, kuhn, library_device, separation
+from accord.game.library import kuhn, library_device, separation
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import pure_behavior
 from tests import reference
 from tests.support.policies import all_games, random_policy
 from tests.support.strategies import examples
@@ -196,9 +197,13 @@ def test_plans_in_any_game(game, seed):
 
 
 def test_recommendations_are_a_distribution(policies: dict[str, CorrelatedPolicy]) -> None:
-    device = CorrelatedPolicy.from_device(chicken(), library_device("chicken"))
-    never = CorrelatedPolicy(device.game, np.ones(1), device.behavior[:1])
-    for policy in (*policies.values(), never):
+    game = kuhn()
+    passing = [
+        pure_behavior(plex, np.zeros(plex.n_infosets, np.int32))
+        for plex in sequence_form(game).plexes
+    ]
+    unreached = 0
+    for policy in (*policies.values(), CorrelatedPolicy.product(game, passing)):
         seen = inspect(policy, [])
         for i, plex in enumerate(seen.form.plexes):
             for x in range(plex.n_infosets):
@@ -206,10 +211,12 @@ def test_recommendations_are_a_distribution(policies: dict[str, CorrelatedPolicy
                 assert reach == pytest.approx(seen.prob(i, x).sum())
                 if reach == 0:
                     assert told is None
+                    unreached += 1
                 else:
                     assert told is not None
                     assert told.sum() == pytest.approx(1.0)
                     assert told * reach == pytest.approx(seen.prob(i, x))
+    assert unreached == 6  # nobody who always passes has bet, or sees a bet
 
 
 def test_a_deviation_goes_on_after_its_first_step() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -11,19 +10,17 @@ import pytest
 
 from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
-from accord.game.library import balanced, kuhn, library_game, matching_pennies
+from accord.game.library import balanced, kuhn, library_game
 from accord.game.tree import Game
-from accord.learning.balanced_kefr import BalancedKEFR, explore
-from accord.learning.estimators import PlanArrays, join_plans
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.simulator_play import SimulatorPlay
 from accord.play.simulator import OUTCOME, draw_outcome, prepare_draws, simulator
 from accord.regret.rates import LARGEST_RATE, bandit_learning_rate
-from accord.regret.sampled import SampledArrays, join, observe_episode, refresh, sample
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
-from tests.support.driven import as_rng, naive_episodes, play_round
+from tests.support.driven import naive_episodes, play_round, tree_of
 from tests.support.policies import grown_game
 
 pytestmark = pytest.mark.kernels
@@ -100,8 +97,17 @@ def test_the_iterates_do_change() -> None:
         assert np.abs(joint_policy(learners) - first).max() > 0.05
 
 
+def alone() -> Game:
+    """A game in which the second player never decides."""
+    b = GameBuilder(players=["Ann", "Bob"])
+    b.move(player="Ann", infoset="a", actions="l r")
+    b.payoff("l", 0, 1)
+    b.payoff("r", 1, 0)
+    return b.build()
+
+
 @pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", [*GAMES, pytest.param(alone(), id="alone")])
 def test_the_learning_rate_is_the_papers(game: Game, k: float) -> None:
     for i, rate in enumerate(rates_of(game, k, 1000)):
         if reference.horizon(game, i):
@@ -130,71 +136,11 @@ def test_no_learning_rate_leaves_the_simplex(rate: float) -> None:
         np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
 
 
-# --- compiled self-play ---------------------------------------------------------------------------
+# --- the compiled simulator -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", GAMES)
-def test_self_play_is_its_learners_playing(game: Game, k: float) -> None:
-    """Learners that are separate objects, asked one move at a time, give the same bits."""
-    iterations = 12
-    form = sequence_form(game)
-    scaled = SWRHedge(scale=2.0)
-    play = SampledSelfPlay.of(form, k, 10**4, np.random.default_rng(7), method=scaled)
-    learners = learners_of(game, k, play.schedule.rates.tolist())
-    assert play.episodes_per_iteration == sum(learner.n_episodes for learner in learners)
-    kept = np.empty((iterations, form.n_sequences))
-    assert play.advance(iterations, kept) == iterations
-    rng = np.random.default_rng(7)
-    for t in range(iterations):
-        play_round(game, learners, rng)
-        assert joint_policy(learners).tobytes() == kept[t].tobytes()
-    assert rng.bit_generator.state == play.rng.bit_generator.state
-    regrets = np.concatenate([learner.state.regret for learner in learners])
-    assert play.joint.regret.tobytes() == regrets.tobytes()
-
-
-def test_splits_of_a_run_do_not_matter() -> None:
-    form = sequence_form(library_game("kuhn:players=3"))
-    runs = []
-    for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method="swrhedge")
-        kept = np.empty((6, form.n_sequences))
-        rows = 0
-        for size in split:
-            rows += play.advance(size, kept[rows:], 10)
-        assert rows == 6
-        assert play.iteration == 60
-        runs.append((kept.tobytes(), play.joint.regret.tobytes(), play.rng.random()))
-    assert len(set(runs)) == 1
-
-
-def test_what_is_kept_changes_nothing() -> None:
-    """To evaluate pi^t in full is only to compute early what episodes may need later."""
-    form = sequence_form(library_game("kuhn:players=3"))
-    regrets = []
-    for stride in (None, 1, 7):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3), method="swrhedge")
-        if stride is None:
-            play.advance(30)
-        else:
-            play.advance(30, np.empty((30, form.n_sequences)), stride)
-        regrets.append(play.joint.regret.tobytes())
-    assert len(set(regrets)) == 1
-
-
-def test_the_seed_matters() -> None:
-    form = sequence_form(kuhn())
-    regrets = set()
-    for seed in (0, 0, 1):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(seed), method="swrhedge")
-        play.advance(20)
-        regrets.add(play.joint.regret.tobytes())
-    assert len(regrets) == 2
-
-
-def test_the_simulator_plays_the_game() -> None:
-    game = grown_game(1, 3, 60)
+@pytest.mark.parametrize("game", [grown_game(1, 3, 60), kuhn()])  # without and with chance
+def test_the_simulator_plays_the_game(game: Game) -> None:
     leaves = sequence_form(game).leaves
     arrays = simulator(game, leaves.best, leaves.loss_scale)
     number = {0: 0}  # of the game's nodes in the simulator
@@ -256,154 +202,6 @@ def test_draws_of_chance(size: int) -> None:
     assert (drawn - guessed).mean() <= 1.0
 
 
-# --- nobody sees more than they may ---------------------------------------------------------------
-
-
-def test_a_learner_is_made_from_a_treeplex() -> None:
-    """It cannot see what it does not have: the learner gets a treeplex and numbers, and every
-    method gets an infoset of it, a loss or a source of randomness."""
-    allowed = {"self", "plex", "k", "method", "iterations", "exploration", "budget"}
-    allowed |= {"schedule", "player", "episode", "x", "rng", "draw"}
-    for name, method in inspect.getmembers(BalancedKEFR, inspect.isfunction):
-        assert set(inspect.signature(method).parameters) <= allowed | {"loss"}, name
-    learner = BalancedKEFR(sequence_form(kuhn()).plexes[0], 1, SWRHedge(0.1))
-    assert set(vars(learner)) == {
-        "tree", "plan", "schedule", "player", "iteration", "state", "n_episodes",
-        "_path", "_episode", "_seq", "_layer", "_followed",
-    }  # fmt: skip
-
-
-def joined(learners: list[BalancedKEFR]) -> tuple[SampledArrays, PlanArrays]:
-    """The states and the sampling plans of several learners in one set of arrays each."""
-    states, counts = [one.state for one in learners], [one.n_episodes for one in learners]
-    return join(states, counts, 1), join_plans([one.plan.arrays for one in learners])
-
-
-def slices_of(learners: list[BalancedKEFR]) -> list[dict[str, slice]]:
-    """Where each learner's part of joint arrays stands, by the name of what is numbered."""
-    sizes = [
-        {
-            "infosets": len(learner.state.infosets),
-            "seqs": len(learner.state.behavior),
-            "nodes": len(learner.state.nodes),
-            "cells": len(learner.state.regret),
-            "episodes": learner.n_episodes,
-        }
-        for learner in learners
-    ]
-    slices = []
-    start = dict.fromkeys(sizes[0], 0)
-    for size in sizes:
-        slices.append({name: slice(start[name], start[name] + n) for name, n in size.items()})
-        start = {name: start[name] + n for name, n in size.items()}
-    return slices
-
-
-def within(values: Any, where: slice) -> bool:
-    return bool(((np.asarray(values) >= where.start) & (np.asarray(values) < where.stop)).all())
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_what_is_reachable_from_an_infoset_is_its_players(game: Game) -> None:
-    """Every index in the joint arrays points into the part of the same player."""
-    learners = learners_of(game, 1, [0.1] * game.n_players)
-    joint, plan = joined(learners)
-    for own, learner in zip(slices_of(learners), learners, strict=True):
-        infosets, nodes = joint.infosets[own["infosets"]], joint.nodes[own["nodes"]]
-        assert within(infosets["first_seq"], own["seqs"])
-        assert within(infosets["first_seq"] + infosets["n_actions"] - 1, own["seqs"])
-        assert within(infosets["first_node"], own["nodes"])
-        assert within(infosets["end_node"] - 1, own["nodes"])
-        assert within(infosets["first_external"], slice(own["nodes"].start, own["nodes"].stop + 1))
-        assert within(nodes["parent"], own["nodes"])
-        assert within(nodes["rec_seq"], own["seqs"])
-        size = np.diff(learner.tree.arrays.first_cell)
-        assert within(nodes["first_cell"], own["cells"])
-        assert within(nodes["first_cell"] + size - 1, own["cells"])
-        assert (infosets["first_cell"] == joint.nodes["first_cell"][infosets["first_node"]]).all()
-        if learner.n_episodes:
-            assert within(nodes["episode"], own["episodes"])
-        horizon = learner.plan.explores.shape[1]
-        assert (plan.explores[own["episodes"], :horizon] == learner.plan.explores).all()
-        assert not plan.explores[own["episodes"], horizon:].any()
-        assert (plan.descendants[own["seqs"], :horizon] == learner.plan.descendants).all()
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_kernels_do_not_look_at_other_players(game: Game) -> None:
-    """With everything of the others made nonsense, a player in joint arrays plays and learns as
-    they do alone."""
-    learners = learners_of(game, 1, [0.3] * game.n_players)
-    rng = np.random.default_rng(4)
-    for i, learner in enumerate(learners):
-        if not learner.n_episodes:
-            continue
-        joint, plan = joined(learners)
-        own = slices_of(learners)[i]
-        others = {
-            name: np.delete(np.arange(slices_of(learners)[-1][name].stop), np.r_[where])
-            for name, where in own.items()
-        }
-        joint.behavior[others["seqs"]] = np.nan
-        joint.regret[others["cells"]] = np.nan
-        plan.descendants[others["seqs"]] = -(10**6)
-        plan.explores[others["episodes"]] ^= True
-        for name in ("rec_reach", "weight", "credit"):
-            joint.nodes[name][others["nodes"]] = np.nan
-        before = [array.copy() for array in joint]
-        plex = learner.tree.plex
-        alone = BalancedKEFR(plex, 1, SWRHedge(0.3))
-        alone.begin_iteration()
-        path = np.zeros((2, max(1, plan.explores.shape[1])), np.int32)
-        for e in range(alone.n_episodes):
-            alone.begin_episode(e)
-            length, followed = 0, 1.0
-            episode = own["episodes"].start + e
-            children = plex.children(0)
-            while children:
-                x = int(rng.choice(children))
-                y, draw = own["infosets"].start + x, float(rng.random())
-                refresh(
-                    alone.schedule, 0, y, 1, joint.infosets, joint.nodes, joint.behavior,
-                    joint.regret, joint.scratch,
-                )  # fmt: skip
-                a, factor = explore(
-                    y, length, draw, plan.layer[episode], plan.explores[episode],
-                    plan.descendants, joint.infosets, joint.behavior,
-                )  # fmt: skip
-                assert alone.act(x, as_rng([draw])) == a
-                assert 0 <= sample(y, draw, joint.infosets, joint.behavior) < plex.n_actions[x]
-                path[:, length] = y, a
-                followed *= factor
-                length += 1
-                children = plex.children(int(plex.first_seq[x]) + a)
-            if length > plan.layer[episode]:
-                observe_episode(
-                    alone.schedule,
-                    episode,
-                    plan.layer[episode],
-                    length,
-                    0.7,
-                    followed,
-                    path,
-                    joint.infosets,
-                    joint.nodes,
-                    joint.behavior,
-                    joint.regret,
-                    joint.scratch,
-                )
-            alone.end_episode(0.7)
-        arrays = alone.state
-        assert joint.behavior[own["seqs"]].tobytes() == arrays.behavior.tobytes()
-        assert joint.regret[own["cells"]].tobytes() == arrays.regret.tobytes()
-        for name in ("rec_reach", "weight", "credit"):
-            assert (joint.nodes[name][own["nodes"]] == arrays.nodes[name]).all()
-        for array, was, kind in zip(
-            joint, before, ("infosets", "nodes", "seqs", "cells", "seqs"), strict=False
-        ):
-            assert array[others[kind]].tobytes() == was[others[kind]].tobytes()
-
-
 # --- an episode touches what it sees --------------------------------------------------------------
 
 
@@ -414,12 +212,12 @@ def test_an_iteration_touches_only_what_it_sees() -> None:
     for infosets in (1000, 100_000):
         game = balanced(infosets, horizon=2, actions=2, ratio=3.2)
         form = sequence_form(game)
-        play = SampledSelfPlay.of(form, 1, 10**6, np.random.default_rng(0), method="swrhedge")
+        play = SimulatorPlay(form, 1, 10**6, np.random.default_rng(0), method="swrhedge")
         per_iteration = play.episodes_per_iteration
         assert per_iteration == 6  # C(3, 2) for each of two players
         for _ in range(20):
             before = [array.copy() for array in play.joint]
-            plan = [array.copy() for array in play._plan]
+            plan = [array.copy() for array in play._policies]
             play.advance(1)
             after = play.joint
             seen = np.flatnonzero(after.infosets["stamp"] != before[0]["stamp"])
@@ -430,14 +228,14 @@ def test_an_iteration_touches_only_what_it_sees() -> None:
             assert len(behavior) <= 2 * len(seen)
             regret = np.flatnonzero(after.regret != before[3])
             assert 0 < len(regret) <= 4 * per_iteration
-            assert all((a == b).all() for a, b in zip(play._plan, plan, strict=True))
+            assert all((a == b).all() for a, b in zip(play._policies, plan, strict=True))
 
 
 def test_an_episode_informs_the_rechistories_it_is_for() -> None:
     """Exactly the nodes of its target infoset that the plan assigns to it."""
     game = grown_game(55, 2, 60)
     learner = learners_of(game, 2, [0.4, 0.4])[0]
-    tree, arrays = learner.tree, learner.state
+    tree, arrays = tree_of(learner), learner.state
     rng = np.random.default_rng(8)
     learned = 0
     for _ in range(40):
@@ -466,16 +264,6 @@ def test_an_episode_informs_the_rechistories_it_is_for() -> None:
 # --- good use -------------------------------------------------------------------------------------
 
 
-def test_a_fresh_learner_is_uniform() -> None:
-    for plex in sequence_form(library_game("kuhn:players=3")).plexes:
-        learner = BalancedKEFR(plex, 1, SWRHedge(0.5))
-        for _ in range(2):
-            policy = learner.policy()
-            np.testing.assert_allclose(policy[1:], 1 / np.repeat(plex.n_actions, plex.n_actions))
-            policy[:] = -1.0  # a copy
-            learner.begin_iteration()
-
-
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan, 1e101])
 def test_bad_learning_rates(rate: float) -> None:
     with pytest.raises(ArgumentError, match="learning_rate must be positive"):
@@ -490,45 +278,3 @@ def test_bad_arguments() -> None:
         BalancedKEFR(plex, -1)
     with pytest.raises(BudgetError, match="try a smaller k"):
         BalancedKEFR(plex, 1, SWRHedge(0.1), budget=100)
-
-
-def test_moves_that_cannot_be() -> None:
-    """A learner is told when it is asked for what does not follow."""
-    plex = sequence_form(kuhn()).plexes[0]
-    assert plex.horizon == 2
-    second = int(plex.layers[1])
-    learner = BalancedKEFR(plex, 1, SWRHedge(0.1))
-    rng = np.random.default_rng(0)
-    for call in (lambda: learner.act(0, rng), lambda: learner.end_episode(0.5)):
-        with pytest.raises(ArgumentError, match="an episode must be open"):
-            call()
-    for episode in (-1, learner.n_episodes):
-        with pytest.raises(ArgumentError, match="episode must be in the sampling plan, from 0 to"):
-            learner.begin_episode(episode)
-    learner.begin_episode(0)
-    for x in (-1, second, plex.n_infosets):
-        with pytest.raises(ArgumentError, match=f"infoset {x} cannot occur at decision 1"):
-            learner.act(x, rng)
-    learner.act(0, rng)
-    with pytest.raises(ArgumentError, match="infoset 1 cannot occur at decision 2"):
-        learner.act(1, rng)
-    for loss in (-0.1, 1.1, math.nan):
-        with pytest.raises(ArgumentError, match=r"loss of a play must be in \[0, 1\]"):
-            learner.end_episode(loss)
-    learner.end_episode(0.5)
-    with pytest.raises(ArgumentError, match="an episode must be open"):
-        learner.end_episode(0.5)
-    learner.begin_episode()
-    learner.begin_iteration()
-    with pytest.raises(ArgumentError, match="an episode must be open"):
-        learner.act(0, rng)
-
-
-def test_playing_while_others_sample_teaches_nothing() -> None:
-    learner = BalancedKEFR(sequence_form(matching_pennies()).plexes[0], 1, SWRHedge(0.5))
-    learner.begin_iteration()
-    learner.begin_episode()
-    learner.act(0, np.random.default_rng(0))
-    learner.end_episode(1.0)
-    assert not learner.state.regret.any()
-    assert not learner.state.nodes["credit"].any()

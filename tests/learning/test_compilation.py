@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
-from numba.core.dispatcher import Dispatcher
 
 import accord
+from accord._jit import Kernel
 from accord.game.library import kuhn
 from accord.learning.self_play import SelfPlay
 from accord.treeplex.form import sequence_form
@@ -16,9 +15,7 @@ from accord.treeplex.form import sequence_form
 
 def signatures() -> dict[str, list[Any]]:
     """The types of arguments that each kernel has been compiled for, or loaded from the cache."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("accord.")]
-    kernels = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
-    return {kernel.py_func.__qualname__: kernel.signatures for kernel in kernels.values()}
+    return {kernel.__qualname__: kernel.signatures for kernel in Kernel.in_use}
 
 
 @pytest.mark.slow

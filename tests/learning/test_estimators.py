@@ -35,6 +35,7 @@ from tests.support.driven import (
     nodes_of,
     own_path,
     replay,
+    tree_of,
 )
 from tests.support.policies import all_games, all_k, grown_game
 from tests.support.strategies import examples
@@ -149,7 +150,7 @@ def test_episodes_play_the_sampling_policies(game: Game, k: float) -> None:
             if episode is not None:
                 law = reference.sampling_behavior(game, i, law, episode)
             for x in reference.infosets(game, i):
-                if reference.reach(game, i, law, int(learner.tree.plex.parent_seq[x])) == 0.0:
+                if reference.reach(game, i, law, int(learner.tables.parent_seq[x])) == 0.0:
                     continue
                 here = [
                     law[reference.sequence(game, i, x, a)] for a in reference.actions(game, i, x)
@@ -192,7 +193,7 @@ def test_swrhedge_is_fed_unbiased_estimates(game: Game, k: float) -> None:
 
 def assert_bounded(learner: BalancedKEFR, added: np.ndarray) -> None:
     """Assumption (i) of Lemma A.3: 0 <= M_b w_b estimate <= 1."""
-    tree = learner.tree
+    tree = tree_of(learner)
     for node, x, _ in nodes_of(learner):
         n = int(tree.plex.n_actions[x])
         cells = added[tree.arrays.first_cell[node] : tree.arrays.first_cell[node + 1]]

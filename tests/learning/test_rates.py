@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from accord.game.library import library_game
-from accord.learning.balanced_kefr import BalancedKEFR, explore
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.exploration import explore
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import uniform_behavior
 from paper import claim2_full_feedback, claim3_bandit, scaling
 from paper.frame import DATA, Finding, read_data
 
@@ -60,24 +62,22 @@ def test_exponents_by_seed() -> None:
 def test_uniform_exploration_is_uniform(k: int) -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4,actions=3")).plexes[0]
     learner = BalancedKEFR(plex, k, SWRHedge(1.0), exploration="uniform")
-    own, first_node = learner.state, learner.tree.arrays.first_node
+    own, base = learner.state, learner.policies.base
     for x in range(plex.n_infosets):
-        nodes = slice(first_node[x], first_node[x + 1])
+        nodes = slice(own.infosets["first_node"][x], own.infosets["end_node"][x])
         explored = learner.plan.explores[learner.plan.node_episode[nodes], : plex.depth[x] + 1]
         assert learner.plan.node_weight[nodes] == pytest.approx(3.0 ** -explored.sum(axis=1))
         for target in range(plex.depth[x], plex.horizon):
             draws = [(i + 0.5) / 30 for i in range(30)]
-            everywhere = np.ones(plex.horizon, np.bool_)
-            arrays = (learner.plan.descendants, own.infosets, own.behavior)
-            actions = [explore(x, plex.depth[x], u, target, everywhere, *arrays)[0] for u in draws]
+            actions = [explore(x, u, 0.0, target, base, own.infosets, own.behavior) for u in draws]
             assert np.bincount(actions).tolist() == [10, 10, 10]
 
 
 def test_balanced_exploration_is_left_alone() -> None:
     plex = sequence_form(library_game("unbalanced:horizon=4")).plexes[0]
     learner = BalancedKEFR(plex, 0, SWRHedge(1.0))
-    assert claim3_bandit._largest_sum(learner) == pytest.approx(4)
-    assert (learner.plan.descendants != 1).any()
+    assert claim3_bandit._largest_sum(plex, learner) == pytest.approx(4)
+    assert (learner.policies.base != uniform_behavior(plex)).any()
 
 
 # Verdicts can be negative

@@ -7,7 +7,6 @@ times the counterfactual regret, at every (infoset, rechistory, action).
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -18,16 +17,9 @@ from hypothesis import given
 from accord.errors import ArgumentError
 from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
-from accord.learning.averaging import add_iterate, is_sampled, write_average
-from accord.learning.sampled_self_play import SampledSelfPlay
-from accord.learning.whole_plays import (
-    WholePlayKEFR,
-    draw_sampled,
-    join_policies,
-    observe_play,
-)
-from accord.regret.methods import SAMPLED_METHODS, configured
-from accord.regret.sampled import join, refresh
+from accord.learning.averaging import Averaging, add_iterate, is_sampled, write_average
+from accord.learning.simulator_play import SimulatorPlay
+from accord.learning.whole_plays import WholePlayKEFR
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
@@ -35,13 +27,12 @@ from accord.treeplex.strategy import spread_behavior, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.driven import (
-    as_rng,
     assert_sums_are_unbiased,
     naive_episodes,
     nodes_of,
     own_path,
-    play_round,
     replay,
+    tree_of,
 )
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
@@ -139,7 +130,7 @@ def test_regrets_are_unbiased(
     """For any baselines, which the random state contains."""
     learners, behaviors = in_random_state(game, k, exploration, minimizer, 3)
     for i, learner in enumerate(learners):
-        tree = learner.tree
+        tree = tree_of(learner)
         policies = policies_of(game, i, k, behaviors[i], exploration, minimizer)
         mean = np.zeros(tree.n_cells)
         for prob, _, after, before in every_play(game, i, learner, behaviors, policies):
@@ -165,7 +156,7 @@ def test_swrhedge_on_whole_plays_discounts_by_all_episodes(game: Game, k: float)
     eta = 0.7
     learners, behaviors = in_random_state(game, k, "balanced", SWRHedge(eta, whole_plays=True), 2)
     for i, learner in enumerate(learners):
-        own, tree = learner.state, learner.tree
+        own, tree = learner.state, tree_of(learner)
         discount = math.exp(-eta * len(naive_episodes(game, i, k)))
         for x in range(tree.plex.n_infosets):
             n = int(tree.plex.n_actions[x])
@@ -191,7 +182,7 @@ def test_swrhedge_is_fed_unbiased_and_bounded_estimates(game: Game, k: float) ->
     minimizer = SWRHedge(0.7, whole_plays=True)
     learners, behaviors = in_random_state(game, k, "balanced", minimizer, 2)
     for i, learner in enumerate(learners):
-        tree = learner.tree
+        tree = tree_of(learner)
         policies = policies_of(game, i, k, behaviors[i], "balanced", minimizer)
         mean, credit = np.zeros(tree.n_cells), np.zeros(tree.n_nodes)
         for prob, _, after, before in every_play(game, i, learner, behaviors, policies):
@@ -214,7 +205,7 @@ def test_every_estimate_is_the_reference(
     """Play by play, not only in the mean: EXTERNAL rechistories at K = 0 have M_b = 1."""
     learners, behaviors = in_random_state(game, 0, exploration, minimizer, 4)
     for i, learner in enumerate(learners):
-        tree = learner.tree
+        tree = tree_of(learner)
         policies = policies_of(game, i, 0, behaviors[i], exploration, minimizer)
         baseline = learner.state.sequences["baseline"].tolist()
         for _, end, after, before in every_play(game, i, learner, behaviors, policies):
@@ -274,7 +265,7 @@ def test_baselines_follow_the_losses() -> None:
 
 def rates_at(learner: WholePlayKEFR, x: int) -> np.ndarray:
     """``[n, n]`` sum of M_b max(R_b + P_b, 0), with EXTERNAL rows alike."""
-    tree, own = learner.tree, learner.state
+    tree, own = tree_of(learner), learner.state
     n = int(tree.plex.n_actions[x])
     rates = np.zeros((n, n))
     for node in range(tree.arrays.first_node[x], tree.arrays.first_node[x + 1]):
@@ -316,7 +307,7 @@ def test_the_potential_grows_by_the_squared_regret(method: str, k: float) -> Non
     """
     for game in (kuhn(), grown_game(1, 2, 80), grown_game(0, 3, 80)):
         form = sequence_form(game)
-        play = SampledSelfPlay.of(form, k, 10**4, np.random.default_rng(5), method=method)
+        play = SimulatorPlay(form, k, 10**4, np.random.default_rng(5), method=method)
         grew = 0
         for _ in range(300):
             before = play.joint.regret.copy()
@@ -382,10 +373,8 @@ def test_averages_are_those_of_reach_probabilities(game: Game, k: float) -> None
         for t in range(1, 5):
             own.regret[:] = rng.normal(size=len(own.regret))
             learner.begin_iteration()
-            add_iterate(
-                learner.schedule, 0, 0, plex.n_infosets, t, True, plex.parent_seq, own.infosets,
-                own.nodes, own.behavior, own.regret, own.scratch, reach, total,
-            )  # fmt: skip
+            averaging = Averaging(plex.parent_seq, reach, total, True)
+            add_iterate(learner.schedule, 0, 0, plex.n_infosets, t, averaging, own)
             behaviors.append(learner.policy())
             reached = np.ones(plex.n_sequences)
             for x in range(plex.n_infosets):
@@ -423,8 +412,8 @@ def test_unreached_policies_do_not_matter_at_k_1() -> None:
         form = sequence_form(game)
         gaps = []
         for everywhere in (False, True):
-            play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(2))
-            play._everywhere = everywhere  # type: ignore[attr-defined]
+            play = SimulatorPlay(form, 1, 10**4, np.random.default_rng(2))
+            play._everywhere = everywhere
             kept = np.empty((50, form.n_sequences))
             play.advance(200, kept, 4)
             meter = MixtureMeter(form, 1)
@@ -434,171 +423,7 @@ def test_unreached_policies_do_not_matter_at_k_1() -> None:
         np.testing.assert_allclose(gaps[0], gaps[1], rtol=0, atol=1e-12)
 
 
-# --- self-play ------------------------------------------------------------------------------------
-
-METHODS: list[Any] = [
-    pytest.param("prm", None, id="prm"),
-    pytest.param("rm", "balanced", id="rm, the paper's policies"),
-    pytest.param(SampledRegretMatching(shared=0), "uniform", id="nothing shared"),
-    pytest.param(SWRHedge(0.3, whole_plays=True), None, id="swrhedge"),
-]
-
-
-@pytest.mark.parametrize(("method", "exploration"), METHODS)
-@pytest.mark.parametrize("k", KS)
-@pytest.mark.parametrize("game", GAMES)
-def test_self_play_is_its_learners_playing(
-    game: Game, k: float, method: Any, exploration: str | None
-) -> None:
-    """Learners that are separate objects, asked one move at a time, give the same bits."""
-    form = sequence_form(game)
-    play = SampledSelfPlay.of(
-        form, k, 10**4, np.random.default_rng(7), method=method, exploration=exploration
-    )
-    learners = [WholePlayKEFR(plex, k, method, exploration=exploration) for plex in form.plexes]
-    shared = learners[0].n_shared
-    assert play.episodes_per_iteration == shared + sum(
-        learner.n_episodes - shared for learner in learners
-    )
-    rng = np.random.default_rng(7)
-    for _ in range(12):
-        play.advance(1)
-        play_round(game, learners, rng)
-    assert rng.bit_generator.state == play.rng.bit_generator.state
-    for name in ("regret", "sequences"):
-        parts = np.concatenate([getattr(learner.state, name) for learner in learners])
-        assert getattr(play.joint, name).tobytes() == parts.tobytes()
-
-
-@pytest.mark.parametrize(("method", "exploration"), METHODS)
-def test_splits_of_a_run_do_not_matter(method: Any, exploration: str | None) -> None:
-    form = sequence_form(library_game("kuhn:players=3"))
-    runs = []
-    for split in ([60], [1, 2, 3, 54], [59, 1], [20] * 3):
-        play = SampledSelfPlay.of(
-            form, 1, 10**4, np.random.default_rng(3), method=method, exploration=exploration
-        )
-        kept = np.empty((6, form.n_sequences))
-        rows = 0
-        for size in split:
-            rows += play.advance(size, kept[rows:], 10)
-            state = {name: np.copy(value) for name, value in play.state().items()}
-            play = SampledSelfPlay.of(
-                form, 1, 10**4, np.random.default_rng(99), method=method, exploration=exploration
-            )
-            play.restore(state)
-        assert rows == 6
-        runs.append((kept.tobytes(), play.joint.regret.tobytes(), play.rng.random()))
-    assert len(set(runs)) == 1
-
-
-def test_what_is_kept_changes_nothing() -> None:
-    """To evaluate pi^t in full is only to compute early what episodes may need later."""
-    form = sequence_form(library_game("kuhn:players=3"))
-    regrets = []
-    for stride in (None, 1, 7):
-        play = SampledSelfPlay.of(form, 1, 10**4, np.random.default_rng(3))
-        if stride is None:
-            play.advance(30)
-        else:
-            play.advance(30, np.empty((30, form.n_sequences)), stride)
-        regrets.append(play.joint.regret.tobytes())
-    assert len(set(regrets)) == 1
-
-
-def test_a_learner_is_made_from_a_treeplex() -> None:
-    """It cannot see what it does not have: the learner gets a treeplex and numbers, and every
-    method gets an infoset of it, a loss or a source of randomness."""
-    allowed = {"self", "plex", "k", "method", "iterations", "exploration", "budget"}
-    allowed |= {"schedule", "player", "episode", "x", "rng", "draw", "loss"}
-    for name, method in inspect.getmembers(WholePlayKEFR, inspect.isfunction):
-        assert set(inspect.signature(method).parameters) <= allowed, name
-    learner = WholePlayKEFR(sequence_form(kuhn()).plexes[0], 1)
-    assert set(vars(learner)) == {
-        "tree", "policies", "sampling", "schedule", "player", "iteration", "state", "n_episodes",
-        "n_shared", "_policy_of", "_path", "_reach", "_episode", "_seq", "_layer",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("method", ["prm", SWRHedge(0.3, whole_plays=True)])
-@pytest.mark.parametrize("game", GAMES)
-def test_kernels_do_not_look_at_other_players(game: Game, method: Any) -> None:
-    """With everything of the others made nonsense, a player in joint arrays plays and learns as
-    they do alone."""
-    plexes = sequence_form(game).plexes
-    rng = np.random.default_rng(4)
-    for i, plex in enumerate(plexes):
-        learners = [WholePlayKEFR(one, 1, method) for one in plexes]
-        alone, per_cell = learners[i], configured(SAMPLED_METHODS, method).numbers_per_cell
-        joint = join([one.state for one in learners], [1] * len(plexes), per_cell)
-        policies = join_policies([one.policies for one in learners])
-        own = {}
-        for name, sizes in {
-            "infosets": [one.n_infosets for one in plexes],
-            "seqs": [one.n_sequences for one in plexes],
-            "nodes": [len(one.state.nodes) for one in learners],
-            "cells": [len(one.state.regret) for one in learners],
-            "policies": [len(one.policies.episodes) for one in learners],
-        }.items():
-            start = sum(sizes[:i])
-            own[name] = slice(start, start + sizes[i])
-
-        def spoil(array: Any, name: str, nonsense: Any, own: Any = own) -> None:
-            kept = array[own[name]].copy()
-            array[:] = nonsense
-            array[own[name]] = kept
-
-        for array, name in (
-            (joint.behavior, "seqs"), (joint.sequences["baseline"], "seqs"),
-            (joint.sequences["plays"], "seqs"), (joint.regret, "cells"),
-            (joint.nodes["rec_reach"], "nodes"), (policies.base, "seqs"),
-            (policies.follow, "policies"),
-        ):  # fmt: skip
-            spoil(array, name, np.nan)
-        before = {name: getattr(joint, name).copy() for name in ("behavior", "regret", "sequences")}
-        alone.begin_iteration()
-        path = np.zeros((2, max(1, policies.explores.shape[1])), np.int32)
-        reach, sampling = np.zeros(path.shape[1] + 1), alone.sampling
-        for e in range(alone.n_episodes):
-            policy = own["policies"].start + int(alone._policy_of[e])
-            alone.begin_episode(e)
-            length, children = 0, plex.children(0)
-            while children:
-                x = int(rng.choice(children))
-                y, draw = own["infosets"].start + x, float(rng.random())
-                refresh(
-                    alone.schedule, 0, y, 1, joint.infosets, joint.nodes, joint.behavior,
-                    joint.regret, joint.scratch,
-                )  # fmt: skip
-                a = draw_sampled(
-                    y, draw, policies.explores[policy, length], policies.follow[policy],
-                    policies.column[policy], policies.base, joint.infosets, joint.behavior,
-                )  # fmt: skip
-                assert alone.act(x, as_rng([draw])) == a
-                path[:, length] = y, a
-                length += 1
-                children = plex.children(int(plex.first_seq[x]) + a)
-            observe_play(
-                alone.schedule, sampling.baseline_rate, sampling.trace, own["policies"].start,
-                own["policies"].stop, *policies, path, length, 0.7, reach, joint.infosets,
-                joint.nodes, joint.behavior, joint.regret, joint.sequences, joint.scratch,
-            )  # fmt: skip
-            alone.end_episode(0.7)
-        for name, where in (("behavior", "seqs"), ("regret", "cells"), ("sequences", "seqs")):
-            now, was = getattr(joint, name), before[name]
-            assert now[own[where]].tobytes() == getattr(alone.state, name).tobytes()
-            others = np.delete(np.arange(len(now)), np.r_[own[where]])
-            assert now[others].tobytes() == was[others].tobytes()
-
-
 # --- good use -------------------------------------------------------------------------------------
-
-
-def test_a_fresh_learner_is_uniform() -> None:
-    for plex in sequence_form(library_game("kuhn:players=3")).plexes:
-        for method in ("prm", "rm", SWRHedge(0.1, whole_plays=True)):
-            policy = WholePlayKEFR(plex, 1, method).policy()
-            np.testing.assert_allclose(policy[1:], 1 / np.repeat(plex.n_actions, plex.n_actions))
 
 
 def test_a_player_without_decisions_has_no_own_episodes() -> None:
@@ -630,15 +455,3 @@ def test_bad_explorations() -> None:
         WholePlayKEFR(plex, 1, exploration="x")
     with pytest.raises(ArgumentError, match="must be one of balanced; got 'uniform'"):
         WholePlayKEFR(plex, 1, SWRHedge(1, whole_plays=True), exploration="uniform")
-
-
-def test_moves_must_follow() -> None:
-    learner = WholePlayKEFR(sequence_form(kuhn()).plexes[0], 1)
-    rng = np.random.default_rng(0)
-    with pytest.raises(ArgumentError, match="an episode must be open"):
-        learner.act(0, rng)
-    learner.begin_iteration()
-    learner.begin_episode(0)
-    learner.act(0, as_rng([0.5]))
-    with pytest.raises(ArgumentError, match="infoset 1 cannot occur at decision 2"):
-        learner.act(1, rng)

@@ -29,8 +29,9 @@ CLAIMS = find_claims()
 
 
 def labels(svg: str) -> list[str]:
-    """What is written in a figure."""
-    return re.findall(r"<text\b[^>]*>(.*?)</text>", svg, re.S)
+    """What is written in a figure, without spaces: matplotlib places exponents in various ways."""
+    texts = re.findall(r"<text\b[^>]*>(.*?)</text>", svg, re.S)
+    return ["".join(re.sub(r"<[^>]+>", "", text).split()) for text in texts]
 
 
 @pytest.fixture(scope="module")

@@ -34,8 +34,6 @@ from accord.interop.openspiel import load_openspiel
 from accord.interop.openspiel_env import OpenSpielEnvironment
 from accord.interop.own_history import escaped, history_after
 from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
-from accord.learning.environment_self_play import EnvironmentSelfPlay
-from accord.learning.sampled_self_play import SampledSelfPlay
 from accord.play.discovery import discover
 from accord.play.environment import (
     Environment,
@@ -46,7 +44,6 @@ from accord.play.environment import (
 from accord.play.own_tree import OwnTree
 from accord.play.playing import Playing
 from accord.play.rollout import estimated_values
-from accord.play.table import Table
 from accord.regret.methods import SAMPLED_METHODS
 from accord.regret.swrhedge import SWRHedge
 from accord.runs.learn import learn
@@ -54,7 +51,7 @@ from accord.runs.learn_env import learn_env
 from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
-from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
+from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open, payoffs_of
 from tests.support.policies import all_games, grown_game
 from tests.support.strategies import examples
 
@@ -156,58 +153,6 @@ def test_playing_gives_up() -> None:
 
 
 # --- learning -------------------------------------------------------------------------------------
-
-
-def led_game() -> Game:
-    """One player moves; the other only looks on."""
-    builder = GameBuilder("led", players=2)
-    builder.chance({"low": 0.25, "high": 0.75})
-    builder.move("low", "high", player="1", infoset="card", actions="stay go")
-    builder.payoff("low stay", 0, 1)
-    builder.payoff("low go", -1, 0)
-    builder.payoff("high stay", 0, 2)
-    builder.payoff("high go", 1, 3)
-    return builder.build()
-
-
-WHOLE = SWRHedge(scale=2.0, whole_plays=True)
-PLANNED = [
-    pytest.param({"method": SWRHedge(scale=2.0)}, id="swrhedge"),
-    pytest.param({"method": WHOLE}, id="swrhedge on whole plays"),
-    pytest.param({"exploration": "balanced"}, id="prm balanced"),
-]
-
-
-@pytest.mark.parametrize("options", PLANNED)
-@pytest.mark.parametrize("stride", [1, 3])
-@pytest.mark.parametrize("game", GAMES)
-def test_an_environment_is_learned_as_its_game(
-    game: Game, stride: int, options: dict[str, Any]
-) -> None:
-    """With the same draws, the policies of compiled self-play, to rounding."""
-    form = sequence_form(game)
-    blind = EnvironmentSelfPlay(
-        Open(game), form.plexes, 1, 5000, np.random.default_rng(4), **options
-    )
-    seeing = SampledSelfPlay.of(form, 1, 5000, np.random.default_rng(4), **options)
-    assert blind.episodes_per_iteration == seeing.episodes_per_iteration
-    assert blind.n_sequences == seeing.n_sequences
-    assert blind.averages == seeing.averages
-    rows = 30 // stride
-    kept = np.empty((2, rows, form.n_sequences))
-    assert blind.advance(30, kept[0], stride) == seeing.advance(30, kept[1], stride) == rows
-    np.testing.assert_allclose(kept[0], kept[1], rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("options", PLANNED)
-@pytest.mark.parametrize("game", [kuhn(), led_game()], ids=["kuhn", "led"])
-def test_an_environment_has_the_gap_of_its_game(game: Game, options: dict[str, Any]) -> None:
-    """The same seed gives ``learn_env`` and ``learn`` the same mixture, to rounding."""
-    asked: dict[str, Any] = {"episodes": 300, "seed": 6, "components": 10, **options}
-    blind, seeing = learn_env(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
-    assert (blind.method, blind.episodes) == (seeing.method, seeing.episodes)
-    assert blind.player_gaps == pytest.approx(seeing.player_gaps, rel=1e-9)
-    np.testing.assert_allclose(blind.policy.behavior, seeing.policy.behavior, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -432,11 +377,10 @@ def test_forgetting_later_is_noticed_too() -> None:
     plex = Treeplex.from_parents(
         [2, 2], [-1, 0], [0, 0], ["move 0", "move 1"], [("left", "right")] * 2
     )
-    table, rng = Table(Forgetful(), [plex]), np.random.default_rng(0)
     for _ in range(2):
-        assert table.play(rng, lambda i, x: 0) == [1.0]
+        assert payoffs_of(Forgetful(), [plex], [0, 0]) == [1.0]
     with pytest.raises(ImperfectRecallError, match="after 'left' at 'move 0' and after 'right'"):
-        table.play(rng, lambda i, x: 1)
+        payoffs_of(Forgetful(), [plex], [1, 1])
 
 
 class Lottery:
@@ -472,7 +416,7 @@ class Lottery:
 
 def test_nothing_to_learn() -> None:
     empty = Treeplex.from_parents([], [], [], [], [])
-    for method in (*SAMPLED_METHODS, WHOLE):
+    for method in (*SAMPLED_METHODS, SWRHedge(whole_plays=True)):
         with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
             learn_env(Lottery(), 1, episodes=10, method=method, plexes=[empty])
         with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
@@ -553,9 +497,9 @@ class Faulty(NoisyChicken):
     ],
 )
 def test_a_bug_in_a_simulator_is_placed(method: str, place: str) -> None:
-    table = Table(Faulty(method), discover(NoisyChicken(), patience=10))
+    plexes = discover(NoisyChicken(), patience=10)
     with pytest.raises(SimulatorError, match=f"noisy chicken: .* KeyError: .*a bug.*, {place}"):
-        table.play(np.random.default_rng(0), lambda i, x: 0)
+        payoffs_of(Faulty(method), plexes, [0, 0])
 
 
 def test_what_is_an_environment() -> None:
@@ -853,10 +797,8 @@ def test_rock_paper_scissors_of_pettingzoo(kind: str) -> None:
         seen = {"3": [], **{f"3 / action {own} / {other}": [("3", str(own))]
                             for own in range(3) for other in range(3)}}  # fmt: skip
         assert as_labels(plex) == {label: (("0", "1", "2"), seen[label]) for label in seen}
-    table = Table(env, plexes)
     for moves in itertools.product(range(3), repeat=4):
-        rest = iter(moves)
-        paid = table.play(np.random.default_rng(0), lambda i, x, rest=rest: next(rest))
+        paid = payoffs_of(env, plexes, moves)
         won = ROCK_PAPER_SCISSORS[moves[0], moves[1]] + ROCK_PAPER_SCISSORS[moves[2], moves[3]]
         assert list(paid) == [won, -won]
 
@@ -922,16 +864,13 @@ def test_pettingzoo_agents_that_leave() -> None:
     plexes = discover(env, patience=200)
     # at the start, and having stayed with nobody, one or two others
     assert [plex.n_infosets for plex in plexes] == [4, 4, 4]
-    table = Table(env, plexes)
     for first, second, paid in (
         ((0, 0, 0), (), [1, 1, 1]),
         ((0, 1, 1), (1, 0), [1, 5, 1]),
         ((1, 0, 0), (1,), [5, 1, 1]),
         ((1, 1, 1), (1, 0, 1), [5, 1, 5]),
     ):
-        rest = iter(first + second)
-        got = table.play(np.random.default_rng(0), lambda i, x, rest=rest: next(rest))
-        assert list(got) == paid
+        assert list(payoffs_of(env, plexes, first + second)) == paid
 
 
 def test_a_mask_is_seen() -> None:

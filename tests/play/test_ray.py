@@ -16,7 +16,7 @@ from accord.equilibrium.policy_files import save_policy
 from accord.errors import ArgumentError, MissingDependencyError, SimulatorError
 from accord.game.library import kuhn
 from accord.interop.load_env import load_environment
-from accord.learning.growing_self_play import GrowingSelfPlay
+from accord.learning.episode_play import EnvironmentPlay
 from accord.play.ray_actors import RayActors
 from accord.play.venue import venue
 from accord.play.workers import Workers
@@ -32,8 +32,9 @@ def learned_state(env: Any, workers: int | None) -> dict[str, Any]:
     """The state after a few iterations; the number of workers is that on the cluster."""
     import ray
 
-    player = None if workers is None else Workers(env, RayActors(ray, env, 3, workers))
-    play, kept = GrowingSelfPlay(env, 2, 3, batch=4, player=player), GrowingIterates(None, 12, 4)
+    executor = None if workers is None else Workers(env, RayActors(ray, env, 3, workers))
+    play = EnvironmentPlay(env, 2, 3, batch=4, executor=executor)
+    kept = GrowingIterates(None, 12, 4)
     try:
         play.advance(12, kept)
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from accord.errors import ArgumentError, GameError, SimulatorError
 from accord.game.library import kuhn
-from accord.learning.growing_self_play import GrowingSelfPlay
+from accord.learning.episode_play import EnvironmentPlay
 from accord.play.processes import Processes
 from accord.play.workers import Workers
 from accord.runs.growing_iterates import GrowingIterates
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the environment
 
 
 def learned_state(env: Any, workers: int | None, iterations: int = 12) -> dict[str, Any]:
-    player = None if workers is None else Workers(env, Processes(env, 3, workers))
-    play = GrowingSelfPlay(env, 2, 3, batch=4, player=player)
+    executor = None if workers is None else Workers(env, Processes(env, 3, workers))
+    play = EnvironmentPlay(env, 2, 3, batch=4, executor=executor)
     kept = GrowingIterates(None, iterations, 4)
     try:
         play.advance(iterations, kept)
@@ -111,7 +111,9 @@ def test_workers_play_at_the_same_time() -> None:
     seconds = []
     for workers in (1, 4):
         env = Slow()
-        play = GrowingSelfPlay(env, 1, 0, batch=16, player=Workers(env, Processes(env, 0, workers)))
+        play = EnvironmentPlay(
+            env, 1, 0, batch=16, executor=Workers(env, Processes(env, 0, workers))
+        )
         play.advance(1)
         start = time.perf_counter()
         play.advance(5)

@@ -68,14 +68,16 @@ def test_without_any_k_there_are_still_recommendations() -> None:
     assert all(x["gain"] == {} and x["plan"] is None and sum(x["prob"]) > 0 for x in infosets)
 
 
-@pytest.mark.parametrize("limit", [60, 25])
+@pytest.mark.parametrize(("limit", "below"), [(100, 2), (60, 0), (25, 0)])
 def test_large_games_keep_the_infosets_reached_most(
-    monkeypatch: pytest.MonkeyPatch, limit: int
+    monkeypatch: pytest.MonkeyPatch, limit: int, below: int
 ) -> None:
+    """With room for ``limit`` numbers, ``below`` of them follow other infosets."""
     seen = inspect(policy_of("kuhn"), [0, 1, 2, math.inf])
     whole = inspector_data(seen, 1)
     monkeypatch.setattr(inspector, "LARGEST_DATA", limit)
     data = inspector_data(seen, 1)
+    assert sum(x["parent"] >= 0 for x in data["players"][0]["infosets"]) == below
     for player, everything in zip(data["players"], whole["players"], strict=True):
         kept = player["infosets"]
         assert 0 < len(kept) < player["total"] == len(everything["infosets"])

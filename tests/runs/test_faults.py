@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import accord
-from accord._activity import listening
+from accord._activity import Listener, listening
 from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
@@ -73,7 +73,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-class Ears:
+class Ears(Listener):
     """Remembers what a run tells."""
 
     def __init__(self, on: dict[str, Callable[[], None]] | None = None) -> None:

@@ -20,7 +20,7 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.builder import GameBuilder
 from accord.game.library import chicken, kuhn, library_game, matching_pennies
 from accord.game.tree import Game
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.regret.methods import SAMPLED_METHODS
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
@@ -170,7 +170,7 @@ def test_the_iterates_are_self_plays() -> None:
         game, 1, episodes=400, seed=9, components=10, method="swrhedge", learning_rate_scale=5.0
     )
     form = sequence_form(game)
-    play = SampledSelfPlay.of(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
+    play = SimulatorPlay(form, 1, 400, np.random.default_rng(9), method=SWRHedge(scale=5.0))
     kept = np.empty((100, form.n_sequences))
     play.advance(100, kept)
     np.testing.assert_array_equal(learned.policy.behavior, kept[9::10])
@@ -205,7 +205,7 @@ def test_components_average_evenly_spaced_iterates(
     iterations = learned.iterations
     assert iterations == 133
     single = replace(SAMPLED_METHODS[method].config, averages=1)
-    play = SampledSelfPlay.of(form, k, episodes, np.random.default_rng(9), method=single)
+    play = SimulatorPlay(form, k, episodes, np.random.default_rng(9), method=single)
     kept = np.empty((iterations, form.n_sequences))
     assert play.advance(iterations, kept) == iterations
     stride = iterations // components
@@ -408,7 +408,7 @@ def test_the_multiplier_on_the_learning_rate() -> None:
     form, play = sequence_form(game), {}
     for scale in (1.0, 4.0, 1e100):
         rng = np.random.default_rng(0)
-        play[scale] = SampledSelfPlay.of(form, 1, 40_000, rng, method=SWRHedge(scale=scale))
+        play[scale] = SimulatorPlay(form, 1, 40_000, rng, method=SWRHedge(scale=scale))
     np.testing.assert_allclose(play[4.0].schedule.rates, 4 * play[1.0].schedule.rates, rtol=1e-15)
     assert (play[1e100].schedule.rates <= 1e100).all()
 

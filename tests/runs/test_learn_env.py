@@ -41,7 +41,7 @@ from accord.runs.learn import learn, resume_learn
 from accord.runs.learn_env import learn_env
 from accord.runs.reading import Bounds
 from tests.support.command import run
-from tests.support.environments import Hidden, NoisyChicken
+from tests.support.environments import Hidden, NoisyChicken, Open
 
 SEED = {"seed": 3, "episodes": 600}
 
@@ -89,11 +89,24 @@ def test_a_finished_run_can_be_extended(tmp_path: Path) -> None:
     learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
     with pytest.raises(MismatchError, match="holds a run of 'kuhn' with digest"):
         resume_learn(Hidden(kuhn()), tmp_path / "game")
-    options: list[dict[str, Any]] = [{"folder": tmp_path / "b"}, {"workers": 2}, {"memory": 10**6}]
-    for option in options:
-        takes = f"swrhedge with balanced exploration takes no {next(iter(option))}"
-        with pytest.raises(ArgumentError, match=f"{takes}.*counts the infosets below every move"):
-            learn_env(Hidden(kuhn()), 1, episodes=100, method="swrhedge", **option)
+
+
+class OpenBreaks(Breaks, Open):
+    """Is discovered by a walk."""
+
+
+@pytest.mark.parametrize("options", [{"method": "swrhedge"}, {"exploration": "balanced"}])
+def test_the_papers_policies_are_resumed(tmp_path: Path, options: dict[str, Any]) -> None:
+    """The treeplexes are discovered again, and learning continues with the same bits."""
+    whole = learn(Open(kuhn()), 1, folder=tmp_path / "whole", **SEED, **options)
+    with pytest.raises(SimulatorError, match="no connection") as broken:
+        learn(OpenBreaks(202), 1, folder=tmp_path / "broken", **SEED, **options)
+    assert broken.value.learned.episodes == 200
+    resumed = resume_learn(Open(kuhn()), tmp_path / "broken")
+    assert resumed.episodes == whole.episodes == 600
+    assert learned_bits(tmp_path / "broken") == learned_bits(tmp_path / "whole")
+    worked = learn_env(Open(kuhn()), 1, workers=2, batch=1, **SEED, **options)
+    assert worked.policy.behavior.tobytes() == whole.policy.behavior.tobytes()
 
 
 def test_learning_again_resumes(tmp_path: Path) -> None:
@@ -447,7 +460,7 @@ def test_a_run_stopped_before_its_first_component_leaves_no_workers() -> None:
 
 @pytest.mark.parametrize(
     ("name", "array"),
-    [("regret", np.zeros(1)), ("fresh", np.array([1]))],  # each has one infoset
+    [("regret", np.zeros(1)), ("n_spread", np.array(2))],  # each has one infoset
 )
 def test_a_damaged_checkpoint_is_refused_and_left_alone(
     tmp_path: Path, name: str, array: np.ndarray

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from accord._arrays import CHANCE, TERMINAL
-from accord.deviations.rechistory import ROOT
+from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
+from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.game.tree import Game
 from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import sampling_sets
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 from tests import reference
 
 
@@ -44,15 +45,25 @@ def own_path(game: Game, i: int, end: reference.Terminal) -> list[tuple[int, int
     return [*reference.path(game, i, last[0]), last]
 
 
+def tree_of(learner: EpisodeLearner) -> RechistoryTree:
+    """The player's rechistories, from what the learner's tables have."""
+    own = learner.tables
+    n, before = own.n_infosets, own.parent_seq[: own.n_infosets]
+    above = np.where(before > 0, own.seq_infoset[before], NO_INFOSET)
+    action = before - own.arrays.infosets["first_seq"][above] if n else []
+    plex = Treeplex.from_parents(own.arrays.infosets["n_actions"][:n], above, action)
+    return RechistoryTree.build(plex, own.k)
+
+
 def replay(learner: EpisodeLearner, law: list[float], path: Sequence[tuple[int, int]]) -> None:
     """Make the learner, in an episode that plays ``law``, take the actions of ``path``.
 
     The draws lie in the middle of what ``law`` gives to each action, so this fails if the learner
     plays something else.
     """
-    first = learner.tree.plex.first_seq
     for x, a in path:
-        here = law[first[x] : first[x + 1]]
+        first, n = (int(learner.state.infosets[name][x]) for name in ("first_seq", "n_actions"))
+        here = law[first : first + n]
         assert learner.act(x, as_rng([sum(here[:a]) + here[a] / 2])) == a
 
 
@@ -69,7 +80,7 @@ def naive_episodes(game: Game, i: int, k: float) -> list[reference.Episode]:
 
 def nodes_of(learner: EpisodeLearner) -> list[tuple[int, int, reference.Rechistory]]:
     """``(node, infoset, rechistory)`` of every node but the root."""
-    tree = learner.tree
+    tree = tree_of(learner)
     return [
         (node, int(tree.node_infoset[node]), tree.rechistory(node))
         for node in range(ROOT + 1, tree.n_nodes)
@@ -84,7 +95,7 @@ def assert_sums_are_unbiased(
 
     ``regret`` has the mean of each cell, ``credit`` that of each rechistory.
     """
-    tree = learner.tree
+    tree = tree_of(learner)
     losses = reference.counterfactual_losses(game, i, behaviors)
     for node, x, b in nodes_of(learner):
         if (n := int(tree.plex.n_actions[x])) == 1:
@@ -103,9 +114,12 @@ EVERYBODY = -1
 
 
 def play_round(
-    game: Game, learners: Sequence[EpisodeLearner], rng: np.random.Generator
+    game: Game,
+    learners: Sequence[EpisodeLearner],
+    rng: np.random.Generator,
+    begun: Callable[[], object] | None = None,
 ) -> dict[tuple[int, int], int]:
-    """One iteration of shared episodes and of the round-robin protocol.
+    """One iteration of shared episodes and of the round-robin protocol; ``begun`` comes first.
 
     Returns where each ``(player, episode)`` ended; ``EVERYBODY`` is the player of shared ones.
 
@@ -118,6 +132,8 @@ def play_round(
     ends = {}
     for learner in learners:
         learner.begin_iteration()
+    if begun is not None:
+        begun()
     shared = learners[0].n_shared
     rounds = [(EVERYBODY, episode) for episode in range(shared)]
     for active, sampler in enumerate(learners):

@@ -10,7 +10,10 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
 from accord.game.tree import Game
+from accord.play.episodes import Episode, LocalExecutor
+from accord.play.own_tree import OwnTree
 from accord.treeplex.form import sequence_form
+from accord.treeplex.treeplex import Treeplex
 from tests.reference.game import node_children, terminals
 
 
@@ -122,3 +125,12 @@ class Forgetful:
 
     def payoffs(self) -> Sequence[float]:
         return [float(self.done[0] == self.done[1])]
+
+
+def payoffs_of(env: Any, plexes: Sequence[Treeplex], actions: Sequence[int]) -> Sequence[float]:
+    """The payoffs of a play with these actions, at infosets of these treeplexes."""
+    rest, trees = iter(actions), list(map(OwnTree.of, env.players, plexes))
+    episode = Episode(0, -1, trees, lambda *_: next(rest), lambda number: float)
+    LocalExecutor(env, 0).play([episode])
+    assert not episode.fresh
+    return episode.payoffs

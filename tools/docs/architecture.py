@@ -137,8 +137,8 @@ LEARN = (
         Box(
             "learning",
             (
-                ("growing_self_play.py", "players take turns"),
-                ("growing_kefr.py", "one learner each"),
+                ("episode_play.py", "players take turns"),
+                ("whole_plays.py", "one learner each"),
             ),
             "sampled losses",
         ),

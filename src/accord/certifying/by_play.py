@@ -31,7 +31,7 @@ from accord.deviations.notions import Notion, NotionLike, checked_k
 from accord.deviations.rechistory import ROOT
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.play.environment import Environment, check_environment
-from accord.play.episodes import Episode, Player
+from accord.play.episodes import Episode, Executor
 from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
 from accord.play.own_tree import filled
@@ -88,8 +88,8 @@ def certify_by_play(
     total = checked_whole("plays", plays, FEWEST_PLAYS * len(env.players))
     start, policy = checked_seed(seed), policy_in(policy)
     with venue(workers, ray) as where:
-        player = where.player(env, start)
-        return bounded_by_play(env, policy, checked_k(k), total, confidence, start, player)
+        executor = where.executor(env, start)
+        return bounded_by_play(env, policy, checked_k(k), total, confidence, start, executor)
 
 
 def bounded_by_play(
@@ -99,10 +99,10 @@ def bounded_by_play(
     plays: int,
     confidence: float,
     seed: int,
-    player: Player | None = None,
+    executor: Executor | None = None,
 ) -> Certificate:
-    """:func:`certify_by_play` with checked arguments; ``player`` is closed at the end."""
-    trial = _Trial(env, policy, k, plays, confidence, seed, player)
+    """:func:`certify_by_play` with checked arguments; ``executor`` is closed at the end."""
+    trial = _Trial(env, policy, k, plays, confidence, seed, executor)
     try:
         return trial.certificate()
     finally:
@@ -120,10 +120,10 @@ class _Trial:
         plays: int,
         confidence: float,
         seed: int,
-        player: Player | None,
+        executor: Executor | None,
     ) -> None:
         self.env, self.k, self.total, self.confidence = env, k, plays, confidence
-        self.seed, self._player = seed, player
+        self.seed, self._executor = seed, executor
         # five parts for each player: obeying, on both sides; the gain; two for all deviations
         self.delta = (1.0 - confidence) / len(env.players) / 5
         self.players = tuple(map(str, env.players))
@@ -138,7 +138,7 @@ class _Trial:
         ]
 
     def _sit(self, policy: CorrelatedPolicy) -> None:
-        self.plays = MediatedPlays(self.env, policy, self.seed, self._player)
+        self.plays = MediatedPlays(self.env, policy, self.seed, self._executor)
         self.bases = [spread_behavior(plex) for plex in policy.plexes]
         # with which probabilities players obey before each layer, summed up
         self.until = [np.arange(1, plex.horizon + 1) / plex.horizon for plex in policy.plexes]

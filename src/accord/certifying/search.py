@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord._arrays import Floats, Ints
+from accord._arrays import Floats, Ints, with_room
 from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
@@ -134,20 +134,19 @@ class Search:
 
     def _add_row(self, cell: int, first_seq: int, n_actions: int, told: int, depth: int) -> int:
         row = self._number[cell, first_seq + max(told, 0)] = len(self._number)
-        if row == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows = with_room(self._rows, row + 1)
         self._rows[row] = cell, self._n_cells, first_seq, n_actions, told, depth
         self._n_cells += n_actions
-        while self._n_cells > len(self._plays):
-            self._plays, self._ended = _doubled(self._plays), _doubled(self._ended)
-            self._value = _doubled(self._value, EXPECTED)
+        self._plays = with_room(self._plays, self._n_cells)
+        self._ended = with_room(self._ended, self._n_cells)
+        self._value = with_room(self._value, self._n_cells, EXPECTED)
         self._make_room(first_seq + n_actions)
         return row
 
     def _make_room(self, n_sequences: int) -> None:
-        while n_sequences > len(self._prior):
-            self._prior, self._tried = _doubled(self._prior), _doubled(self._tried)
-            self._mean = _doubled(self._mean, EXPECTED)
+        self._prior = with_room(self._prior, n_sequences)
+        self._tried = with_room(self._tried, n_sequences)
+        self._mean = with_room(self._mean, n_sequences, EXPECTED)
 
     def renumber(self, order: NDArray[np.int64]) -> None:
         """From now on the sequence ``order[n]`` has the number n."""
@@ -202,10 +201,6 @@ def average_behavior(plex: Treeplex, behaviors: Floats, weights: Floats) -> Floa
     for behavior, weight in zip(behaviors, weights.tolist(), strict=True):
         reach += weight * behavior_to_reach(plex, np.ascontiguousarray(behavior))
     return reach_to_behavior(plex, reach)
-
-
-def _doubled(array: Floats, fill: float = 0.0) -> Floats:
-    return np.concatenate([array, np.full(len(array), fill)])
 
 
 @jit

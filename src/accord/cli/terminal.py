@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 from accord._format import LONGEST, narrowed, safe
@@ -91,45 +91,10 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Announce on standard error when kernels are compiled, and steps that take long.
-
-    Ctrl-C takes effect when the current kernel is compiled; the compiler itself might catch the
-    exception and fail.
-    """
-    from numba.core import event
-
+    """Announce on standard error when kernels are compiled, and steps that take long."""
     from accord._activity import listening
-    from accord.runs.interrupt import deferring_interrupts
 
-    class Compiling(event.Listener):
-        announced = False
-        depth = 0  # kernels compile the kernels they call
-        deferring: AbstractContextManager[None] | None = None
-
-        def on_start(self, event: Any) -> None:
-            if not self.announced:
-                say("compiling kernels (first time only) ...")
-                self.announced = True
-            if threading.current_thread() is threading.main_thread():
-                if self.depth == 0:
-                    steps.compiling = True
-                    self.deferring = deferring_interrupts()
-                    self.deferring.__enter__()
-                self.depth += 1
-
-        def on_end(self, event: Any) -> None:
-            if threading.current_thread() is not threading.main_thread():
-                return
-            self.depth -= 1
-            if self.depth == 0 and self.deferring is not None:
-                steps.compiling = False
-                self.deferring.__exit__(None, None, None)
-
-    with (
-        event.install_listener("numba:compile", Compiling()),
-        LongSteps() as steps,
-        listening(steps),
-    ):
+    with LongSteps() as steps, listening(steps):
         yield
 
 
@@ -145,7 +110,8 @@ class LongSteps:
     def __init__(self) -> None:
         self.what: str | None = None
         self.silent = False  # True while a progress bar shows the step
-        self.compiling = False  # True while kernels are compiled; that has its own announcement
+        self._compiling = False  # True while kernels are compiled; that has its own announcement
+        self._announced = False
         self._begun = self._due = 0.0
         self._changed = threading.Condition()
         self._closed = False
@@ -174,6 +140,28 @@ class LongSteps:
         """Print ``text`` at once."""
         say(text)
 
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Surround the compilation of a kernel; the first one is announced.
+
+        Ctrl-C takes effect when the kernel is compiled; the compiler itself might catch the
+        exception and fail.
+        """
+        from accord.runs.interrupt import deferring_interrupts
+
+        if not self._announced:
+            self._announced = True
+            say("compiling kernels (first time only) ...")
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self._compiling = True
+        try:
+            with deferring_interrupts():
+                yield
+        finally:
+            self._compiling = False
+
     @property
     def words(self) -> str | None:
         """The step and its duration; None if it has not taken long yet."""
@@ -182,13 +170,15 @@ class LongSteps:
         return None if what is None or seconds < LONG_SECONDS else f"{what}: {seconds:.0f} s so far"
 
     def _watch(self) -> None:
-        while not self._closed:
+        while True:
             with self._changed:
+                if self._closed:  # asked under the lock, or the last notice could be missed
+                    return
                 left = None if self.what is None else self._due - time.monotonic()
                 if left is None or left > 0.0:
                     self._changed.wait(left)
                     continue
-                if self.compiling:
+                if self._compiling:
                     self._due = time.monotonic() + LONG_SECONDS
                     continue
                 self._due += SECONDS_PER_LINE

@@ -34,10 +34,11 @@ LARGEST = 1e200
 
 
 class Footprint(NamedTuple):
-    """Bytes that something on a rechistory tree takes beside the tree."""
+    """Bytes that something on rechistories takes, and the tree that it is on."""
 
     per_node: int
     per_cell: int
+    tree: int = BYTES_PER_NODE  # per node; 0 for what needs no tree
 
 
 EVALUATION = Footprint(8, 8)
@@ -64,9 +65,8 @@ class RechistoryCount:
         return BYTES_PER_NODE * self.nodes
 
     def bytes(self, footprint: Footprint) -> float:
-        """Memory of the tree and of arrays with this ``footprint``."""
-        per_node, per_cell = footprint
-        return self.tree_bytes + per_node * self.nodes + per_cell * self.cells
+        """Memory of arrays with this ``footprint``, and of their tree."""
+        return (footprint.tree + footprint.per_node) * self.nodes + footprint.per_cell * self.cells
 
 
 def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:

@@ -152,9 +152,9 @@ class Block:
         self.weights = policy.weights[components]
         self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
         self.reach = np.empty(joint.shape)
-        parts = zip(form.plexes, self.behaviors, form.split(self.reach), strict=True)
-        for plex, behaviors, reaches in parts:
-            compute_reaches(plex.arrays, behaviors, reaches)
+        starts = form.leaves.first_reach[:-1].tolist()
+        for plex, behaviors, first in zip(form.plexes, self.behaviors, starts, strict=True):
+            compute_reaches(plex.arrays, behaviors, first, self.reach)
 
 
 def centres(policy: CorrelatedPolicy) -> dict[int, float]:

@@ -15,14 +15,23 @@ hears a recommendation anywhere else, and only those are computed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.regret.sampled import Infosets, Nodes, recommend_at, update_reach
+from accord.regret.sampled import Infosets, SampledArrays, refresh
 
 UNREACHED = 1e-100
 """The weight, beside that of the reach probability, that every policy has everywhere."""
+
+
+class Averaging(NamedTuple):
+    """The iterates of a stretch so far, of one player or of several one after the other."""
+
+    parent_seq: Ints  # [n_infosets] the sequence that leads to each infoset
+    reach: Floats  # [n_sequences] working memory, 1 at the empty sequences
+    total: Floats  # [n_sequences] the sum of the iterates
+    everywhere: bool  # whether to compute policies also where the player does not come
 
 
 @jit
@@ -39,29 +48,19 @@ def add_iterate(
     first: int,
     end: int,
     t: int,
-    everywhere: bool,
-    parent_seq: Ints,
-    infosets: Infosets,
-    nodes: Nodes,
-    behavior: Floats,
-    regret: Floats,
-    scratch: Floats,
-    reach: Floats,
-    total: Floats,
+    averaging: Averaging,
+    state: SampledArrays,
 ) -> None:
-    """Add pi^t of ``player``, whose infosets are ``first .. end - 1``, to ``total``.
+    """Add pi^t of ``player``, whose infosets are ``first .. end - 1``, to ``averaging.total``.
 
-    ``reach`` is working memory over sequences, 1 at the empty ones. Policies are computed where the
-    player reaches the infoset, or ``everywhere``.
+    Policies are computed where the player reaches the infoset, or ``everywhere``.
     """
+    infosets, nodes, behavior, regret = state.infosets, state.nodes, state.behavior, state.regret
+    scratch, reach, total = state.scratch, averaging.reach, averaging.total
     for x in range(first, end):
-        above = reach[parent_seq[x]]
-        if (
-            (everywhere or above > 0.0)
-            and infosets[x].stamp != t
-            and update_reach(x, t, infosets, nodes, behavior)
-        ):
-            recommend_at(schedule, player, x, infosets, nodes, behavior, regret, scratch)
+        above = reach[averaging.parent_seq[x]]
+        if averaging.everywhere or above > 0.0:
+            refresh(schedule, player, x, t, infosets, nodes, behavior, regret, scratch)
         for seq in range(infosets[x].first_seq, infosets[x].first_seq + infosets[x].n_actions):
             reach[seq] = above * behavior[seq]
             total[seq] += reach[seq] + UNREACHED * behavior[seq]

@@ -16,26 +16,21 @@ once gives the same result as updating it at the end of the iteration.
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
 from accord.deviations.notions import checked_k
-from accord.deviations.rechistory import RechistoryTree
-from accord.learning.episode_learner import EpisodeLearner
-from accord.learning.estimators import sampling_plan
+from accord.learning.episode_learner import EpisodeLearner, observe_play
+from accord.learning.estimators import planned_tables
+from accord.learning.exploration import SamplingPolicies, planned_policies
 from accord.regret.methods import SAMPLED_METHODS, configured
 from accord.regret.sampled import (
-    Infosets,
+    SampledArrays,
     SampledMinimizer,
-    footprint,
-    new_sampled,
     observe_episode,
     recommend_at,
-    sample,
 )
 from accord.treeplex.treeplex import Treeplex
 
@@ -53,12 +48,15 @@ class BalancedKEFR(EpisodeLearner):
         budget: Bytes that the learner may use; by default the free memory.
         schedule: The minimizer's schedule for all players; by default for this player alone.
         player: The index of this player in ``schedule``.
+        batch: How many times each episode of an iteration is played.
 
     Raises:
         ArgumentError: If an argument is out of range.
         BudgetError: If the rechistories do not fit into memory, or an iteration would take more
             than ten million episodes.
     """
+
+    averages_iterates = False
 
     def __init__(
         self,
@@ -71,71 +69,49 @@ class BalancedKEFR(EpisodeLearner):
         budget: int | None = None,
         schedule: Any | None = None,
         player: int = 0,
+        batch: int = 1,
     ) -> None:
-        minimizer = configured(SAMPLED_METHODS, method)
-        tree = RechistoryTree.build(plex, checked_k(k), budget, footprint(minimizer))
+        minimizer, k = configured(SAMPLED_METHODS, method), checked_k(k)
         if schedule is None:
-            schedule = minimizer.schedule((plex,), tree.k, iterations)
+            schedule = minimizer.schedule((plex,), k, iterations)
         for kernel in (recommend_at, observe_episode):
             kernel.check(schedule)
-        self.plan = sampling_plan(tree, exploration)
-        self.n_episodes = self.plan.n_episodes
-        state = new_sampled(
-            tree, minimizer, episode=self.plan.node_episode, weight=self.plan.node_weight
-        )
-        super().__init__(tree, schedule, player, state)
-        self._followed = 1.0
-
-    def begin_episode(self, episode: int | None = None) -> None:
-        super().begin_episode(episode)
-        self._followed = 1.0
-
-    def _explore(self, x: int, draw: float) -> int:
-        action, followed = explore(
-            x, self._layer, draw, int(self.plan.layer[self._episode]),
-            self.plan.explores[self._episode], self.plan.descendants, self.state.infosets,
-            self.state.behavior,
-        )  # fmt: skip
-        self._followed *= followed
-        return int(action)
-
-    def _observe(self, loss: float) -> None:
-        own, target = self.state, int(self.plan.layer[self._episode])
-        if self._layer > target:  # else the play ended before it reached that layer
-            observe_episode(
-                self.schedule, self._episode, target, self._layer, loss, self._followed,
-                self._path, own.infosets, own.nodes, own.behavior, own.regret, own.scratch,
-            )  # fmt: skip
+        self.plan, tables = planned_tables(plex, k, minimizer, exploration, budget)
+        policies = planned_policies(plex, self.plan.layer, self.plan.explores, exploration)
+        policies = policies._replace(episodes=policies.episodes * np.int32(batch))
+        super().__init__(tables, policies, TargetLayers(float(batch)), schedule, player)
 
 
-@jit
-def explore(
-    x: int,
-    layer: int,
-    draw: float,
-    target: int,
-    explores: NDArray[np.bool_],
-    descendants: Ints,
-    infosets: Infosets,
-    behavior: Floats,
-) -> tuple[int, float]:
-    """Draw an action at ``x`` for an episode that explores at layers where ``explores``.
+class TargetLayers(NamedTuple):
+    """How losses are estimated at the layer that an episode targets."""
 
-    Also returns pi^t(a | x) if the action was drawn from pi^t before layer ``target``, else 1.
-    """
-    first, n = infosets[x].first_seq, infosets[x].n_actions
-    if layer > target or not explores[layer]:
-        a = sample(x, draw, infosets, behavior)
-        return a, behavior[first + a] if layer < target else 1.0
-    total = 0
-    if layer < target:
-        for seq in range(first, first + n):
-            total += descendants[seq, target]
-    if total == 0:
-        return min(int(draw * n), n - 1), 1.0
-    rest = int(draw * total)
-    for a in range(n):
-        rest -= descendants[first + a, target]
-        if rest < 0:
-            return a, 1.0
-    return n - 1, 1.0
+    batch: float  # how many times each episode of an iteration is played
+
+
+@observe_play.kernel_for(TargetLayers)
+def observe_target(
+    estimator: TargetLayers,
+    schedule: Any,
+    policies: SamplingPolicies,
+    first: int,
+    end: int,
+    policy: int,
+    path: Ints,
+    length: int,
+    loss: float,
+    reach: Floats,
+    state: SampledArrays,
+) -> None:
+    """Feed an episode to the minimizer at the infoset that it reached at its target layer."""
+    infosets, nodes, behavior, regret = state.infosets, state.nodes, state.behavior, state.regret
+    target, explores = policies.column[policy], policies.explores
+    if length <= target:  # the play ended before it reached that layer
+        return
+    followed = 1.0
+    for j in range(target):
+        if not explores[policy, j]:
+            followed *= behavior[infosets[path[0, j]].first_seq + path[1, j]]
+    observe_episode(
+        schedule, policy, target, loss / estimator.batch, followed, path,
+        infosets, nodes, behavior, regret,
+    )  # fmt: skip

@@ -27,10 +27,8 @@ nothing is divided by a small number.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +38,10 @@ from accord._jit import jit
 from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
 from accord.errors import BudgetError
 from accord.learning.exploration import exploration_weights
+from accord.learning.tables import Tables, footprint
 from accord.regret.rates import episodes_per_iteration
-from accord.treeplex.treeplex import TreeplexArrays
+from accord.regret.sampled import SampledMinimizer
+from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 MAX_EPISODES = 10_000_000
 
@@ -52,40 +52,12 @@ class SamplingPlan:
 
     layer: Ints  # [n_episodes] the layer h - 1 (from 0) whose losses the episode estimates
     explores: NDArray[np.bool_]  # [n_episodes, horizon] whether it explores at each layer
-    descendants: Ints  # [n_sequences, horizon] from exploration_weights
     node_episode: Ints  # [n_nodes] the episode that informs each rechistory
     node_weight: Floats  # [n_nodes] w_b
 
     @property
     def n_episodes(self) -> int:
         return len(self.layer)
-
-    @property
-    def arrays(self) -> PlanArrays:
-        """The arrays that kernels need."""
-        return PlanArrays(self.layer, self.explores, self.descendants)
-
-
-class PlanArrays(NamedTuple):
-    """The sampling plan of one player, or of several players one after the other."""
-
-    layer: Ints  # [n_episodes]
-    explores: NDArray[np.bool_]  # [n_episodes, horizon]
-    descendants: Ints  # [n_sequences, horizon]
-
-
-def join_plans(plans: Sequence[PlanArrays]) -> PlanArrays:
-    """The plans of several players in one set of arrays, padded to the longest horizon."""
-    horizon = max(plan.explores.shape[1] for plan in plans)
-
-    def padded(arrays: list[Any]) -> Any:
-        return np.concatenate([np.pad(a, ((0, 0), (0, horizon - a.shape[1]))) for a in arrays])
-
-    return PlanArrays(
-        np.concatenate([plan.layer for plan in plans]),
-        padded([plan.explores for plan in plans]),
-        padded([plan.descendants for plan in plans]),
-    )
 
 
 def sampling_sets(horizon: int, k: int) -> list[tuple[int, tuple[int, ...]]]:
@@ -152,7 +124,30 @@ def sampling_plan(tree: RechistoryTree, exploration: str = "balanced") -> Sampli
         plex.arrays, plex.seq_infoset, tree.arrays, plex.depth, k, descendants, explores,
         first_one, first_two, choose, node_episode, node_weight,
     )  # fmt: skip
-    return SamplingPlan(layer, explores, descendants, node_episode, node_weight)
+    return SamplingPlan(layer, explores, node_episode, node_weight)
+
+
+def planned_tables(
+    plex: Treeplex,
+    k: float,
+    minimizer: SampledMinimizer,
+    exploration: str = "balanced",
+    budget: int | None = None,
+) -> tuple[SamplingPlan, Tables]:
+    """The sampling plan of a player, and tables whose rechistories know their episodes.
+
+    Raises:
+        BudgetError: If the rechistories take more than ``budget`` bytes, by default the free
+            memory, or an iteration would need more than ten million episodes.
+    """
+    tree = RechistoryTree.build(plex, k, budget, footprint(minimizer, tree=True))
+    plan, tables = sampling_plan(tree, exploration), Tables.of(plex, k, minimizer, budget)
+    tables.describe_nodes(
+        first_cell=tree.arrays.first_cell[:-1],
+        episode=plan.node_episode,
+        weight=plan.node_weight,
+    )
+    return plan, tables
 
 
 @jit

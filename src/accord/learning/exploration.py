@@ -1,7 +1,8 @@
-"""Balanced exploration policies, Definition 6 of Song, Mei, Bai 2022.
+"""The policies with which a player samples episodes.
 
-For each layer h the player has one exploration policy. Above layer h it takes each action in
-proportion to the number of infosets of layer h below it,
+The paper's are the balanced exploration policies, Definition 6 of Song, Mei, Bai 2022. For each
+layer h the player has one of them. Above layer h it takes each action in proportion to the number
+of infosets of layer h below it,
 
     pi^{*,h}(a | x) = |C_h(x, a)| / |C_h(x)|,
 
@@ -16,21 +17,44 @@ h and all action sets there have the same size. Uniform exploration, which takes
 the same probability at every layer, is included for comparison; it reaches deep infosets
 exponentially less often.
 
-Learning from whole plays needs one policy for all layers; by default it is
-:func:`accord.treeplex.strategy.spread_behavior`.
+Learning from whole plays needs one policy for all layers; by default it is the one that spreads
+(``learning/tables.py``).
+
+In an episode a player follows one of their :class:`SamplingPolicies`: pi^t at some layers, and at
+the others an exploration policy or a mixture of both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.errors import ArgumentError
+from accord.regret.sampled import Infosets
+from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 EXPLORATIONS = ("spread", "balanced", "uniform")
 """All ways to explore. Which of them suit a minimizer, and which is its default, it says itself."""
+
+
+class SamplingPolicies(NamedTuple):
+    """The policies q^e of one player, or of several players one after the other.
+
+    Where policy e explores, it plays ``follow[e] pi^t + (1 - follow[e]) base[column[e]]``, and
+    elsewhere pi^t.
+    """
+
+    episodes: Ints  # [n_policies] how many of an iteration it plays
+    explores: NDArray[np.bool_]  # [n_policies, horizon] whether it explores at each layer
+    follow: Floats  # [n_policies]
+    column: Ints  # [n_policies]
+    base: Floats  # [n_columns, n_sequences]
 
 
 def checked_exploration(known: tuple[str, ...], exploration: str | None) -> str:
@@ -59,7 +83,7 @@ def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
 
 
 def exploration_weights(plex: Treeplex, exploration: str) -> Ints:
-    """``[n_sequences, horizon]`` weights in proportion to which episodes explore.
+    """``[n_sequences, horizon]`` weights in proportion to which the paper's episodes explore.
 
     Column h - 1 is for episodes that target layer h: the number of descendants in that layer for
     ``"balanced"``, 1 for ``"uniform"``.
@@ -77,6 +101,90 @@ def count_descendants(plex: Treeplex) -> Ints:
     counts = np.zeros((plex.n_sequences, plex.horizon), np.int32)
     _count_descendants(plex.arrays, plex.depth, counts)
     return counts
+
+
+def mixed_policies(
+    base: Floats, shared: int, own: int, follow: float, horizon: int
+) -> SamplingPolicies:
+    """``shared`` episodes that play pi^t, and ``own`` ones that mix it with ``base``."""
+    episodes = [shared, own] if shared else [own]
+    explores = np.zeros((len(episodes), horizon), np.bool_)
+    explores[-1] = True
+    return SamplingPolicies(
+        episodes=np.array(episodes, np.int32),
+        explores=explores,
+        follow=np.full(len(episodes), follow),
+        column=np.zeros(len(episodes), np.int32),
+        base=base[np.newaxis],
+    )
+
+
+def planned_policies(
+    plex: Treeplex, layer: Ints, explores: NDArray[np.bool_], exploration: str = "balanced"
+) -> SamplingPolicies:
+    """The sampling policies of Balanced K-EFR, one episode each.
+
+    Args:
+        plex: The player's treeplex.
+        layer: ``[n_episodes]`` the layer, from 0, that each of them targets.
+        explores: ``[n_episodes, horizon]`` whether it explores at each layer.
+        exploration: ``"balanced"`` or ``"uniform"``.
+    """
+    layers = range(1, plex.horizon + 1)
+    if exploration == "balanced":
+        columns = [balanced_behavior(plex, h) for h in layers]
+    else:
+        columns = [uniform_behavior(plex) for _ in layers]
+    return SamplingPolicies(
+        episodes=np.ones(len(layer), np.int32),
+        explores=explores,
+        follow=np.zeros(len(layer)),
+        column=layer,
+        base=np.stack(columns) if columns else np.ones((0, plex.n_sequences)),
+    )
+
+
+def join_policies(parts: Sequence[SamplingPolicies]) -> SamplingPolicies:
+    """The policies of several players in one set of arrays, padded to the largest size."""
+
+    def joined(arrays: list[Any]) -> Any:
+        width = max(array.shape[1] for array in arrays)
+        return np.concatenate([np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in arrays])
+
+    bases = [part.base.T for part in parts]
+
+    return SamplingPolicies(
+        episodes=np.concatenate([part.episodes for part in parts]),
+        explores=joined([part.explores for part in parts]),
+        follow=np.concatenate([part.follow for part in parts]),
+        column=np.concatenate([part.column for part in parts]),
+        base=np.ascontiguousarray(joined(bases).T),
+    )
+
+
+@jit
+def explore(
+    x: int,
+    draw: float,
+    follow: float,
+    column: int,
+    base: Floats,
+    infosets: Infosets,
+    behavior: Floats,
+) -> int:
+    """Draw an action at ``x`` from a sampling policy that explores there, by inverse CDF."""
+    first = infosets[x].first_seq
+    last = first
+    for seq in range(first, first + infosets[x].n_actions):
+        share = base[column, seq]
+        if follow > 0.0:
+            share = follow * behavior[seq] + (1.0 - follow) * share
+        draw -= share
+        if share > 0.0:
+            last = seq
+            if draw < 0.0:
+                break
+    return last - first  # type: ignore[no-any-return]
 
 
 @jit

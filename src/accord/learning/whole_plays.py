@@ -27,61 +27,49 @@ it is in the paper, which is at most 1 in each episode.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
 from accord.deviations.notions import checked_k
-from accord.deviations.rechistory import RechistoryTree
-from accord.learning.episode_learner import EpisodeLearner
-from accord.learning.estimators import SamplingPlan, sampling_plan
-from accord.learning.exploration import balanced_behavior, checked_exploration
+from accord.errors import ArgumentError
+from accord.learning.episode_learner import EpisodeLearner, observe_play
+from accord.learning.estimators import planned_tables
+from accord.learning.exploration import (
+    SamplingPolicies,
+    checked_exploration,
+    mixed_policies,
+    planned_policies,
+)
+from accord.learning.tables import Tables
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.sampled import (
-    Infosets,
-    Nodes,
+    SampledArrays,
     SampledMinimizer,
-    Sequences,
-    footprint,
-    new_sampled,
     observe_at,
     recommend_at,
+    refresh,
 )
-from accord.treeplex.strategy import spread_behavior, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
-
-
-class SamplingPolicies(NamedTuple):
-    """The policies q^e of one player, or of several players one after the other.
-
-    Where policy e explores, it plays ``follow[e] pi^t + (1 - follow[e]) base[:, column[e]]``, and
-    elsewhere pi^t.
-    """
-
-    episodes: Ints  # [n_policies] how many of an iteration it plays
-    explores: NDArray[np.bool_]  # [n_policies, horizon] whether it explores at each layer
-    follow: Floats  # [n_policies]
-    column: Ints  # [n_policies]
-    base: Floats  # [n_sequences, n_columns]
 
 
 class WholePlayKEFR(EpisodeLearner):
     """One player's K-EFR learner, fed with estimates from whole plays.
 
     Args:
-        plex: The player's treeplex.
+        plex: The player's treeplex; ``None`` if it is not known, to begin without infosets and
+            :meth:`add` them.
         k: How many recommendations a deviator may disobey.
         method: A name as in :func:`accord.learn`, or a configured minimizer such as
             :class:`SampledRegretMatching`.
         iterations: The paper's T, for its learning rate if the method has one.
-        exploration: ``"spread"``, ``"uniform"`` or ``"balanced"``; by default the method's.
+        exploration: ``"spread"``, ``"uniform"`` or ``"balanced"``; by default the method's. The
+            last of them needs a treeplex.
         budget: Bytes that the learner may use; by default the free memory.
         schedule: The minimizer's schedule for all players; by default for this player alone.
         player: The index of this player in ``schedule``.
+        batch: How many times each episode of an iteration is played.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -90,7 +78,7 @@ class WholePlayKEFR(EpisodeLearner):
 
     def __init__(
         self,
-        plex: Treeplex,
+        plex: Treeplex | None,
         k: SupportsIndex | float,
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
         *,
@@ -99,193 +87,120 @@ class WholePlayKEFR(EpisodeLearner):
         budget: int | None = None,
         schedule: Any | None = None,
         player: int = 0,
+        batch: int = 1,
     ) -> None:
-        minimizer = configured(SAMPLED_METHODS, method)
+        minimizer, k = configured(SAMPLED_METHODS, method), checked_k(k)
         exploration = checked_exploration(minimizer.explorations, exploration)
-        tree = RechistoryTree.build(plex, checked_k(k), budget, footprint(minimizer))
         if schedule is None:
-            schedule = minimizer.schedule((plex,), tree.k, iterations)
+            known = () if plex is None else (plex,)
+            schedule = minimizer.schedule(known, k, iterations)
         for kernel in (recommend_at, observe_at):
             kernel.check(schedule)
-        self.sampling = minimizer.sampling
-        if exploration == "balanced":
-            plan = sampling_plan(tree)
-            self.policies = planned_policies(plex, plan)
-            state = new_sampled(tree, minimizer, weight=plan.node_weight)
+        sampling = minimizer.sampling
+        self.grows, self._spreads = exploration != "balanced", exploration == "spread"
+        if self.grows:
+            if plex is None:
+                tables, own, horizon = Tables(k, minimizer), 1, 1
+            else:
+                tables = Tables.of(plex, k, minimizer, budget)
+                own, horizon = int(plex.n_infosets > 0), max(1, plex.horizon)
+            if self._spreads:
+                tables.spread_out()
+            policies = mixed_policies(tables.spread, sampling.shared, own, sampling.follow, horizon)
+            self.n_shared = sampling.shared * batch
         else:
-            state = new_sampled(tree, minimizer)
-            base = spread_behavior(plex) if exploration == "spread" else uniform_behavior(plex)
-            self.policies = mixed_policies(plex, base, self.sampling.shared, self.sampling.follow)
-            self.n_shared = self.sampling.shared
-        self._policy_of = np.repeat(np.arange(len(self.policies.episodes)), self.policies.episodes)
-        self.n_episodes = len(self._policy_of)
-        super().__init__(tree, schedule, player, state)
-        self._reach = np.zeros(plex.horizon + 1)
+            if plex is None:
+                raise ArgumentError(
+                    "balanced exploration needs a treeplex, because it counts the infosets below "
+                    "every move; give plex, or explore in another way"
+                )
+            plan, tables = planned_tables(plex, k, minimizer, exploration, budget)
+            policies = planned_policies(plex, plan.layer, plan.explores)
+        policies = policies._replace(episodes=policies.episodes * np.int32(batch))
+        estimator = WholePlays(sampling.baseline_rate, sampling.trace)
+        super().__init__(tables, policies, estimator, schedule, player)
 
-    def _explore(self, x: int, draw: float) -> int:
-        own, policies = self.state, self.policies
-        policy = self._policy_of[self._episode]
-        return int(
-            draw_sampled(
-                x, draw, policies.explores[policy, self._layer], policies.follow[policy],
-                policies.column[policy], policies.base, own.infosets, own.behavior,
-            )
+    def begin_iteration(self) -> None:
+        super().begin_iteration()
+        if self._spreads:
+            self.tables.spread_out()
+
+    def add(self, parent_seq: int, n_actions: int) -> int:
+        """Add an infoset that a play has shown after the player's sequence ``parent_seq``.
+
+        Returns its number. What comes before it must have been chosen at in this iteration.
+        """
+        x = self.tables.add(parent_seq, n_actions)
+        self.policies = self.policies._replace(base=self.tables.spread[np.newaxis])
+        own = self.state
+        refresh(
+            self.schedule, self.player, x, self.iteration, own.infosets, own.nodes, own.behavior,
+            own.regret, own.scratch,
         )  # fmt: skip
-
-    def _observe(self, loss: float) -> None:
-        own, sampling = self.state, self.sampling
-        observe_play(
-            self.schedule, sampling.baseline_rate, sampling.trace, 0, len(self.policies.episodes),
-            *self.policies, self._path, self._layer, loss, self._reach, own.infosets, own.nodes,
-            own.behavior, own.regret, own.sequences, own.scratch,
-        )  # fmt: skip
+        return x
 
 
-def mixed_policies(plex: Treeplex, base: Floats, shared: int, follow: float) -> SamplingPolicies:
-    """``shared`` episodes that play pi^t, and one that mixes it with ``base`` at every layer."""
-    own = int(plex.n_infosets > 0)
-    episodes = [shared, own] if shared else [own]
-    explores = np.zeros((len(episodes), plex.horizon), np.bool_)
-    explores[-1] = True
-    return SamplingPolicies(
-        episodes=np.array(episodes, np.int32),
-        explores=explores,
-        follow=np.full(len(episodes), follow),
-        column=np.zeros(len(episodes), np.int32),
-        base=base[:, np.newaxis],
-    )
+class WholePlays(NamedTuple):
+    """How losses are estimated at every decision of an episode."""
+
+    baseline_rate: float  # how fast baselines follow the losses, at least; 0: never
+    trace: float  # the weight of the play, not of later baselines, in that
 
 
-def planned_policies(plex: Treeplex, plan: SamplingPlan) -> SamplingPolicies:
-    """The sampling policies of Balanced K-EFR, one episode each."""
-    columns = [balanced_behavior(plex, layer) for layer in range(1, plex.horizon + 1)]
-    return SamplingPolicies(
-        episodes=np.ones(plan.n_episodes, np.int32),
-        explores=plan.explores,
-        follow=np.zeros(plan.n_episodes),
-        column=plan.layer,
-        base=np.stack(columns, axis=1) if columns else np.ones((plex.n_sequences, 0)),
-    )
-
-
-def join_policies(parts: Sequence[SamplingPolicies]) -> SamplingPolicies:
-    """The policies of several players in one set of arrays, padded to the largest size."""
-
-    def joined(arrays: list[Any], width: int) -> Any:
-        return np.concatenate([np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in arrays])
-
-    return SamplingPolicies(
-        episodes=np.concatenate([part.episodes for part in parts]),
-        explores=joined(
-            [part.explores for part in parts], max(part.explores.shape[1] for part in parts)
-        ),
-        follow=np.concatenate([part.follow for part in parts]),
-        column=np.concatenate([part.column for part in parts]),
-        base=joined([part.base for part in parts], max(part.base.shape[1] for part in parts)),
-    )
-
-
-@jit
-def draw_sampled(
-    x: int,
-    draw: float,
-    explores: bool,
-    follow: float,
-    column: int,
-    base: Floats,
-    infosets: Infosets,
-    behavior: Floats,
-) -> int:
-    """Draw an action at ``x`` from a sampling policy, by inverse CDF."""
-    if not explores:
-        follow = 1.0
-    first = infosets[x].first_seq
-    last = first
-    for seq in range(first, first + infosets[x].n_actions):
-        share = follow * behavior[seq]
-        if explores:
-            share += (1.0 - follow) * base[seq, column]
-        draw -= share
-        if share > 0.0:
-            last = seq
-            if draw < 0.0:
-                break
-    return last - first  # type: ignore[no-any-return]
-
-
-@jit
-def observe_play(
+@observe_play.kernel_for(WholePlays)
+def observe_decisions(
+    estimator: WholePlays,
     schedule: Any,
-    baseline_rate: float,
-    trace: float,
-    first_policy: int,
-    end_policy: int,
-    episodes: Ints,
-    explores: NDArray[np.bool_],
-    follow: Floats,
-    column: Ints,
-    base: Floats,
+    policies: SamplingPolicies,
+    first: int,
+    end: int,
+    policy: int,
     path: Ints,
     length: int,
     loss: float,
     reach: Floats,
-    infosets: Infosets,
-    nodes: Nodes,
-    behavior: Floats,
-    regret: Floats,
-    sequences: Sequences,
-    scratch: Floats,
+    state: SampledArrays,
 ) -> None:
-    """Feed one episode to the minimizers at all of the player's decisions in it.
-
-    Args:
-        schedule: The minimizer's parameters.
-        baseline_rate: As in :class:`accord.regret.sampled.Sampling`.
-        trace: As there.
-        first_policy: The player's policies are this one and those up to ``end_policy - 1``.
-        end_policy: See above.
-        episodes: This and the next four are the fields of :class:`SamplingPolicies`.
-        path: ``[2, horizon]`` infoset and action at each layer.
-        length: The number of the player's decisions.
-        loss: The loss of the play, in [0, 1].
-        reach: ``[horizon + 1]`` working memory, for Q.
-        infosets: This and the arguments below are the fields of
-            :class:`accord.regret.sampled.SampledArrays`.
-    """
+    """Feed an episode to the minimizers at all of the player's decisions; ``reach`` is Q."""
+    infosets, nodes, behavior, regret = state.infosets, state.nodes, state.behavior, state.regret
+    sequences, scratch = state.sequences, state.scratch
+    episodes, explores, follow = policies.episodes, policies.explores, policies.follow
+    column, base = policies.column, policies.base
+    baseline_rate, trace = estimator.baseline_rate, estimator.trace
     for j in range(length + 1):
         reach[j] = 0.0
-    for policy in range(first_policy, end_policy):
-        now = float(episodes[policy])
+    for one in range(first, end):
+        now = float(episodes[one])
         for j in range(length):
             reach[j] += now
             seq = infosets[path[0, j]].first_seq + path[1, j]
-            if explores[policy, j]:
-                share = follow[policy]
-                now *= share * behavior[seq] + (1.0 - share) * base[seq, column[policy]]
+            if explores[one, j]:
+                share = follow[one]
+                now *= share * behavior[seq] + (1.0 - share) * base[column[one], seq]
             else:
                 now *= behavior[seq]
         reach[length] += now
     value = later = loss
     for j in range(length - 1, -1, -1):
         x, a = path[0, j], path[1, j]
-        first, n = infosets[x].first_seq, infosets[x].n_actions
+        seq, n = infosets[x].first_seq, infosets[x].n_actions
         visits, predicted = 1.0, 0.0
         for r in range(n):
-            scratch[r] = sequences[first + r].baseline
-            visits += sequences[first + r].plays
-            predicted += behavior[first + r] * scratch[r]
+            scratch[r] = sequences[seq + r].baseline
+            visits += sequences[seq + r].plays
+            predicted += behavior[seq + r] * scratch[r]
         surprise = value - scratch[a]
         correction = surprise * reach[j] / reach[j + 1]
         if baseline_rate > 0.0:
-            plays = sequences[first + a].plays + 1.0
+            plays = sequences[seq + a].plays + 1.0
             rate = max(baseline_rate, 1.0 / plays)
             missed = trace * surprise + (1.0 - trace) * (later - scratch[a])
-            sequences[first + a].plays = plays
-            sequences[first + a].baseline = min(max(scratch[a] + rate * missed, 0.0), 1.0)
+            sequences[seq + a].plays = plays
+            sequences[seq + a].baseline = min(max(scratch[a] + rate * missed, 0.0), 1.0)
         scratch[a] += correction
         if n > 1:
             observe_at(
                 schedule, x, visits, 1.0 / reach[j],
                 infosets, nodes, behavior, regret, scratch,
             )  # fmt: skip
-        value, later = predicted + behavior[first + a] * correction, predicted
+        value, later = predicted + behavior[seq + a] * correction, predicted

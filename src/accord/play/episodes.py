@@ -1,8 +1,9 @@
 """Episodes of an environment, one or many at a time.
 
-An :class:`Episode` collects the moves of one play; somebody else chooses its actions. A
-:class:`Seat` plays the episodes one after another in this process. ``play/workers.py`` plays many
-at once. Either way an episode depends on its number and on the actions chosen, and on nothing else.
+An :class:`Episode` collects the moves of one play; somebody else chooses its actions. An
+:class:`Executor` plays episodes: a :class:`LocalExecutor` one after another in this process, the
+workers of ``play/workers.py`` many at once. Either way an episode depends on its number and on the
+actions chosen, and on nothing else.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Episode:
     Attributes:
         number: The number of the episode, from 0.
         active: The player who explores, or a negative number.
+        policy: The number of the policy that they explore by.
         component: The component of a mixture that is recommended from, if there is one.
         chance: A random number in [0, 1) beside those for actions.
         draw: Returns the next random number for choosing actions.
@@ -43,7 +45,7 @@ class Episode:
 
     __slots__ = (
         "_choose", "_last", "_new_draw", "_trees", "active", "chance", "component", "draw", "fresh",
-        "losses", "moves", "number", "paths", "payoffs",
+        "losses", "moves", "number", "paths", "payoffs", "policy",
     )  # fmt: skip
 
     def __init__(
@@ -53,8 +55,10 @@ class Episode:
         trees: Sequence[OwnTree],
         choose: Choose,
         draws: Callable[[int], Callable[[], float]],
+        policy: int = 0,
     ) -> None:
-        self.number, self.active, self.component, self.chance = number, active, 0, 0.0
+        self.number, self.active, self.policy = number, active, policy
+        self.component, self.chance = 0, 0.0
         self._trees, self._choose, self._new_draw = trees, choose, draws
         self.restart()
 
@@ -113,7 +117,7 @@ class Episode:
         self.fresh = False
 
 
-class Player(Protocol):
+class Executor(Protocol):
     """Something that plays episodes."""
 
     def play(self, episodes: Sequence[Episode]) -> None:
@@ -123,7 +127,7 @@ class Player(Protocol):
         """Release what is held for playing."""
 
 
-class Seat:
+class LocalExecutor:
     """Plays episodes in this process, one after another."""
 
     def __init__(self, env: Environment, seed: int) -> None:

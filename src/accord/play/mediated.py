@@ -16,7 +16,7 @@ from accord._arrays import NO_INFOSET
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import MismatchError
 from accord.play.environment import Environment
-from accord.play.episodes import ACTIONS, Choose, Episode, Player, Seat
+from accord.play.episodes import ACTIONS, Choose, Episode, Executor, LocalExecutor
 from accord.play.own_tree import OwnTree
 from accord.play.streams import Streams
 
@@ -38,7 +38,11 @@ class MediatedPlays:
     """
 
     def __init__(
-        self, env: Environment, policy: CorrelatedPolicy, seed: int, player: Player | None = None
+        self,
+        env: Environment,
+        policy: CorrelatedPolicy,
+        seed: int,
+        executor: Executor | None = None,
     ) -> None:
         if len(env.players) != len(policy.plexes):
             raise MismatchError(
@@ -46,7 +50,7 @@ class MediatedPlays:
             )
         self.policy = policy
         self.trees = list(map(OwnTree.of, map(str, env.players), policy.plexes))
-        self._player = Seat(env, seed) if player is None else player
+        self._executor = LocalExecutor(env, seed) if executor is None else executor
         self._draws = Streams(seed, ACTIONS).draws
         self._components = Streams(seed, COMPONENTS)
         self._weights = np.cumsum(policy.weights)
@@ -70,7 +74,7 @@ class MediatedPlays:
             drawn = np.searchsorted(self._weights, draw, side="right")
             episode.component = min(int(drawn), len(self._weights) - 1)
             episodes.append(episode)
-        self._player.play(episodes)
+        self._executor.play(episodes)
         return episodes
 
     def recommended(self, component: int, i: int, x: int, n_actions: int) -> list[float]:
@@ -93,7 +97,7 @@ class MediatedPlays:
 
     def close(self) -> None:
         """Stop playing."""
-        self._player.close()
+        self._executor.close()
 
 
 def drawn_from(law: Sequence[float], draw: float) -> int:

@@ -154,6 +154,14 @@ class OwnTree:
         """The treeplex of the known infosets, in the order of :meth:`ordered`."""
         return self.ordered()[0]
 
+    def numbered(self) -> Treeplex:
+        """The treeplex of the known infosets with their numbers, if they are those of one.
+
+        Raises:
+            GameError: If the infosets were not numbered layer by layer.
+        """
+        return self._treeplex(np.arange(self.n_infosets))[0]
+
     def ordered(self) -> tuple[Treeplex, NDArray[np.int64]]:
         """The treeplex, and the sequence here of each of its sequences.
 
@@ -174,7 +182,11 @@ class OwnTree:
                 if seq in below
                 for x in sorted(below[seq], key=self.labels.__getitem__)
             ]
-        index = np.array(order, np.int64)
+        return self._treeplex(np.array(order, np.int64))
+
+    def _treeplex(self, index: NDArray[np.int64]) -> tuple[Treeplex, NDArray[np.int64]]:
+        """The treeplex with the infosets ``index``, and the sequence here of each sequence."""
+        order = index.tolist()
         counts = np.array([len(self.actions[x]) for x in order], np.int64)
         first = np.array(self.first_seq, np.int64)
         parent = np.array(self.parent_seq, np.int64)[index]

@@ -21,7 +21,7 @@ from accord._jit import jit
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import total_rewards
 from accord.play.environment import Environment
-from accord.play.episodes import Player
+from accord.play.episodes import Executor
 from accord.play.mediated import MediatedPlays
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 
@@ -84,13 +84,17 @@ def obedient_plays(
 
 
 def estimated_values(
-    env: Environment, policy: CorrelatedPolicy, plays: int, seed: int, player: Player | None = None
+    env: Environment,
+    policy: CorrelatedPolicy,
+    plays: int,
+    seed: int,
+    executor: Executor | None = None,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals.
 
-    ``player`` is closed at the end.
+    ``executor`` is closed at the end.
     """
-    mediated = MediatedPlays(env, policy, seed, player)
+    mediated = MediatedPlays(env, policy, seed, executor)
     paid = np.empty((plays, len(policy.plexes)))
     try:
         for start in range(0, plays, OBEDIENT_CHUNK):

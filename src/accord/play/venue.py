@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 from accord._check import checked_whole
 from accord.play.cluster import connected
 from accord.play.environment import Environment
-from accord.play.episodes import Player, Seat
+from accord.play.episodes import Executor, LocalExecutor
 from accord.play.processes import Processes
 from accord.play.ray_actors import RayActors
 from accord.play.workers import Workers
@@ -28,13 +28,13 @@ class Venue:
         """Whether it is this process."""
         return self.workers is None and self.ray is None
 
-    def player(self, env: Environment, seed: int) -> Player:
-        """A player of ``env``. It must be closed."""
+    def executor(self, env: Environment, seed: int) -> Executor:
+        """Plays episodes of ``env``. It must be closed."""
         if self.ray is not None:
             return Workers(env, RayActors(self.ray, env, seed, self.workers))
         if self.workers is not None:
             return Workers(env, Processes(env, seed, self.workers))
-        return Seat(env, seed)
+        return LocalExecutor(env, seed)
 
 
 @contextmanager

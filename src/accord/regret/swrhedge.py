@@ -216,7 +216,6 @@ def observe_hedged(
     schedule: LearningRates,
     episode: int,
     target: int,
-    length: int,
     loss: float,
     followed: float,
     path: Ints,
@@ -224,7 +223,6 @@ def observe_hedged(
     nodes: Nodes,
     behavior: Floats,
     regret: Floats,
-    scratch: Floats,
 ) -> None:
     """Add the estimate that ``episode`` gives at its target.
 

@@ -1,6 +1,6 @@
 """A run of ``learn_env`` whose tables grow: the learners, the loop and the result.
 
-The learners meet the infosets as they play (``learning/growing_self_play.py``), and the output is a
+The learners meet the infosets as they play (``learning/episode_play.py``), and the output is a
 mixture of evenly spaced components. The game is unknown, so the gap is bounded from fresh plays at
 the end (``certifying/by_play.py``). If the game is given, its exact gap is computed on the way;
 the learners do not see it.
@@ -22,9 +22,9 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import AccordError, ArgumentError, BudgetError, MismatchError
 from accord.game.tree import Game
-from accord.learning.growing_self_play import GrowingSelfPlay
+from accord.learning.episode_play import EnvironmentPlay
 from accord.play.environment import Environment
-from accord.play.episodes import Player
+from accord.play.episodes import Executor
 from accord.play.own_tree import policy_of
 from accord.play.rollout import QUANTILE, estimated_values
 from accord.play.venue import Venue
@@ -62,10 +62,10 @@ class EnvironmentRun:
                 f"{len(game.player_labels)}"
             )
         half = None if request.memory is None else request.memory // 2
-        self.selfplay = GrowingSelfPlay(
-            env, request.k, request.seed, method=request.minimizer, plexes=plexes,
-            exploration=request.exploration, batch=request.batch, memory=half,
-            player=None if where.is_here else where.player(env, request.seed),
+        self.selfplay = EnvironmentPlay(
+            env, request.k, request.seed, episodes=request.episodes, method=request.minimizer,
+            exploration=request.exploration, plexes=plexes, batch=request.batch, memory=half,
+            executor=None if where.is_here else where.executor(env, request.seed),
         )  # fmt: skip
         each = self.each = self.selfplay.episodes_per_iteration
         if not 1 <= each <= request.episodes:
@@ -126,10 +126,10 @@ class EnvironmentRun:
     def _measured(self, policy: CorrelatedPolicy) -> LearnedByPlay:
         """The result, with values and bounds from fresh plays."""
         env, plays, seed = self.env, self.plays, self.request.seed + VALUE_SEED
-        values = estimated_values(env, policy, plays, seed, self.where.player(env, seed))
+        values = estimated_values(env, policy, plays, seed, self.where.executor(env, seed))
         with doing("bounding the gap by fresh plays"):
-            player = self.where.player(env, seed + 1)
-            bounds = bounded_or_refused(env, policy, self.request.k, plays, seed, player)
+            executor = self.where.executor(env, seed + 1)
+            bounds = bounded_or_refused(env, policy, self.request.k, plays, seed, executor)
         return self._result(policy, *values, plays, *bounds)
 
     def facts(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class EnvironmentRun:
 class _Growing(Iterations):
     """Learners and components that have more infosets in a checkpoint than when they are made."""
 
-    play: GrowingSelfPlay
+    play: EnvironmentPlay
     components: GrowingIterates
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -194,13 +194,13 @@ def bounded_or_refused(
     k: float,
     plays: int,
     seed: int,
-    player: Player | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Certificate | None, str | None]:
     """A certificate from ``plays`` plays, or the reason why there is none."""
     try:
         if plays < (least := FEWEST_PLAYS * len(env.players)):
             return None, f"bounds on the gap need at least {least} plays; there were {plays}"
-        return bounded_by_play(env, policy, k, plays, CONFIDENCE, seed + 1, player), None
+        return bounded_by_play(env, policy, k, plays, CONFIDENCE, seed + 1, executor), None
     except BudgetError as error:
         return None, str(error)
 

@@ -29,8 +29,9 @@ from accord.certifying.footprint import (
 from accord.deviations.counting import BYTES_PER_NODE, RechistoryCount, count_rechistories
 from accord.deviations.notions import NotionLike
 from accord.learning.self_play import LARGE
+from accord.learning.tables import footprint
 from accord.regret.methods import DEFAULT, METHODS, configured
-from accord.regret.sampled import SampledMinimizer, footprint
+from accord.regret.sampled import SampledMinimizer
 from accord.regret.state import Minimizer
 from accord.runs.iterates import Iterates
 from accord.treeplex.form import SequenceForm
@@ -91,7 +92,7 @@ def learn_memory(
     game = form.game
     wanted = components or Iterates.default_components(form.n_sequences)
     kept = wanted if iterations is None else iterations // max(1, iterations // wanted)
-    per_node, per_cell = footprint(minimizer)
+    per_node, per_cell, _ = footprint(minimizer)
     mixed = AVERAGED if minimizer.whole_plays else HEDGED
     state = sum(per_node * one.nodes + per_cell * one.cells for one in counts)
     learning = {

@@ -17,8 +17,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.learning.environment_self_play import EnvironmentSelfPlay
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.runs.checkpoint import numbers
 from accord.runs.folder import RunFolder
 from accord.runs.iterates import FEWEST_COMPONENTS, Iterates, vectors_of
@@ -33,7 +32,7 @@ from accord.treeplex.treeplex import Treeplex
 class Learning:
     """A request, the learners for it, and the iterates to save."""
 
-    def __init__(self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest) -> None:
+    def __init__(self, play: SimulatorPlay, request: LearnRequest) -> None:
         each, episodes = play.episodes_per_iteration, request.episodes
         if not 1 <= each <= episodes:
             raise ArgumentError(
@@ -47,7 +46,7 @@ class Learning:
         vectors = vectors_of(play.plexes)
         self.iterates = Iterates(play.n_sequences, components, vectors)
         self.iterates.stride = max(1, episodes // each // self.iterates.components)
-        self.steps = Iterations(play, self.iterates, self._measure, each)  # type: ignore[arg-type]
+        self.steps = Iterations(play, self.iterates, self._measure, each)
 
     def _measure(self) -> Measured | None:
         """Gaps and values of all players, if they are known."""
@@ -99,9 +98,7 @@ def saved_components(plexes: Sequence[Treeplex], request: LearnRequest) -> tuple
 class Certified(Learning):
     """Learning a known game: the gap of the iterates kept so far is measured on the way."""
 
-    def __init__(
-        self, play: SampledSelfPlay | EnvironmentSelfPlay, request: LearnRequest, game: Game
-    ) -> None:
+    def __init__(self, play: SimulatorPlay, request: LearnRequest, game: Game) -> None:
         super().__init__(play, request)
         self.game = game
         self.meter = _KeptMeter(sequence_form(game), request.k, self.iterates)

@@ -15,8 +15,9 @@ import numpy as np
 from accord._check import checked_whole
 from accord.deviations.notions import NotionLike, written_k
 from accord.game.tree import Game, checked_game
+from accord.learning.episode_play import count_episodes
 from accord.learning.exploration import checked_exploration
-from accord.learning.sampled_self_play import SampledSelfPlay, count_episodes
+from accord.learning.simulator_play import SimulatorPlay
 from accord.play.environment import Environment
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.sampled import SampledMinimizer
@@ -198,7 +199,7 @@ def _on_simulator(game: Game, request: LearnRequest) -> Certified:
     components = saved_components(form.plexes, request)[0] if any(own) else 1
     needed = learn_memory(form, request.k, minimizer, components=components, iterations=iterations)
     check_run(f"learning {game.name} at k = {written_k(request.k)}", needed)
-    play = SampledSelfPlay.of(
+    play = SimulatorPlay(
         form,
         request.k,
         request.episodes,

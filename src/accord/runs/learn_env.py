@@ -1,8 +1,8 @@
 """Learning in an environment: K-EFR in self-play, from episodes only.
 
 Nothing is enumerated first: tables grow as plays show new infosets (``runs/environment_run.py``).
-The paper's methods cannot grow: their sampling plan and learning rate count the infosets. For them
-the treeplexes are discovered first (``play/discovery.py``).
+For the paper's methods, whose sampling plan and learning rate count the infosets, the treeplexes
+are discovered first (``play/discovery.py``).
 """
 
 from __future__ import annotations
@@ -18,20 +18,17 @@ import numpy as np
 
 from accord._check import checked_whole
 from accord.deviations.notions import NotionLike
-from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.tree import Game
-from accord.learning.environment_self_play import EnvironmentSelfPlay
+from accord.learning.episode_play import needs_treeplexes
 from accord.play.discovery import discover
 from accord.play.environment import Environment, check_environment
 from accord.play.losses import Losses
-from accord.play.rollout import estimated_values
 from accord.play.venue import venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.environment_run import VALUE_SEED, EnvironmentRun, bounded_or_refused
+from accord.runs.environment_run import EnvironmentRun
 from accord.runs.folder import RunFolder, new_run, resumed_run
-from accord.runs.known_game import Certified, Learning
 from accord.runs.loop import Progress
 from accord.runs.request import LearnRequest, split_method
 from accord.runs.result import Learned, LearnedByPlay
@@ -163,7 +160,6 @@ def learn_env(
     check_environment(env)
     if game is not None and plexes is not None:
         raise ArgumentError("give game or plexes, not both: the treeplexes follow from the game")
-    growing = {"folder": folder, "workers": workers, "ray": ray, "batch": batch, "memory": memory}
     if batch is None:
         batch = 1 if workers is None and ray is None else WORKER_BATCH
     request = LearnRequest(
@@ -180,15 +176,6 @@ def learn_env(
         **split_method(SAMPLED_METHODS, method),
     )
     plays = _fresh_plays(plays, request.episodes)
-    if not grows(request):
-        if given := [name for name, value in growing.items() if value is not None]:
-            raise ArgumentError(
-                f"{request.method} with {request.exploration} exploration takes no {given[0]} in "
-                "an environment, because the paper's sampling plan counts the infosets below every "
-                "move, and its learning rate all of them, before the first episode; use prm or rm "
-                f"with spread or uniform exploration, or leave {given[0]} out"
-            )
-        return _learn_planned(env, request, game, plexes, plays, progress)
     if resume and folder is not None and RunFolder.has(folder, request, identity(env)):
         if game is not None or plexes is not None:
             raise ArgumentError("game and plexes cannot be given when a run is resumed")
@@ -197,7 +184,7 @@ def learn_env(
             plays=plays,
         )  # fmt: skip
     with venue(workers, ray) as where:
-        run = EnvironmentRun(env, request, game, plexes, plays, where)
+        run = EnvironmentRun(env, request, game, _known(env, request, game, plexes), plays, where)
         with new_run(folder, request, identity(env)) as files:
             return run.run(request.episodes, files, progress)
 
@@ -222,7 +209,7 @@ def resume_learn_env(
         assert isinstance(request, LearnRequest)
         until = request.episodes if episodes is None else checked_whole("episodes", episodes, 1)
         plays = _fresh_plays(plays, until)
-        run = EnvironmentRun(env, request, None, None, plays, where)
+        run = EnvironmentRun(env, request, None, _known(env, request, None, None), plays, where)
         learned = run.run(until, files, progress)
     assert isinstance(learned, LearnedByPlay)
     return learned
@@ -232,9 +219,17 @@ def _fresh_plays(given: SupportsIndex | None, episodes: int) -> int:
     return min(MOST_PLAYS, episodes) if given is None else checked_whole("plays", given, 1)
 
 
-def grows(request: LearnRequest) -> bool:
-    """Whether the method can learn without knowing the treeplexes."""
-    return bool(request.minimizer.whole_plays) and request.exploration != "balanced"
+def _known(
+    env: Environment,
+    request: LearnRequest,
+    game: Game | None,
+    plexes: Sequence[Treeplex] | None,
+) -> Sequence[Treeplex] | None:
+    """The treeplexes, if they are given or the method needs to know them."""
+    assert request.exploration is not None
+    if plexes is not None or not needs_treeplexes(request.minimizer, request.exploration):
+        return plexes
+    return discover(env, seed=request.seed) if game is None else sequence_form(game).plexes
 
 
 @dataclass(frozen=True)
@@ -250,38 +245,3 @@ def identity(env: Environment) -> Identity:
     losses = Losses(env)
     content = [losses.name, losses.players, losses.worst, losses.best]
     return Identity(losses.name, hashlib.sha256(json.dumps(content).encode()).hexdigest())
-
-
-def _learn_planned(
-    env: Environment,
-    request: LearnRequest,
-    game: Game | None,
-    plexes: Sequence[Treeplex] | None,
-    plays: int,
-    progress: Progress | None,
-) -> Learned | LearnedByPlay:
-    """Learn with a method that must know the treeplexes."""
-    rng = np.random.default_rng(request.seed)
-    if game is not None:
-        plexes = sequence_form(game).plexes
-    elif plexes is None:
-        plexes = discover(env, seed=request.seed)
-    play = EnvironmentSelfPlay(
-        env, plexes, request.k, request.episodes, rng,
-        method=request.minimizer, exploration=request.exploration,
-    )  # fmt: skip
-    if game is not None:
-        return Certified(play, request, game).run(request.episodes, None, progress)
-    learning = Learning(play, request)
-    loop = learning.play(request.episodes, None, progress)
-    loop.conclude()
-    players = tuple(map(str, env.players))
-    policy = CorrelatedPolicy.of_players(str(env.name), players, plexes, *learning.mixture())
-    values, margins = estimated_values(env, policy, plays, request.seed + VALUE_SEED)
-    certificate, refusal = bounded_or_refused(
-        env, policy, request.k, plays, request.seed + VALUE_SEED
-    )
-    return LearnedByPlay(
-        name=str(env.name), values=values, margins=margins, plays=plays,
-        policy=policy, certificate=certificate, refusal=refusal, **learning.facts(loop),
-    )  # fmt: skip

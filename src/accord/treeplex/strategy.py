@@ -86,7 +86,10 @@ def compute_reach(plex: TreeplexArrays, behavior: Floats, reach: Floats) -> None
 
 
 @jit
-def compute_reaches(plex: TreeplexArrays, behaviors: Floats, reaches: Floats) -> None:
-    """Overwrite the rows of ``reaches`` with the sequence forms of those of ``behaviors``."""
+def compute_reaches(plex: TreeplexArrays, behaviors: Floats, first: int, reaches: Floats) -> None:
+    """Write the sequence forms of the rows of ``behaviors`` into those of ``reaches``.
+
+    ``reaches`` is over the sequences of all players; those of this player start at ``first``.
+    """
     for t in range(len(behaviors)):
-        compute_reach(plex, behaviors[t], reaches[t])
+        compute_reach(plex, behaviors[t], reaches[t, first : first + behaviors.shape[1]])

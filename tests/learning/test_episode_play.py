@@ -1,8 +1,9 @@
-"""Learners that meet their infosets while they play."""
+"""Learning in environments: with known treeplexes, or meeting infosets while playing."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,19 @@ import pytest
 from accord._arrays import TERMINAL, Floats
 from accord.deviations.rechistory import RechistoryTree
 from accord.errors import AccordError, BudgetError, ImperfectRecallError, SimulatorError
+from accord.game.builder import GameBuilder
 from accord.game.library import kuhn, library_game
 from accord.game.tree import Game
-from accord.learning.growing_kefr import GrowingKEFR
-from accord.learning.growing_self_play import GrowingSelfPlay
-from accord.learning.sampled_self_play import SampledSelfPlay
+from accord.learning.balanced_kefr import BalancedKEFR
+from accord.learning.episode_play import EnvironmentPlay, needs_treeplexes
+from accord.learning.simulator_play import SimulatorPlay
+from accord.learning.tables import Tables
+from accord.learning.whole_plays import WholePlayKEFR
 from accord.play.own_tree import OwnTree
-from accord.regret.sampled import new_sampled
+from accord.play.streams import Streams
+from accord.regret.methods import SAMPLED_METHODS, configured
 from accord.regret.sampled_matching import SampledRegretMatching
+from accord.regret.swrhedge import SWRHedge
 from accord.runs.growing_iterates import GrowingIterates
 from accord.runs.learn import learn
 from accord.runs.learn_env import learn_env
@@ -26,6 +32,7 @@ from accord.runs.result import LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import spread_behavior
 from accord.treeplex.treeplex import Treeplex
+from tests import reference
 from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open
 from tests.support.policies import grown_game
 
@@ -39,8 +46,32 @@ METHODS = [
     pytest.param({}, id="prm"),
     pytest.param({"method": "rm"}, id="rm"),
     pytest.param({"exploration": "uniform"}, id="prm uniform"),
+    pytest.param({"exploration": "balanced"}, id="prm balanced"),
     pytest.param({"method": SampledRegretMatching(shared=0)}, id="prm alone"),
+    pytest.param({"method": SWRHedge(scale=2.0)}, id="swrhedge"),
+    pytest.param({"method": SWRHedge(scale=2.0, whole_plays=True)}, id="swrhedge on whole plays"),
 ]
+FAST = SWRHedge(0.5)
+SINGLE = SampledRegretMatching(averages=1)
+"""The number of iterates in a component would depend on whether treeplexes may grow."""
+
+PLANNED = [
+    pytest.param({"method": SINGLE, "exploration": "balanced"}, id="prm balanced"),
+    *METHODS[5:],
+]
+"""Methods that need to know the treeplexes."""
+
+
+def led_game() -> Game:
+    """One player moves; the other only looks on."""
+    builder = GameBuilder("led", players=2)
+    builder.chance({"low": 0.25, "high": 0.75})
+    builder.move("low", "high", player="1", infoset="card", actions="stay go")
+    builder.payoff("low stay", 0, 1)
+    builder.payoff("low go", -1, 0)
+    builder.payoff("high stay", 0, 2)
+    builder.payoff("high go", 1, 3)
+    return builder.build()
 
 
 class Rows:
@@ -73,25 +104,79 @@ def shuffled_tree(plex: Treeplex, seed: int) -> tuple[OwnTree, list[int]]:
     return tree, order
 
 
+@pytest.fixture
+def one_generator(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Lets all episodes draw from one generator, in order, as the compiled simulator does."""
+
+    def use(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        monkeypatch.setattr(Streams, "at", lambda self, episode: rng)
+        monkeypatch.setattr(Streams, "draws", lambda self, episode: rng.random)
+
+    return use
+
+
 @pytest.mark.kernels
 @pytest.mark.parametrize("options", METHODS)
-@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+@pytest.mark.parametrize(("k", "stride"), [(0, 3), (1, 3), (1, 1), (2, 3), (math.inf, 3)])
 @pytest.mark.parametrize("game", GAMES)
 def test_with_known_treeplexes_it_is_the_compiled_learner(
-    game: Game, k: float, options: dict[str, Any]
+    game: Game,
+    k: float,
+    stride: int,
+    options: dict[str, Any],
+    one_generator: Callable[[int], None],
 ) -> None:
     """With the same draws, the same policies to rounding."""
-    form, rng = sequence_form(game), np.random.default_rng(4)
-    growing = GrowingSelfPlay(Open(game), k, 0, plexes=form.plexes, **options)
-    growing.draws = lambda number: rng.random
-    growing._player._streams.at = lambda number: rng  # type: ignore[attr-defined]
-    compiled = SampledSelfPlay.of(form, k, 5000, np.random.default_rng(4), **options)
-    assert growing.episodes_per_iteration == compiled.episodes_per_iteration
-    rows = Rows(3, compiled.averages)
-    kept = np.empty((10, form.n_sequences))
-    assert growing.advance(30, rows) == compiled.advance(30, kept, 3) == 10
+    form = sequence_form(game)
+    one_generator(4)
+    blind = EnvironmentPlay(Open(game), k, 0, episodes=5000, plexes=form.plexes, **options)
+    compiled = SimulatorPlay(form, k, 5000, np.random.default_rng(4), **options)
+    assert blind.episodes_per_iteration == compiled.episodes_per_iteration
+    assert blind.averages == compiled.averages
+    assert sum(blind.sizes) == compiled.n_sequences
+    rows, kept = Rows(stride, compiled.averages), np.empty((30 // stride, form.n_sequences))
+    assert blind.advance(30, rows) == compiled.advance(30, kept, stride) == len(kept)
     for row, wanted in zip(rows.rows, kept, strict=True):
         np.testing.assert_allclose(np.concatenate(row), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", PLANNED)
+@pytest.mark.parametrize("game", [kuhn(), led_game()], ids=["kuhn", "led"])
+def test_an_environment_has_the_gap_of_its_game(
+    game: Game, options: dict[str, Any], one_generator: Callable[[int], None]
+) -> None:
+    """The same draws give ``learn_env`` and ``learn`` the same mixture, to rounding."""
+    asked: dict[str, Any] = {"episodes": 300, "seed": 6, "components": 10, **options}
+    one_generator(6)
+    blind, seeing = learn_env(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
+    assert (blind.method, blind.episodes) == (seeing.method, seeing.episodes)
+    assert blind.player_gaps == pytest.approx(seeing.player_gaps, rel=1e-9)
+    np.testing.assert_allclose(blind.policy.behavior, seeing.policy.behavior, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("k", [0, 1, 2, math.inf])
+@pytest.mark.parametrize("game", GAMES)
+def test_tables_of_a_treeplex_have_its_rechistories(game: Game, k: float) -> None:
+    """With the same numbers as the tree that gaps are computed on."""
+    for i, plex in enumerate(sequence_form(game).plexes):
+        learner, tree = WholePlayKEFR(plex, k), RechistoryTree.build(plex, k)
+        own, arrays = learner.state, tree.arrays
+        for name, wanted in {
+            "first_seq": plex.first_seq[:-1],
+            "n_actions": plex.n_actions,
+            "first_node": arrays.first_node[:-1],
+            "first_external": arrays.first_external,
+            "end_node": arrays.first_node[1:],
+            "first_cell": arrays.first_cell[arrays.first_node[:-1]],
+        }.items():
+            assert own.infosets[name].tolist() == wanted.tolist(), name
+        assert own.nodes["parent"].tolist() == arrays.parent.tolist()
+        assert own.nodes["rec_seq"].tolist() == arrays.rec_seq.tolist()
+        assert len(own.regret) == 2 * tree.n_cells
+        np.testing.assert_array_equal(learner.policies.base[0], spread_behavior(plex))
+        np.testing.assert_allclose(learner.policies.base[0], reference.spread_behavior(game, i))
 
 
 @pytest.mark.kernels
@@ -99,15 +184,14 @@ def test_with_known_treeplexes_it_is_the_compiled_learner(
 @pytest.mark.parametrize("game", GAMES)
 def test_tables_grow_into_those_of_the_treeplex(game: Game, k: float) -> None:
     """However infosets are met, the records are those of the whole tree, in another order."""
-    minimizer = SampledRegretMatching()
     for seed, plex in enumerate(sequence_form(game).plexes):
         seen, order = shuffled_tree(plex, seed)
-        learner = GrowingKEFR(k, minimizer, minimizer.schedule((), k, None), 0)
+        learner = WholePlayKEFR(None, k)
         for x in range(seen.n_infosets):
             assert learner.add(seen.parent_seq[x], len(seen.actions[x])) == x
-        learner.begin_iteration(1)
-        tree = RechistoryTree.build(plex, k)
-        whole, own = new_sampled(tree, minimizer), learner.state
+        learner.begin_iteration()
+        tables, known = learner.tables, Tables.of(plex, k, SampledRegretMatching())
+        whole, own = known.arrays, learner.state
         spread, seqs = spread_behavior(plex), {0: 0}
         for x, y in enumerate(order):
             for a in range(int(plex.n_actions[y])):
@@ -125,11 +209,11 @@ def test_tables_grow_into_those_of_the_treeplex(game: Game, k: float) -> None:
             )
             here = slice(one["first_seq"], one["first_seq"] + one["n_actions"])
             there = slice(other["first_seq"], other["first_seq"] + other["n_actions"])
-            np.testing.assert_allclose(learner._base[here, 0], spread[there])
+            np.testing.assert_allclose(learner.policies.base[0, here], spread[there])
         for node, wanted in nodes.items():
             assert nodes[int(own.nodes[node]["parent"])] == whole.nodes[wanted]["parent"]
             assert seqs[int(own.nodes[node]["rec_seq"])] == whole.nodes[wanted]["rec_seq"]
-        assert (learner._n_nodes, learner._n_cells) == (tree.n_nodes, tree.n_cells)
+        assert (tables.n_nodes, tables.n_cells) == (known.n_nodes, known.n_cells)
         found, columns = seen.ordered()
         assert list(found.infoset_labels) == sorted_labels(plex)
         assert [seqs[int(seq)] for seq in columns] == sequences_of(plex, found)
@@ -169,18 +253,18 @@ def test_the_gap_is_that_of_the_compiled_simulator(game: Game, k: float, episode
 def test_the_order_of_play_does_not_matter() -> None:
     """Episodes of an iteration that are played backwards change no bit."""
 
-    class Backwards(GrowingSelfPlay):
+    class Backwards(EnvironmentPlay):
         def _play(self) -> None:
-            forwards = self._player.play
-            self._player.play = lambda episodes: forwards(episodes[::-1])  # type: ignore[method-assign]
+            forwards = self._executor.play
+            self._executor.play = lambda episodes: forwards(episodes[::-1])  # type: ignore[method-assign]
             try:
                 super()._play()
             finally:
-                self._player.play = forwards  # type: ignore[method-assign]
+                self._executor.play = forwards  # type: ignore[method-assign]
 
     game = grown_game(1, 3, 60)
     states = []
-    for kind in (GrowingSelfPlay, Backwards):
+    for kind in (EnvironmentPlay, Backwards):
         play = kind(Hidden(game), 2, 5, batch=3)
         play.advance(20, GrowingIterates(None, 20, 4))
         states.append(play.state())
@@ -189,24 +273,78 @@ def test_the_order_of_play_does_not_matter() -> None:
 
 
 def test_a_batch_plays_more_under_the_same_policies() -> None:
-    game = kuhn()
-    play = GrowingSelfPlay(Hidden(game), 1, 0, batch=5)
+    play = EnvironmentPlay(Hidden(kuhn()), 1, 0, batch=5)
     assert play.episodes_per_iteration == 15
-    assert play.learners[0]._episodes.tolist() == [5, 5]
-    rows = Rows(1, 1)
-    play.advance(400, rows)
-    late = np.mean([np.concatenate(row) for row in rows.rows[200:]], axis=0)
-    assert late.min() >= 0.0
+    assert play.learners[0].policies.episodes.tolist() == [5, 5]
+    play.advance(1)
+    first = [learner.policy() for learner in play.learners]
+    assert all((learner.state.infosets["stamp"] <= 1).all() for learner in play.learners)
+    for policy, tree in zip(first, play.trees, strict=True):  # all 15 were played by the first one
+        counts = [len(actions) for actions in tree.actions]
+        np.testing.assert_allclose(policy[1:], 1 / np.repeat(counts, counts))
+    play.advance(399)
     assert play.paid[0, 0] == 2000
 
 
-def test_state_continues_with_the_same_bits() -> None:
+@pytest.mark.parametrize(
+    "method",
+    [SampledRegretMatching(0.0, baseline_rate=0.0), SWRHedge(0.5, whole_plays=True), SWRHedge(0.5)],
+    ids=["rm", "swrhedge on whole plays", "swrhedge"],
+)
+def test_a_batch_takes_the_mean(method: Any) -> None:
+    """Every play of an iteration five times, each counted a fifth, is every play once."""
+    game, rng = grown_game(1, 3, 60), np.random.default_rng(2)
+    kind: Any = WholePlayKEFR if method.whole_plays else BalancedKEFR
+    for plex in sequence_form(game).plexes:
+        one, five = kind(plex, 1, method), kind(plex, 1, method, batch=5)
+        assert five.n_episodes == 5 * one.n_episodes
+        for _ in range(4):
+            one.begin_iteration()
+            five.begin_iteration()
+            for policy in one.policy_of.tolist():
+                moves, children = [], plex.children(0)
+                while children:
+                    x = int(rng.choice(children))
+                    a = one.choose(x, draw := rng.random(), policy, len(moves))
+                    assert five.choose(x, draw, policy, len(moves)) == a
+                    moves.append((x, a))
+                    children = plex.children(int(plex.first_seq[x]) + a)
+                loss = rng.random()
+                one.observe([(moves, loss, policy)])
+                five.observe([(moves, loss, policy)] * 5)
+            np.testing.assert_allclose(five.state.regret, one.state.regret, rtol=0, atol=1e-9)
+            five.state.regret[:] = one.state.regret
+        assert one.state.regret.any() or not plex.n_infosets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["prm", "swrhedge"])
+def test_learning_in_batches(method: str) -> None:
+    """Five episodes at a time, all under the same policies, lead to an equilibrium, too."""
+    game = kuhn()
+    gaps = [
+        learn_env(
+            Hidden(game), 1, episodes=episodes, batch=5, game=game, method=method, components=100
+        ).gap
+        for episodes in (300, 20_000)
+    ]
+    assert gaps[1] < 0.5 * gaps[0]
+
+
+@pytest.mark.parametrize("options", METHODS)
+def test_state_continues_with_the_same_bits(options: dict[str, Any]) -> None:
     game = library_game("kuhn:players=3")
-    whole, first = (GrowingSelfPlay(Hidden(game), 1, 7) for _ in range(2))
-    kept = [GrowingIterates(None, 60, 4) for _ in range(2)]
+    minimizer = configured(SAMPLED_METHODS, options.get("method", "prm"))
+    known = needs_treeplexes(minimizer, options.get("exploration", minimizer.explorations[0]))
+
+    def begun() -> EnvironmentPlay:
+        plexes = sequence_form(game).plexes if known else None
+        return EnvironmentPlay(Hidden(game), 1, 7, episodes=10**4, plexes=plexes, **options)
+
+    whole, first, second = begun(), begun(), begun()
+    kept, rows = [GrowingIterates(None, 60, 4) for _ in range(2)], GrowingIterates(None, 60, 4)
     whole.advance(60, kept[0])
     first.advance(23, kept[1])
-    second, rows = GrowingSelfPlay(Hidden(game), 1, 7), GrowingIterates(None, 60, 4)
     second.restore({name: np.array(value) for name, value in first.state().items()})
     rows.restore({name: np.array(value) for name, value in kept[1].state().items()}, 23)
     second.advance(37, rows)
@@ -215,6 +353,21 @@ def test_state_continues_with_the_same_bits() -> None:
     assert rows.count == kept[0].count
     for one, other in zip(kept[0].rows, rows.rows, strict=True):
         np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+
+
+def test_a_planned_run_is_restored_with_its_own_treeplexes() -> None:
+    """Those of the checkpoint count, not those that were discovered again."""
+    game = kuhn()
+    first = EnvironmentPlay(Hidden(game), 1, 7, plexes=sequence_form(game).plexes, method=FAST)
+    first.advance(5)
+    found = [OwnTree.of("", plex).treeplex() for plex in sequence_form(game).plexes]
+    second = EnvironmentPlay(Hidden(game), 1, 7, plexes=found[::-1], method=FAST)
+    second.restore({name: np.array(value) for name, value in first.state().items()})
+    assert [tree.labels for tree in second.trees] == [tree.labels for tree in first.trees]
+    first.advance(5)
+    second.advance(5)
+    for name, value in first.state().items():
+        np.testing.assert_array_equal(value, second.state()[name])
 
 
 # --- what goes wrong ------------------------------------------------------------------------------
@@ -297,17 +450,17 @@ class TwoSteps:
 
 def test_an_episode_adds_the_first_new_infoset() -> None:
     """The first episode the start, all others at most one of the second decisions."""
-    play = GrowingSelfPlay(TwoSteps(), 1, 3)
+    play = EnvironmentPlay(TwoSteps(), 1, 3)
     for iteration in range(1, 20):
         play.advance(1)
-        assert play.n_infosets == play.learners[0].n_infosets <= 2 * iteration
+        assert play.n_infosets == play.learners[0].tables.n_infosets <= 2 * iteration
     assert play.n_infosets > 30
     assert play.trees[0].labels[0] == "start"
 
 
 def test_full_tables_keep_learning() -> None:
     """Infosets that do not fit are played uniformly, and the others learn what that is worth."""
-    play = GrowingSelfPlay(TwoSteps(), 1, 0, memory=1)
+    play = EnvironmentPlay(TwoSteps(), 1, 0, memory=1)
     play.memory = 3000  # the first infoset fits, and one more or two
     rows = Rows(1, 1)
     play.advance(1500, rows)
@@ -316,7 +469,7 @@ def test_full_tables_keep_learning() -> None:
     assert play.n_bytes < 40_000  # the first sizes of all arrays, not of a thousand infosets
     late = np.mean([row[0][1:3] for row in rows.rows[1000:]], axis=0)
     assert late[0] > 0.9
-    large = GrowingSelfPlay(TwoSteps(), 1, 0)
+    large = EnvironmentPlay(TwoSteps(), 1, 0)
     large.advance(1500)
     assert large.n_infosets > 500
     assert not large.is_full

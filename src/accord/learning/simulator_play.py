@@ -1,0 +1,276 @@
+"""Learning from episodes on a compiled simulator, for a game that is known.
+
+All players learn in self-play, each from their own infosets, actions and losses alone. The learners
+are those of ``learning/whole_plays.py`` or ``learning/balanced_kefr.py``. Their tables are joined,
+one player after the other, and a kernel does what they do, move by move.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord._arrays import CHANCE, TERMINAL, Floats, Ints
+from accord._jit import jit
+from accord.deviations.notions import checked_k
+from accord.learning.averaging import Averaging, add_iterate, is_sampled, write_average
+from accord.learning.episode_learner import observe_play
+from accord.learning.episode_play import (
+    EVERYBODY,
+    count_episodes,
+    episodes_of,
+    learners_for,
+)
+from accord.learning.exploration import (
+    SamplingPolicies,
+    checked_exploration,
+    explore,
+    join_policies,
+)
+from accord.learning.tables import joined
+from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
+from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
+from accord.regret.sampled import (
+    SampledArrays,
+    SampledMinimizer,
+    recommend_at,
+    sample,
+    update_reach,
+)
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.treeplex import Treeplex
+
+
+class Round(NamedTuple):
+    """The episodes of an iteration, in order, and working memory for one of them."""
+
+    active: NDArray[np.int64]  # [n_episodes] the player who samples it, or EVERYBODY
+    policy: NDArray[np.int64]  # [n_episodes] the sampling policy of that player
+    first_policy: NDArray[np.int64]  # [n_players + 1] where the policies of each player start
+    first_infoset: NDArray[np.int64]  # [n_players + 1] where the infosets of each player start
+    path: Ints  # [n_players, 2, horizon]
+    lengths: NDArray[np.int64]  # [n_players]
+    reach: Floats  # [horizon + 1]
+
+
+class SimulatorPlay:
+    """All players of a known game learning from episodes that they play with each other.
+
+    Args:
+        form: The game.
+        k: How many recommendations a deviator may disobey.
+        episodes: How many will be played, for the paper's learning rate.
+        rng: The source of all randomness.
+        method: A name as in :func:`accord.learn`, or a configured minimizer.
+        exploration: How episodes explore; by default the method's.
+        budget: Bytes that the tables of each learner may take; by default the free memory.
+
+    Attributes:
+        form: The game.
+        iteration: How many iterations have been run.
+        schedule: The minimizers' schedule for all players.
+        joint: The state of all learners, one player after the other.
+        episodes_per_iteration: The number of episodes that all players together play in one.
+        averages: How many iterates each row of :meth:`advance` averages.
+    """
+
+    def __init__(
+        self,
+        form: SequenceForm,
+        k: SupportsIndex | float,
+        episodes: int,
+        rng: np.random.Generator,
+        *,
+        method: str | SampledMinimizer = SAMPLED_DEFAULT,
+        exploration: str | None = None,
+        budget: int | None = None,
+    ) -> None:
+        self.form, self.rng, self.iteration = form, rng, 0
+        minimizer, plexes = configured(SAMPLED_METHODS, method), form.plexes
+        exploration = checked_exploration(minimizer.explorations, exploration)
+        shared, own = count_episodes(plexes, k, minimizer, exploration)
+        self.episodes_per_iteration = shared + sum(own)
+        iterations = max(1, episodes // max(1, self.episodes_per_iteration))
+        self.averages = minimizer.sampling.averages
+        self._everywhere = checked_k(k) > 1
+        self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
+        learners = learners_for(plexes, k, minimizer, exploration, iterations, budget=budget)
+        self.schedule = learners[0].schedule
+        self._estimator, self._single = learners[0].estimator, not learners[0].averages_iterates
+        self.joint = joined([learner.tables for learner in learners], own)
+        self._policies = join_policies([learner.policies for learner in learners])
+        first_policy = np.cumsum([0, *(len(learner.policies.episodes) for learner in learners)])
+        horizon = max([1, *(plex.horizon for plex in plexes)])
+        order = episodes_of(learners)
+        self._round = Round(
+            active=np.array([active for active, _ in order], np.int64),
+            policy=np.array([first_policy[max(i, 0)] + policy for i, policy in order], np.int64),
+            first_policy=first_policy,
+            first_infoset=np.cumsum([0, *(plex.n_infosets for plex in plexes)]),
+            path=np.zeros((len(plexes), 2, horizon), np.int32),
+            lengths=np.zeros(len(plexes), np.int64),
+            reach=np.zeros(horizon + 1),
+        )
+        starts = np.cumsum([0, *(plex.n_sequences for plex in plexes)])
+        self._parent_seq = np.concatenate(
+            [plex.parent_seq + start for plex, start in zip(plexes, starts, strict=False)]
+        ).astype(np.int32)
+        self._reach = np.ones(form.n_sequences)
+        self.total = np.zeros(form.n_sequences)
+
+    @property
+    def plexes(self) -> tuple[Treeplex, ...]:
+        """The treeplexes of all players."""
+        return self.form.plexes
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of sequences of all players together."""
+        return self.form.n_sequences
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to continue, by name; arrays are views."""
+        return {
+            "iteration": np.array(self.iteration),
+            "rng": np.array(json.dumps(self.rng.bit_generator.state)),
+            **self._changing(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore a saved :meth:`state`, array by array, each of which is then gone."""
+        self.iteration = int(state["iteration"])
+        self.rng.bit_generator.state = json.loads(str(state["rng"]))
+        for name, array in self._changing().items():
+            array[:] = state.pop(name)
+
+    def _changing(self) -> dict[str, Any]:
+        """The arrays that episodes change, however they are laid out."""
+        joint = self.joint
+        fields = joint.nodes.dtype.names or ()
+        return {
+            "stamp": joint.infosets["stamp"],
+            "behavior": joint.behavior,
+            "regret": joint.regret,
+            "baseline": joint.sequences["baseline"],
+            "plays": joint.sequences["plays"],
+            "total": self.total,
+            **{name: joint.nodes[name] for name in ("rec_reach", "credit") if name in fields},
+        }
+
+    def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
+        """Run ``iterations``; at every multiple of ``stride`` write the next row of ``kept``.
+
+        Returns how many rows were written.
+        """
+        if kept is None:
+            kept = np.empty((0, self.form.n_sequences))
+            stride = (self.averages + 1) * (self.iteration + iterations + 1)  # beyond any sample
+        averaging = Averaging(
+            self._parent_seq, self._reach, self.total, self._everywhere or self._single
+        )
+        rows = play_iterations(
+            self._estimator, self.schedule, self._simulator, self.joint, self._policies,
+            self._round, averaging, self.rng, self.iteration, iterations, self.averages,
+            self._single, kept, stride,
+        )  # fmt: skip
+        self.iteration += iterations
+        return int(rows)
+
+
+@jit
+def play_iterations(
+    estimator: Any,
+    schedule: Any,
+    game: SimulatorArrays,
+    joint: SampledArrays,
+    policies: SamplingPolicies,
+    order: Round,
+    averaging: Averaging,
+    rng: np.random.Generator,
+    done: int,
+    iterations: int,
+    averages: int,
+    single: bool,
+    kept: Floats,
+    stride: int,
+) -> int:
+    """Run ``iterations`` after the ``done`` ones; returns how many rows of ``kept`` it wrote.
+
+    A row is the average of ``averages`` iterates in each stretch of ``stride``; if ``single``, it
+    is the last of them as it is.
+    """
+    rows, t, last = 0, done + 1, done + iterations
+    while t <= last:
+        if is_sampled(t, stride, averages):
+            for i in range(len(order.lengths)):
+                first, end = order.first_infoset[i], order.first_infoset[i + 1]
+                add_iterate(schedule, i, first, end, t, averaging, joint)
+            if t % stride == 0:
+                write_average(joint.infosets, averaging.total, kept[rows])
+                if single:
+                    kept[rows] = joint.behavior
+                rows += 1
+        end = t + 1
+        while end <= last and not is_sampled(end, stride, averages):
+            end += 1
+        play_episodes(estimator, schedule, game, joint, policies, order, rng, t, end)
+        t = end
+    return rows
+
+
+@jit
+def play_episodes(
+    estimator: Any,
+    schedule: Any,
+    game: SimulatorArrays,
+    joint: SampledArrays,
+    policies: SamplingPolicies,
+    order: Round,
+    rng: np.random.Generator,
+    start: int,
+    stop: int,
+) -> None:
+    """Play the episodes of iterations ``start .. stop - 1``, and learn from each at once."""
+    infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
+    scratch, tree, outcomes, losses = joint.scratch, game.nodes, game.outcomes, game.loss
+    explores, follow, column, base = (
+        policies.explores, policies.follow, policies.column, policies.base,
+    )  # fmt: skip
+    first_infoset, first_policy = order.first_infoset, order.first_policy
+    path, lengths, reach = order.path, order.lengths, order.reach
+    actives, followed = order.active, order.policy
+    for t in range(start, stop):
+        for episode in range(len(actives)):
+            active, policy = actives[episode], followed[episode]
+            for i in range(len(lengths)):
+                lengths[i] = 0
+            node = tree[0]
+            while node.player != TERMINAL:
+                draw = rng.random()
+                mover = np.int64(node.player)  # one type of integer: kernels compile once
+                if mover == CHANCE:
+                    a = draw_outcome(draw, node.place, node.n_children, outcomes)
+                else:
+                    x, layer = first_infoset[mover] + node.place, lengths[mover]
+                    # as `refresh`, whose call would cost as much as what it does
+                    if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
+                        recommend_at(schedule, mover, x, infosets, nodes, behavior, regret, scratch)
+                    if mover == active and explores[policy, layer]:
+                        a = explore(
+                            x, draw, follow[policy], column[policy], base, infosets, behavior
+                        )
+                    else:
+                        a = sample(x, draw, infosets, behavior)
+                    path[mover, 0, layer] = x
+                    path[mover, 1, layer] = a
+                    lengths[mover] = layer + 1
+                node = tree[node.first_child + a]
+            for i in range(len(lengths)):
+                if active == i or active == EVERYBODY:  # noqa: PLR1714, SIM109
+                    observe_play(
+                        estimator, schedule, policies, first_policy[i], first_policy[i + 1], policy,
+                        path[i], lengths[i], losses[node.place, i], reach, joint,
+                    )  # fmt: skip
