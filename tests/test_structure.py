@@ -8,7 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -164,13 +164,88 @@ def test_cycles_are_noticed() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_kernels_have_one_decorator(path: Path) -> None:
     """Caching, the GIL and the error model are decided once, in ``_jit.py``."""
-    if path.name in ("_jit.py", "_kernel_cache.py"):
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and first_part(node.module or "") == "numba":
-            assert {alias.name for alias in node.names} <= {"event"}, ast.unparse(node)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "numba":
-            assert node.attr in ("config", "core"), ast.unparse(node)
+    found = {name for name, _ in foreign_names(path.read_text()) if first_part(name) == "numba"}
+    allowed = {
+        "_jit.py": {
+            "numba", "numba.config", "numba.njit", "numba.typeof", "numba.extending",
+            "numba.extending.overload", "numba.extending.typeof_impl",
+        },
+        "_kernel_cache.py": {"numba", "numba.config", "numba.njit", "numba.__version__"},
+    }  # fmt: skip
+    assert found <= allowed.get(path.name, set())
+
+
+def foreign_names(source: str) -> Iterator[tuple[str, bool]]:
+    """Names of other packages, with dots, that a module uses, and whether it assigns to them."""
+    tree = ast.parse(source)
+    local = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = first_part(alias.name)
+                local[alias.asname or first] = alias.name if alias.asname else first
+                yield alias.name, False
+        elif isinstance(node, ast.ImportFrom):
+            found = {
+                alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names
+            }
+            local |= found
+            yield from ((name, False) for name in found.values())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            root, _, rest = ast.unparse(node).partition(".")
+            if root in local and not isinstance(node.value, ast.Call):
+                yield f"{local[root]}.{rest}", isinstance(node.ctx, ast.Store)
+
+
+def is_foreign(name: str) -> bool:
+    return first_part(name) not in {"accord", "__future__", *sys.stdlib_module_names}
+
+
+def is_private(name: str) -> bool:
+    return any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_dependencies_are_used_by_their_public_names(path: Path) -> None:
+    """Nothing imports or reads private names of other packages, or puts something in them."""
+    for name, assigned in foreign_names(path.read_text()):
+        if is_foreign(name):
+            assert not is_private(name), f"{name} is private"
+            assert not assigned, f"{name} belongs to another package"
+
+
+def test_private_names_of_dependencies_are_noticed() -> None:
+    source = """
+import numba.core as core
+import typer
+from click import _compat
+from ray import worker as w
+
+typer.main._get = None
+w.shutdown = core.event._records[0]
+"""
+    found = {name for name, _ in foreign_names(source) if is_private(name)}
+    assert found == {"click._compat", "typer.main._get", "numba.core.event._records"}
+    assert {name for name, assigned in foreign_names(source) if assigned} == {
+        "typer.main._get",
+        "ray.worker.shutdown",
+    }
+
+
+def test_no_class_overrides_private_methods_of_dependencies() -> None:
+    for path in MODULES:
+        module = importlib.import_module(name_of(path))
+        for own in vars(module).values():
+            if inspect.isclass(own) and own.__module__ == module.__name__:
+                foreign = [base for base in own.__mro__ if is_foreign(base.__module__)]
+                private = [
+                    name
+                    for name, thing in vars(own).items()
+                    if is_private(name) and inspect.isfunction(thing)
+                ]
+                for base in foreign:
+                    assert not vars(base).keys() & set(private), own
 
 
 def test_no_kernel_depends_on_the_packages_left_out_of_the_digest() -> None:

@@ -103,7 +103,7 @@ class Kernel:
 
 @_typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
 def _type_within_kernels(kernel: Kernel, context: Any) -> Any:
-    return numba.typeof(kernel.dispatcher)
+    return numba.typeof(kernel.dispatcher)  # type: ignore[no-untyped-call]
 
 
 class Generic(Protocol):

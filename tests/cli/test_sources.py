@@ -217,7 +217,7 @@ def test_an_environment_of_code_needs_the_code_named_again(beer: Path) -> None:
         assert "which is Python code" in refused(*command)
     assert not (beer / "beer.py.ran").exists()
     certified = run_json("certify", "beer.py:make_env", folder, "--plays", 100)
-    assert certified["certificates"][0]["k"] == 1
+    assert certified["certificates"][0]["gaps"][0]["k"] == 1
     resumed = run_json("learn", "beer.py:make_env", "--resume", folder, "--episodes", 200)
     assert resumed["episodes"] > 100
     run("learn", "kuhn_poker", "--play", "--episodes", 100, "--out", beer / "played")

@@ -51,10 +51,7 @@ MAX_NODES = "--max-nodes"
 
 GARBAGE = 200_000
 """New objects after which Python looks for garbage. With the usual 700 a short command spends a
-fifth of its time on looking."""
-
-SLEEP = ("OPENBLAS_THREAD_TIMEOUT", "4")
-"""NumPy's threads sleep when they have nothing to do; by default they first count to 2^26."""
+twentieth of its time on looking."""
 
 DEBUG = "ACCORD_DEBUG"
 """The environment variable that shows the traceback of an error in Accord itself."""
@@ -251,7 +248,6 @@ def accord(
 def main() -> None:
     """Run the command line; the console script calls this."""
     gc.set_threshold(GARBAGE)
-    os.environ.setdefault(*SLEEP)
     for name in ("SIGTERM", "SIGHUP"):  # save and end like Ctrl-C, unless nohup ignores them
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -262,7 +258,7 @@ def main() -> None:
     try:
         app(prog_name="accord")
     finally:
-        gc.freeze()  # else Python, at its end, looks at every object once more
+        gc.freeze()  # else Python, at its end, looks at every object: a tenth of a short command
 
 
 if __name__ == "__main__":
