@@ -268,7 +268,8 @@ def test_payoffs_are_the_sum_of_all_rewards(name: str) -> None:
         ("oshi_zumo", BudgetError, r"choose smaller parameters \(oshi_zumo takes .*coins=50"),
         ("blotto(players=-1)", GameError, "OpenSpiel failed to enumerate"),
         ("universal_poker(numRanks=100)", ArgumentError, "OpenSpiel crashes on universal_poker"),
-        ("connect_four(rows=0)", ArgumentError, "OpenSpiel crashes on connect_four"),
+        # before OpenSpiel 1.6.9 it had no rows
+        ("connect_four(rows=0)", ArgumentError, "crashes on connect_four|takes no parameters"),
         (None, ArgumentError, "by name or as a pyspiel.Game; got None"),
     ],
 )
