@@ -175,7 +175,7 @@ def test_pages_of_large_environments_show_some_infosets_first(solved: RunView) -
     infosets = tuple(Advice(f"at {n}", (("left", 0.25), ("right", 0.75))) for n in range(25))
     facts = replace(solved.facts, knows_game=False, gap=None, values=(0.0,), margins=(math.nan,))
     players = players_by_play(["0"], facts.values, facts.margins)
-    page = run_page(RunView(facts, players, None, 1, (), advice=(infosets,)), None, None)
+    page = run_page(RunView(facts, players, None, 1, advice=(infosets,)), None, None)
     before, _, after = page.partition("<summary>5 more infosets</summary>")
     assert before.count("<strong>left</strong>") == 20
     assert after.count("<strong>left</strong>") == 5

@@ -119,13 +119,12 @@ def _played(source: Source) -> RunView:
     """The estimates and bounds that plays give for a mixture whose game is not known."""
     facts, policy = source.facts, source.policy
     players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
-    k, bounds = facts.k, facts.bounds
+    bounds = facts.bounds
     return RunView(
         facts=facts,
         players=players,
         bound=None,
         n_components=policy.n_components,
-        gaps=() if bounds is None or k is None else (GapRow(k, bounds=bounds),),
         deviations=()
         if bounds is None
         else tuple(

@@ -185,12 +185,11 @@ class PlayerView:
 
 @dataclass(frozen=True)
 class GapRow:
-    """The gaps of the saved mixture at one K, bounds on them, or why they were not computed."""
+    """The gaps of the saved mixture at one K, or the reason why they were not computed."""
 
     k: float
-    player_gaps: tuple[float, ...] = ()  # empty if they are not known
+    player_gaps: tuple[float, ...] = ()  # empty if they were not computed
     relative: float | None = None
-    bounds: Bounds | None = None
     refusal: str | None = None
 
     @property
@@ -301,7 +300,7 @@ class RunView(Course):
     """Everything that the page of one run shows, except its plots."""
 
     n_components: int
-    gaps: tuple[GapRow, ...]  # by K
+    gaps: tuple[GapRow, ...] = ()  # by K, if the game is known
     notions: tuple[NotionRow, ...] = ()  # weaker ones first; only those that are cheap
     deviations: tuple[DeviationView, ...] = ()
     advice: tuple[tuple[Advice, ...], ...] = ()  # by player, if the game is not known
