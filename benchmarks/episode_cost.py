@@ -36,6 +36,7 @@ import numba
 import numpy as np
 
 from accord._arrays import CACHE_LINE
+from accord._jit import Kernel
 from accord.game.library import balanced
 from accord.game.tree import Game
 from accord.learning import simulator_play
@@ -276,12 +277,12 @@ def interpreted(kernel: Any) -> Any:
     if hasattr(kernel, "kernels"):  # one per type of the first argument
         by_type = {kind: interpreted(one) for kind, one in kernel.kernels.items()}
         return lambda schedule, *arguments: by_type[type(schedule)](schedule, *arguments)
-    function = kernel.py_func
+    function = kernel.function
     called = {
         name: interpreted(value)
         for name, value in function.__globals__.items()
         if name in function.__code__.co_names
-        and (hasattr(value, "py_func") or hasattr(value, "kernels"))
+        and (isinstance(value, Kernel) or hasattr(value, "kernels"))
     }
     return types.FunctionType(function.__code__, function.__globals__ | called)
 

@@ -222,10 +222,10 @@ class EpisodeLearner:
         Raises:
             ValueError: If it does not fit.
         """
-        total = self.saved()["total"]
-        if saved["total"].shape != total.shape or not np.isfinite(saved["total"]).all():
+        total, found = self.saved()["total"], saved["total"]
+        if (found.shape, found.dtype) != (total.shape, total.dtype) or not np.isfinite(found).all():
             raise ValueError("total must be a finite number per sequence")
-        total[:] = saved["total"]
+        total[:] = found
         self.tables.restore(saved)
 
     def _make_totals(self) -> None:
