@@ -25,9 +25,10 @@ import numpy as np
 import accord
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.learning.simulator_play import SimulatorPlay
 from accord.regret.methods import SAMPLED_DEFAULT
-from accord.runs.known_game import Learning
+from accord.runs.iterations import Iterations
+from accord.runs.learning_run import on_simulator
+from accord.runs.loop import Loop
 from accord.runs.request import LearnRequest
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks.bandit import averaged_gap, learned_gap
@@ -36,7 +37,7 @@ from benchmarks.measure import Timing
 from benchmarks.peers import OutcomeSampling
 
 SPACING = 1.25
-"""Between neighbours in the grid of numbers of episodes."""
+"""Between neighbors in the grid of numbers of episodes."""
 
 FEWEST = 1_000
 """The first of them, about."""
@@ -111,12 +112,12 @@ def _learned(form: SequenceForm, episodes: int, seed: int) -> tuple[float, float
     """CPU time of what ``learn`` does, without its exact gaps on the way; and the gap."""
     request = LearnRequest(form.game.name, 1, episodes=episodes, seed=seed)
     start = process_time()
-    play = SimulatorPlay(form, 1, episodes, np.random.default_rng(seed))
-    learning = Learning(play, request)
-    learning.play(episodes, None, None)
-    mixture = learning.mixture()
+    play, components = on_simulator(form.game, request)
+    Loop(Iterations(play, components, lambda: None)).run(episodes // play.episodes_per_iteration)
+    weights = np.full(len(components.take()), 1.0 / components.count)
+    behaviors = components.matrix.behaviors()
     seconds = process_time() - start
-    gaps = efce_gaps(CorrelatedPolicy(form.game, *mixture), 1)
+    gaps = efce_gaps(CorrelatedPolicy(form.game, weights, behaviors), 1)
     return seconds, float((gaps * form.leaves.loss_scale).max())
 
 

@@ -36,7 +36,6 @@ import numba
 import numpy as np
 
 from accord._arrays import CACHE_LINE
-from accord._jit import Kernel
 from accord.game.library import balanced
 from accord.game.tree import Game
 from accord.learning import simulator_play
@@ -273,16 +272,16 @@ class _CountingGenerator:
 
 
 def interpreted(kernel: Any) -> Any:
-    """``kernel`` and all kernels that it calls as plain Python."""
+    """``kernel``, and all kernels and parts that it calls, as plain Python."""
     if hasattr(kernel, "kernels"):  # one per type of the first argument
         by_type = {kind: interpreted(one) for kind, one in kernel.kernels.items()}
         return lambda schedule, *arguments: by_type[type(schedule)](schedule, *arguments)
-    function = kernel.function
+    function = kernel.py_func
     called = {
         name: interpreted(value)
         for name, value in function.__globals__.items()
         if name in function.__code__.co_names
-        and (isinstance(value, Kernel) or hasattr(value, "kernels"))
+        and (hasattr(value, "py_func") or hasattr(value, "kernels"))
     }
     return types.FunctionType(function.__code__, function.__globals__ | called)
 

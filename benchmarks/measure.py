@@ -49,7 +49,7 @@ class Timing:
         return cls(median(samples), min(samples), max(samples), len(samples))
 
     def per(self, units: int) -> Timing:
-        """The same per unit, when an iteration has so many."""
+        """CPU seconds per unit, when an iteration has so many units."""
         return Timing(self.seconds / units, self.low / units, self.high / units, self.turns)
 
 

@@ -1,7 +1,7 @@
 """Thin adapters of other programs' solvers.
 
 Each runs iterations on a game that OpenSpiel knows and tells the policy of its next iterate, as a
-joint behaviour vector of Accord. So what all the iterates come to can be judged by Accord's own
+joint behavior vector of Accord. So what all the iterates come to can be judged by Accord's own
 meter, for any notion of equilibrium.
 
 What one iteration is differs, and each class says what it is. OpenSpiel's CFR and CFR+ update the
@@ -63,7 +63,7 @@ class Peer(ABC):
         """What the next iteration will evaluate: at all infosets, in Accord's order."""
 
     def iterate(self) -> Floats:
-        """The same as a joint behaviour."""
+        """What the next iteration will evaluate, as a joint behavior."""
         joint = np.ones(self._size)
         joint[self._filled] = self.probabilities()
         return joint
@@ -301,7 +301,7 @@ def sampled_peers() -> tuple[type[SampledPeer], ...]:
 
 
 def _filled(game: Game) -> NDArray[np.int64]:
-    """The places in a joint behaviour that have an action: all but the empty sequences."""
+    """The places in a joint behavior that have an action: all but the empty sequences."""
     starts = sequence_form(game).leaves.first_reach
     return np.delete(np.arange(starts[-1]), starts[:-1])
 

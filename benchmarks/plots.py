@@ -12,10 +12,10 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord._format import pretty as number
 from accord.reports.chart import DASHES, STYLE, end_labels
-from accord.reports.colours import INK, MUTED, SERIES
+from accord.reports.colors import INK, MUTED, SERIES
 
 Curve = tuple[Sequence[float], Sequence[float]]
-Look = tuple[str, Any]  # colour and dashes
+Look = tuple[str, Any]  # color and dashes
 
 WIDTH = 8.4
 COLUMNS = 2
@@ -94,9 +94,9 @@ def panels(curves: Mapping[str, Mapping[str, Curve]], x: str, title: str) -> Fig
         for place, (panel, lines) in enumerate(curves.items()):
             axes = figure.add_subplot(grid[place // COLUMNS, place % COLUMNS])
             for name, (xs, ys) in lines.items():
-                colour, dashes = looks[name]
+                color, dashes = looks[name]
                 marker = "o" if len(xs) < 8 else None
-                axes.plot(xs, ys, color=colour, ls=dashes, lw=1.6, marker=marker, ms=3.5)
+                axes.plot(xs, ys, color=color, ls=dashes, lw=1.6, marker=marker, ms=3.5)
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_title(panel, loc="left", fontsize=9.5, color=INK)
@@ -138,7 +138,7 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
             axes.set_title(game["title"], loc="left", fontsize=9.5, color=INK)
             axes.tick_params(which="both", length=0, pad=4, labelsize=8)
             ends = []
-            for name, (label, colour, dashes) in LEARNERS.items():
+            for name, (label, color, dashes) in LEARNERS.items():
                 points = [point for point in game["gaps"] if point["name"] == name]
                 if not points:
                     continue
@@ -146,9 +146,9 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
                 low, middle, high = (
                     [point[key] for point in points] for key in ("low", "gap", "high")
                 )
-                axes.fill_between(xs, low, high, color=colour, alpha=0.2, lw=0)
-                axes.plot(xs, middle, color=colour, ls=dashes, lw=1.6, marker="o", ms=3)
-                ends.append((middle[-1], label, colour))
+                axes.fill_between(xs, low, high, color=color, alpha=0.2, lw=0)
+                axes.plot(xs, middle, color=color, ls=dashes, lw=1.6, marker="o", ms=3)
+                ends.append((middle[-1], label, color))
             for axis in (axes.xaxis, axes.yaxis):
                 _decades(axis)
             if place // COLUMNS == rows - 1:
@@ -158,7 +158,7 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
 
 
 def _looks(names: Sequence[str]) -> dict[str, Look]:
-    """Colours in the order of names, dashes by program: Accord's lines are solid."""
+    """Colors in the order of names, dashes by program: Accord's lines are solid."""
     looks: dict[str, Look] = {}
     for rank, name in enumerate(names):
         program = name.split()[0]

@@ -21,7 +21,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import LIBRARY, library_device, library_game, random_game
 from accord.game.tree import Game
 from accord.reports.chart import HALF, chart, decades, drawing, end_labels, margin
-from accord.reports.colours import INK, MUTED, SERIES
+from accord.reports.colors import INK, MUTED, SERIES
 from paper.frame import Finding, heat_map, table, write_figure
 
 TITLE = "Trigger policies, containment and related notions"

@@ -37,18 +37,20 @@ from accord.learning.theory.plan import plan
 from accord.regret.rates import bandit_learning_rate
 from accord.regret.swrhedge import SWRHedge
 from accord.reports.chart import DASHES, decades, drawing, end_labels, margin
-from accord.reports.colours import MUTED, PAPER, SERIES
+from accord.reports.colors import MUTED, PAPER, SERIES
 from accord.runs.learn import learn
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
-from paper.frame import FAILED, Finding, log_slope, table, write_figure
+from paper.frame import Finding, log_slope, table, write_figure
 from paper.scaling import (
     HALF_DECADE,
     TOLERANCE,
     Check,
     Costs,
+    Series,
     bound_check,
     bound_line,
+    bound_text,
     cost,
     curve,
     exponents,
@@ -57,6 +59,7 @@ from paper.scaling import (
     lengths,
     logarithmic,
     median,
+    order_line,
     over_sizes,
     panels,
     slope_check,
@@ -104,6 +107,9 @@ GAMES = {
     "kuhn3": ("Kuhn poker, 3 players", "kuhn_poker(players=3)"),
     "leduc": ("Leduc poker", "leduc_poker"),
 }
+WIDTHS = {"kuhn": 2, "kuhn3": 2, "leduc": 3}
+"""A of these games."""
+
 EXPLORATIONS = {"balanced": "balanced", "uniform": "uniform", "own-rate": "own rate"}
 """Their names in the figures; the last one is uniform, too."""
 
@@ -249,7 +255,7 @@ def _runs(
         "lengths": times,
         "gaps": gaps,
         "bounds": bounds,
-        "plan": plan(loaded, allowed, target, FAILURE_PROB).episodes if target else None,
+        "plan": plan(loaded, allowed, target, 1 - FAILURE_PROB).episodes if target else None,
     }
 
 
@@ -306,17 +312,18 @@ def draw(results: Results, out: Path) -> Finding:
     write_figure(_draw_actions(by_actions, results), out / "claim3-actions.svg")
     write_figure(_draw_exploration(weights, by_horizon, results), out / "claim3-exploration.svg")
     in_actions = _actions_checks(results, by_actions)
-    others = [
+    checks = [
         bound_check(theorem),
         slope_check(curves.values(), "N"),
         *_infosets_checks(results, by_infosets),
         _weights_check(weights),
         *_horizon_checks(results, by_horizon),
+        *in_actions,
     ]
-    checks = [*others, *in_actions]
     rows = [(what, found, "yes" if holds else "**no**") for what, found, holds in checks]
     plans = [result["plan"] / cost(result, TARGET) for result in theorem if result["plan"]]
     plain = [f"{exponents(costs)[0]:.2f} at K = {k}" for k, costs in by_infosets.items()]
+    by_game = ("game", "X, H", "K", "episodes", "gap", "range √(XA/N)", "bound", "slope")
     by_size = ("games", "K", "A", "X", "episodes", "gap after 128 episodes")
     uniform = (
         "K",
@@ -345,7 +352,13 @@ get there.
 
 ![Gap against episodes and the theorem's bound; episodes to a fixed gap](claim3-episodes.svg)
 
-{table(("game", "X, H", "K", "episodes", "gap", "bound", "slope"), _gap_rows(curves))}
+{table(by_game, _gap_rows(curves))}
+
+The dotted line in the charts is the payoff range times $\\sqrt{{XA/N}}$. The paper notes
+that some games need $\\Omega(\\max_iX_iA_i/\\epsilon^2)$ episodes even at K = 0 (Bai, Jin, Mei, Yu
+2022), so in the worst game no learner has a gap below the order of this line, with a constant that
+is not stated. One game may be easier than the worst, and a gap below the line does not contradict
+the lower bound. {_between(curves)}
 
 ### The cost of a fixed gap as X grows
 
@@ -399,17 +412,12 @@ samples, one expects $A^{{2H}}$. The measured cost grows more slowly than either
 horizons cannot tell an exponential from a high power. At K = 1 balanced exploration also costs a
 high power of $H$, because a single iteration plays on the order of $H^2$ episodes.
 """
-    runs = sum(len(result["gaps"]) for result in theorem)
-    bounded = f"Consistent with the theorem as a bound: no gap above it in {runs:,} runs"
-    faster = sum(not holds for _, _, holds in in_actions)
     return Finding(
         text,
         all(holds for _, _, holds in checks),
-        f"{bounded}, and no cost that grows faster in X, A or H than it allows.",
-        f"{bounded}, and no cost that grows faster in X or H than it allows. Not confirmed for A: "
-        f"in {faster} of {len(in_actions)} series the cost grows faster than the bound."
-        if all(holds for _, _, holds in others)
-        else FAILED,
+        "Consistent with the theorem: no gap above its bound, and no cost that grows faster in X, "
+        "A or H than it allows.",
+        bound_text(theorem),
     )
 
 
@@ -600,11 +608,31 @@ def _gap_rows(
             _k_text(k),
             f"{found['lengths'][-1]:,}",
             f"{found['gaps'][-1]:.3g}",
+            f"{_lower(game, found)[-1]:.3g}",
             f"{found['bounds'][-1]:.3g}",
             slope_text(found),
         )
         for (game, k), found in curves.items()
     ]
+
+
+def _lower(game: str, series: Series) -> list[float]:
+    """The order of the lower bound on the gap, at most the payoff range."""
+    size = series["infosets"] * WIDTHS[game]
+    return [series["range"] * min(1.0, math.sqrt(size / n)) for n in series["lengths"]]
+
+
+def _between(curves: dict[tuple[str, int | str], dict[str, Any]]) -> str:
+    """Where the gaps end between the orders of the lower bounds and the upper bounds."""
+    ends = [
+        (found["gaps"][-1] / _lower(game, found)[-1], found["bounds"][-1] / found["gaps"][-1])
+        for (game, _), found in curves.items()
+    ]
+    above, below = ((min(ratios), max(ratios)) for ratios in zip(*ends, strict=True))
+    return (
+        f"The last gaps are {above[0]:.2f} to {above[1]:.2f} times this order, and the theorem's "
+        f"bounds are {below[0]:.0f} to {below[1]:.0f} times these gaps."
+    )
 
 
 def _horizon_rows(by_horizon: Groups) -> list[tuple[object, ...]]:
@@ -635,12 +663,13 @@ def _draw_episodes(
             of_game = {k: found for (name, k), found in curves.items() if name == game}
             labels = []
             for k, found in of_game.items():
-                colour = SERIES[3 if k == "inf" else int(k)]
-                end = curve(axes, found["by_seed"], colour)
-                bound_line(axes, found, colour)
-                labels.append((end, f"K = {_k_text(k)}", colour))
+                color = SERIES[3 if k == "inf" else int(k)]
+                end = curve(axes, found["by_seed"], color)
+                bound_line(axes, found, color)
+                labels.append((end, f"K = {_k_text(k)}", color))
                 axes.set_xlim(found["lengths"][0], found["lengths"][-1])
-            heading(axes, f"{GAMES[game][0]}: gap, and bound dashed", "episodes")
+            order_line(axes, found["lengths"], _lower(game, found))
+            heading(axes, f"{GAMES[game][0]}: gap, bound dashed, √(XA/N) dotted", "episodes")
             decades(axes)
             end_labels(axes, labels)
         axes, sizes = charts[len(games)], list(by_infosets[0])

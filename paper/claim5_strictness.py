@@ -23,7 +23,7 @@ from accord.interop.openspiel import load_openspiel
 from accord.learning.kefr import KEFR
 from accord.regret.regret_matching import RegretMatching
 from accord.reports.chart import DASHES, HALF, chart, decades, drawing, end_labels, margin
-from accord.reports.colours import MUTED, SERIES
+from accord.reports.colors import MUTED, SERIES
 from accord.runs.solve import solve
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import random_behavior

@@ -33,7 +33,7 @@ from matplotlib.figure import Figure
 from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError, ParseError
 from accord.reports.chart import FLOOR, chart, drawing, to_svg
-from accord.reports.colours import INK, MUTED, PAPER, SERIES
+from accord.reports.colors import INK, MUTED, PAPER, SERIES
 from accord.runs.sweep import sweep
 
 ROOT = Path(__file__).parents[1]
@@ -63,12 +63,12 @@ class Finding(NamedTuple):
     text: str  # in Markdown
     holds: bool  # whether every check succeeded
     shown: str  # what that shows, in a sentence or two
-    otherwise: str = FAILED  # the verdict if a check failed
+    measured: str = ""  # what was measured in any case
 
     @property
     def verdict(self) -> str:
-        """What is shown, or that a check failed."""
-        return self.shown if self.holds else self.otherwise
+        """What is shown, or that a check failed; and what was measured."""
+        return f"{self.shown if self.holds else FAILED} {self.measured}".strip()
 
 
 class Claim(Protocol):
@@ -209,9 +209,9 @@ def heat_map(
         )
         axes.imshow(share, cmap=BLUES, vmin=0.0, vmax=1.0, aspect="auto")
         for (row, column), value in np.ndenumerate(cells):
-            colour = PAPER if share[row, column] > 0.65 else INK
+            color = PAPER if share[row, column] > 0.65 else INK
             text = f"{value:.2g}" if abs(value) > FLOOR else "0"
-            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=9)
+            axes.text(column, row, text, ha="center", va="center", color=color, fontsize=9)
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
         axes.grid(visible=False)

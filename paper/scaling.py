@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from accord.reports.chart import DASHES
-from accord.reports.colours import MUTED, PAPER
+from accord.reports.colors import MUTED, PAPER
 from paper.frame import log_slope
 
 Series = Mapping[str, Any]
@@ -56,17 +56,32 @@ def cost(series: Series, target: float) -> float:
 
 def bound_check(every: Sequence[Series]) -> Check:
     """Whether no run has a gap above the theorem's bound."""
+    runs, below, speaking = _bounds(every)
+    return (
+        "the gap is at most the bound",
+        f"{below} of {runs} runs; the bound is below the payoff range in {speaking}",
+        below == runs and speaking > 0,
+    )
+
+
+def bound_text(every: Sequence[Series]) -> str:
+    """How often the gap is at most the bound, and how often it could have been above it."""
+    runs, below, speaking = _bounds(every)
+    return (
+        f"The gap is at most the bound in {below:,} of {runs:,} runs. It could have been above it "
+        f"in {speaking:,}; in the others the bound is no smaller than the payoff range."
+    )
+
+
+def _bounds(every: Sequence[Series]) -> tuple[int, int, int]:
+    """Runs; those with a gap of at most the bound; those whose bound is below the payoff range."""
     runs = [
         (gap <= bound, bound < series["range"])
         for series in every
         for gap, bound in zip(series["gaps"], series["bounds"], strict=True)
     ]
     below, speaking = (sum(column) for column in zip(*runs, strict=True))
-    return (
-        "the gap is at most the bound",
-        f"{below} of {len(runs)} runs; the bound is below the payoff range in {speaking}",
-        below == len(runs) and speaking > 0,
-    )
+    return len(runs), below, speaking
 
 
 def slope_check(every: Iterable[Series], length: str) -> Check:
@@ -152,19 +167,24 @@ def heading(axes: Any, title: str, below: str) -> None:
     axes.set_xlabel(below)
 
 
-def curve(axes: Any, costs: Costs, colour: str, dash: int = 0) -> float:
+def curve(axes: Any, costs: Costs, color: str, dash: int = 0) -> float:
     """Medians over seeds as a curve, the range of seeds as a band; returns the last median."""
     sizes = list(costs)
     middle = [median(costs[size]) for size in sizes]
     low, high = zip(*(_ends(costs[size].values()) for size in sizes), strict=True)
-    axes.fill_between(sizes, low, high, color=colour, alpha=0.18, lw=0)
-    axes.plot(sizes, middle, color=colour, ls=DASHES[dash], lw=1.8, marker="o", ms=4, mec=PAPER)
+    axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
+    axes.plot(sizes, middle, color=color, ls=DASHES[dash], lw=1.8, marker="o", ms=4, mec=PAPER)
     return middle[-1]
 
 
-def bound_line(axes: Any, series: Series, colour: str) -> None:
+def bound_line(axes: Any, series: Series, color: str) -> None:
     """The theorem's bound, dashed."""
-    axes.plot(series["lengths"], series["bounds"], color=colour, lw=1.2, ls=(0, (6, 2.5)))
+    axes.plot(series["lengths"], series["bounds"], color=color, lw=1.2, ls=(0, (6, 2.5)))
+
+
+def order_line(axes: Any, lengths: Sequence[float], order: Sequence[float]) -> None:
+    """The order of a lower bound, dotted."""
+    axes.plot(lengths, order, color=MUTED, lw=1.4, ls=(0, (1, 2)))
 
 
 def guide(axes: Any, xs: Sequence[float], ys: Sequence[float], label: str) -> None:

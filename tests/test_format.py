@@ -43,7 +43,6 @@ def test_other_words() -> None:
     assert _format.shortened("abcdefghij", 6) == "ab…hij"
     assert _format.shortened("abc", 6) == "abc"
     assert _format.visible("a\x00\ud800\n") == "a␀�\n"
-    assert _format.signed(1.0) == "+1"
     assert _format.player_name("Player 1") == "Player 1"
     assert _format.player_name("ann\n of Ely\n") == "player ann · of Ely"
 
@@ -52,12 +51,12 @@ def test_labels_cannot_command_the_terminal() -> None:
     assert _format.safe("a\x1b[31mb\x9b2J\u202ec\nd\te") == "a\\x1b[31mb\\x9b2J\\u202ec\nd\te"
     assert _format.safe("one\ntwo", keep="") == "one\\ntwo"
     assert _format.safe("naïve → 12\u00a0%") == "naïve → 12\u00a0%"
-    assert str(accord.GameError("no \x1b]0;x\x07")) == "no \\x1b]0;x\\x07"
+    assert str(accord.errors.GameError("no \x1b]0;x\x07")) == "no \\x1b]0;x\\x07"
 
 
 def test_long_messages_lose_their_middle() -> None:
-    message = str(accord.GameError(f"infoset {'x' * 10**6!r} must have one action"))
-    assert len(message) < _format.LONGEST + 100
+    message = str(accord.errors.GameError(f"infoset {'x' * 10**6!r} must have one action"))
+    assert len(message) < _format.LONGEST_MESSAGE + 100
     assert message.startswith("infoset 'xxx")
     assert message.endswith("xxx' must have one action")
     assert "characters left out" in message
@@ -66,15 +65,15 @@ def test_long_messages_lose_their_middle() -> None:
 def test_lists_in_messages_are_shortened_item_by_item() -> None:
     assert _format.listed(["one", "two"]) == "one; two"
     failed = {f"task {n}": f"ValueError: {'x' * 5000} is {n}" for n in range(5)} | {"last": "no"}
-    message = str(accord.SweepError(failed, 6))
-    assert len(message) < _format.LONGEST
+    message = str(accord.errors.SweepError(failed, 6))
+    assert len(message) < _format.LONGEST_MESSAGE
     assert "left out" not in message
     assert all(
         f"task {n}: ValueError: xxx" in message and f"xxx is {n}" in message for n in range(5)
     )
     assert message.endswith("; last: no")
-    many = str(accord.SweepError({f"task {n}": "y" * 1000 for n in range(1000)}, 1000))
-    assert len(many) < _format.LONGEST
+    many = str(accord.errors.SweepError({f"task {n}": "y" * 1000 for n in range(1000)}, 1000))
+    assert len(many) < _format.LONGEST_MESSAGE
     assert many.startswith("1000 of 1000 tasks failed: task 0: yyy")
     assert many.endswith("; and 975 more")
 
@@ -85,7 +84,7 @@ def test_commands_show_labels_safely(tmp_path: Path) -> None:
     b.payoff("\x1b[7mup", 1, 0)
     b.payoff("down", 0, 1)
     path = tmp_path / "dark.efg"
-    accord.write_efg(b.build(), path)
+    accord.interop.write_efg(b.build(), path)
     for result in (run("info", path), run("solve", path, "--iterations", 5)):
         assert "one" in result.stdout
         assert "\x1b" not in result.stdout + result.stderr

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import accord
-from accord._kernel_cache import WITHOUT_KERNELS
+from accord._kernel_cache import sources_of
+from tests.support.public import public_names
 
 PACKAGE = Path(accord.__file__).parent
 DOCS = PACKAGE.parents[1] / "docs"
@@ -24,12 +26,15 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 ORDER = (
     (
         "errors",
+        "_lazy",
         "_above",
         "_activity",
         "_kernel_cache",
         "_jit",
         "_memory",
         "_arrays",
+        "_files",
+        "_signals",
         "_check",
         "_format",
     ),
@@ -248,12 +253,22 @@ def test_no_class_overrides_private_methods_of_dependencies() -> None:
                     assert not vars(base).keys() & set(private), own
 
 
-def test_no_kernel_depends_on_the_packages_left_out_of_the_digest() -> None:
-    """The kernel cache is named after the sources of the other packages only."""
-    assert ORDER[-len(WITHOUT_KERNELS) :] == tuple((name,) for name in WITHOUT_KERNELS)
+def test_the_kernel_cache_sees_all_imports() -> None:
+    """It finds them by a regular expression, which is quicker than parsing all sources."""
+    sources = {name_of(path): path.read_text() for path in PACKAGE.rglob("*.py")}
+    packages = {name_of(path) for path in PACKAGE.rglob("__init__.py")}
+    for name, imported in import_graph(sources).items():
+        assert sources_of(name, sources).keys() >= {name} | imported
+        if "accord._jit" in imported:
+            assert not imported & packages, "a package finds its names in modules, unseen"
+
+
+def test_kernels_are_functions_of_modules() -> None:
+    """What the kernel cache knows are imports of modules; a closure may hold anything."""
     for path in MODULES:
-        if path.relative_to(PACKAGE).parts[0] in WITHOUT_KERNELS:
-            assert "from accord._jit import" not in path.read_text(), path
+        assert not re.search(
+            r"^ +@(jit|part|generic|generic_part|\w+\.kernel_for)\b", path.read_text(), re.M
+        ), path
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -277,7 +292,7 @@ def test_one_module_imports_from_other_packages_by_name() -> None:
     """
     found = {name_of(path) for path in MODULES if "import_module" in path.read_text()}
     own = {"accord.regret.methods", "accord.cli.main"}
-    assert found == own | {"accord._above", "accord.interop.python_files"}
+    assert found == own | {"accord._above", "accord._lazy", "accord.interop.python_files"}
 
 
 def test_no_module_is_called_utils() -> None:
@@ -287,12 +302,18 @@ def test_no_module_is_called_utils() -> None:
 # What is public
 
 
-PUBLIC = [name for name in accord.__all__ if name != "__version__"]
+PUBLIC = sorted(public_names())
+LISTS = sorted(PACKAGE.rglob("__init__.pyi"))
+
+
+def test_a_newcomer_meets_few_names() -> None:
+    assert len(accord.__all__) <= 35
+    assert len(PUBLIC) > 80
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_names_exist_and_are_documented(name: str) -> None:
-    thing = getattr(accord, name)
+    thing = attrgetter(name.removeprefix("accord."))(accord)
     if isinstance(thing, int):
         return  # see below
     assert inspect.getdoc(thing)
@@ -305,40 +326,44 @@ def test_public_names_exist_and_are_documented(name: str) -> None:
 
 def test_public_constants_are_documented() -> None:
     source = (PACKAGE / "_arrays.py").read_text()
-    constants = {name for name in PUBLIC if isinstance(getattr(accord, name), int)}
-    assert constants == {"CHANCE", "TERMINAL", "NO_NODE", "NO_INFOSET"}
-    for name in constants:
+    assert {"accord.CHANCE", "accord.TERMINAL", "accord.game.NO_NODE"} <= set(PUBLIC)
+    for name in (name.split(".")[-1] for name in PUBLIC if name.isupper()):
         assert re.search(rf'^{name} = .*\n"""\w', source, re.M), f"{name} has no docstring"
 
 
-def test_all_errors_are_public() -> None:
-    errors = importlib.import_module("accord.errors")
-    family = {
-        name for name, thing in vars(errors).items() if inspect.isclass(thing) and "Error" in name
-    }
-    assert family <= set(accord.__all__)
-    for name in family:
-        assert issubclass(getattr(accord, name), accord.AccordError)
+def test_all_errors_are_ours() -> None:
+    for name, thing in vars(accord.errors).items():
+        if inspect.isclass(thing) and "Error" in name:
+            assert issubclass(thing, accord.AccordError)
 
 
 def test_type_checkers_see_what_is_imported_lazily() -> None:
-    """Both read ``__init__.pyi``; a name that is imported there as itself is public."""
-    seen = {}
-    for node in ast.parse((PACKAGE / "__init__.pyi").read_text()).body:
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
+    """Both read ``__init__.pyi``; a name that is imported there as itself is public, once."""
+    seen: dict[str, str] = {}
+    for path in LISTS:
+        package = name_of(path)
+        for node in ast.parse(path.read_text()).body:
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
                 assert alias.asname == alias.name, ast.unparse(node)
                 assert alias.name not in seen, f"{alias.name} is listed twice"
-                seen[alias.name] = node.module
-    assert seen.keys() == set(PUBLIC)
-    for name, module in seen.items():
-        assert getattr(accord, name) is getattr(importlib.import_module(module), name)
+                seen[alias.name] = package
+                home = importlib.import_module(str(node.module))
+                assert getattr(importlib.import_module(package), alias.name) is getattr(
+                    home, alias.name
+                )
+                assert not (path.parent / f"{alias.name}.py").is_file() or package == "accord"
+    packages = {name_of(path.parent).removeprefix("accord.") for path in LISTS[1:]}
+    assert {f"{package}.{name}" for name, package in seen.items()} == {
+        *PUBLIC,
+        *(f"accord.{name}" for name in (*packages, "errors")),
+    }
 
 
-def test_dir_shows_public_names_only() -> None:
-    assert dir(accord) == sorted(accord.__all__)
-    assert {"solve", "Game", "TERMINAL", "__version__"} <= set(dir(accord))
+def test_dir_shows_public_names_and_packages() -> None:
+    assert set(accord.__all__) < set(dir(accord))
+    assert {"solve", "Game", "TERMINAL", "treeplex", "errors"} <= set(dir(accord))
     assert not {"annotations", "import_module", "ast", "Path"} & set(dir(accord))
+    assert dir(accord.regret) == accord.regret.__all__
     with pytest.raises(AttributeError, match="'accord' has no attribute 'nonsense'"):
         accord.nonsense  # noqa: B018
 

@@ -2,7 +2,8 @@
 
 Imports go one way (``docs/architecture.md``), so that a game or a policy knows nothing of pages and
 plots. In a notebook it has to show itself all the same. Its method then calls the function that
-draws it by name, and the module is imported at that moment. Nothing else is found in this way.
+draws it by name, and the module is imported at that moment. A game is made of an environment in the
+same way. Nothing else is found so.
 """
 
 from __future__ import annotations
@@ -13,8 +14,14 @@ from typing import Any
 DISPLAY = "accord.reports.display"
 """Results as HTML and as plots."""
 
+DRAWING = "accord.reports.drawing"
+"""Games as drawings."""
+
 FRAMES = "accord.exports.frames"
 """Results as pandas data frames."""
+
+WALK = "accord.play.walk"
+"""Environments as games."""
 
 
 def call_above(module: str, function: str, *arguments: Any) -> Any:

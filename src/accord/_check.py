@@ -6,6 +6,7 @@ import math
 import operator
 import re
 import reprlib
+import sys
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from accord.errors import ArgumentError
@@ -13,7 +14,7 @@ from accord.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-LARGEST = 2**63 - 1
+LARGEST_INT = 2**63 - 1
 """The largest whole number that fits an array of 64-bit integers."""
 
 MAX_SEED = 2**128 - 1
@@ -50,7 +51,7 @@ def as_number(name: str, value: Number) -> float:
     )
 
 
-def checked_whole(name: str, value: SupportsIndex, least: int, most: float = LARGEST) -> int:
+def checked_whole(name: str, value: SupportsIndex, least: int, most: float = LARGEST_INT) -> int:
     """Return ``value`` as a whole number from ``least`` to ``most``.
 
     Raises:
@@ -77,13 +78,13 @@ def checked_seed(seed: SupportsIndex | Generator) -> int:
     from numpy.random import Generator  # here, because the command line must start quickly
 
     if isinstance(seed, Generator):
-        return int(seed.integers(LARGEST, endpoint=True))
+        return int(seed.integers(LARGEST_INT, endpoint=True))
     return checked_whole("seed", seed, 0, MAX_SEED)
 
 
 def check_positive(name: str, value: float) -> None:
     """Raise an ArgumentError unless ``value`` is positive and finite."""
-    if not (math.isfinite(value) and value > 0):
+    if not 0 < value <= sys.float_info.max:
         raise ArgumentError(f"{name} must be positive and finite; got {value}")
 
 

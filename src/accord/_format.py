@@ -9,12 +9,16 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 
 MINUS, TIMES, NOTHING = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-LONGEST = 2000
+LARGEST_SHARE = 9999
+"""Probabilities are shown as fractions with denominators up to this."""
+
+LONGEST_MESSAGE = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
 
 SHORTEST_ITEM = 60
@@ -74,11 +78,6 @@ def power_of_ten(value: float, digits: int) -> str:
     return f"{mantissa}{TIMES}10{str(int(power)).translate(SUPERSCRIPTS)}".replace("-", MINUS)
 
 
-def signed(value: float) -> str:
-    """A pretty number with its sign: a payoff or a gain."""
-    return f"+{pretty(value)}" if value > 0 else pretty(value)
-
-
 def percent(share: float) -> str:
     """A share of one in percent; a tiny one as a pretty number."""
     if share and abs(share) < 1e-6:
@@ -136,10 +135,12 @@ def narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int
     return fitted
 
 
-def listed(items: Sequence[str], length: int = LONGEST * 3 // 4, separator: str = "; ") -> str:
+def listed(
+    items: Sequence[str], length: int = LONGEST_MESSAGE * 3 // 4, separator: str = "; "
+) -> str:
     """All items in about ``length`` characters.
 
-    Long items lose their middle, so that each can still be recognised. If there are so many that
+    Long items lose their middle, so that each can still be recognized. If there are so many that
     nothing would be left of them, the last ones are only counted.
     """
     shown = items[: max(1, length // SHORTEST_ITEM)]
@@ -171,3 +172,21 @@ def _picture(letter: str) -> str:
     if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
         return "\N{REPLACEMENT CHARACTER}"
     return letter
+
+
+def fraction(value: Fraction, letters: int = 24) -> str:
+    """A rational number as people write it: a short decimal, else a fraction, if that is not long;
+    else rounded."""
+    decimal = f"{float(value):.9g}"
+    if Fraction(decimal) == value:
+        return decimal
+    exact = str(value)
+    return exact if len(exact) <= letters else decimal
+
+
+def share(probability: float) -> str:
+    """A probability in ASCII: four digits, or the fraction with a small denominator that it is."""
+    exact = Fraction(probability).limit_denominator(LARGEST_SHARE)
+    if float(exact) != probability or len(repr(probability)) <= 6:
+        return number(probability)
+    return str(exact)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numba
 import numba.extending
@@ -31,6 +31,18 @@ def jit(function: Function) -> Function:
     return function if _config.DISABLE_JIT else Kernel(function)  # type: ignore[return-value]
 
 
+def part(function: Function) -> Function:
+    """Compile into each kernel that calls it, in place of the call, and nowhere else.
+
+    Numba compiles what a kernel calls for itself, and again with the kernel: four times what is
+    nested four deep. A part is compiled as often as calls of it are written. It suits short
+    functions, and those that are called at one place.
+    """
+    if _config.DISABLE_JIT:
+        return function
+    return numba.njit(inline="always", **OPTIONS)(function)  # type: ignore[no-any-return]
+
+
 class Kernel:
     """A compiled function, for Python and for other kernels to call.
 
@@ -43,7 +55,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
-        self.function = function
+        self.py_func = function
         self._dispatcher: Any = None
         self._folder: KernelFolder | None = None
         self._sealed = 0  # for how many types of arguments it was compiled when last sealed
@@ -71,10 +83,10 @@ class Kernel:
     def dispatcher(self) -> Any:
         """What Numba made of the function."""
         if self._dispatcher is None:
-            self._folder = KernelFolder.open(self.function) if Kernel.kept else None
-            dispatcher = self._folder and self._folder.kept(self.function, OPTIONS)
+            self._folder = KernelFolder.open(self.py_func) if Kernel.kept else None
+            dispatcher = self._folder and self._folder.kept(self.py_func, OPTIONS)
             if dispatcher is None:
-                self._folder, dispatcher = None, numba.njit(**OPTIONS)(self.function)
+                self._folder, dispatcher = None, numba.njit(**OPTIONS)(self.py_func)
             self._dispatcher, self._sealed = dispatcher, 0
             Kernel.in_use.append(self)
         return self._dispatcher
@@ -113,33 +125,53 @@ class Generic(Protocol):
 
     def __call__(self, schedule: Any, /, *arguments: Any) -> Any: ...
 
-    def kernel_for(self, kind: type) -> Callable[[Function], Function]:
+    def kernel_for(self, kind: type, *, compiled: bool = True) -> Callable[[Function], Function]:
         """Decorate the kernel for first arguments of type ``kind``, a NamedTuple.
 
         A kernel from outside this package ends the use of the cache on disk, which would not notice
-        when it is edited.
+        when it is edited. One that is not ``compiled`` is plain Python, and much slower.
         """
+
+    def is_compiled(self, schedule: Any) -> bool:
+        """Whether the kernel for this argument is compiled."""
 
     def check(self, schedule: Any) -> None:
         """Raise a TypeError if there is no kernel for this argument, before Numba does."""
 
 
-def generic(declaration: Callable[..., Any]) -> Generic:
+def generic_part(declaration: Callable[..., Any]) -> Generic:
+    """Declare a :func:`generic` function that is compiled in place of its calls, as a :func:`part`.
+
+    Then nothing in the caller can fail, and Numba need not count references to its arrays.
+    """
+    return generic(declaration, inline="always")
+
+
+def generic(
+    declaration: Callable[..., Any], *, inline: Literal["never", "always"] = "never"
+) -> Generic:
     """Declare a function that has one kernel per type of its first argument.
 
     ``declaration`` gives the name, the parameters and the docstring. A compiled caller contains the
     one kernel that its argument needs and is compiled for nothing else; plain Python finds the
-    same kernel. Unlike functions passed as arguments, such calls are cached on disk.
+    same kernel. Unlike functions passed as arguments, such calls are cached on disk. A kernel may
+    also be plain Python; then only Python can call it.
     """
     kernels: dict[type, Any] = {}
+    plain: set[type] = set()  # those whose kernels are not compiled
 
     @functools.wraps(declaration)
     def choose(schedule: Any, *arguments: Any) -> Any:
         return kernels[type(schedule)](schedule, *arguments)
 
-    def kernel_for(kind: type) -> Callable[[Function], Function]:
+    def kernel_for(kind: type, *, compiled: bool = True) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
-            @numba.extending.overload(choose, strict=False, jit_options=OPTIONS)
+            if not compiled:
+                kernels[kind] = function
+                plain.add(kind)
+                return function
+
+            @numba.extending.overload(choose, strict=False, jit_options=OPTIONS, inline=inline)
             def find(schedule: Any, *arguments: Any) -> Any:
                 return function if getattr(schedule, "instance_class", None) is kind else None
 
@@ -157,8 +189,9 @@ def generic(declaration: Callable[..., Any]) -> Generic:
                 f"{name} has no kernel for {kind}; decorate one with @{name}.kernel_for({kind})"
             )
 
+    def is_compiled(schedule: Any) -> bool:
+        return type(schedule) not in plain
+
     choose.kernel_for, choose.check, choose.kernels = kernel_for, check, kernels  # type: ignore[attr-defined]
+    choose.is_compiled = is_compiled  # type: ignore[attr-defined]
     return choose  # type: ignore[return-value]
-
-
-once = jit

@@ -1,10 +1,11 @@
 """Where Numba keeps compiled kernels on disk.
 
 Machine code depends on the sources of a kernel and of all kernels that it calls, but Numba looks
-only at the file of the kernel itself. The folder is therefore named after a digest of all sources
-that kernels are compiled from, of the versions that matter, and of whether indices are checked; any
-change starts a new folder. Folders that have not been used for a month are deleted, except the last
-few. They are in ``NUMBA_CACHE_DIR`` if that is set, else in the user's cache folder.
+only at the file of the kernel itself. The kernels of a module are therefore kept in a folder that
+is named after a digest of its source and of all that it imports (:func:`sources_of`), of the
+versions that matter, and of whether indices are checked; any change there starts a new folder.
+Folders that have not been used for a month are deleted, except the last few of each module. They
+are in ``NUMBA_CACHE_DIR`` if that is set, else in the user's cache folder.
 
 Each kernel has a folder of its own in there, with a list of checksums. Numba trusts what it finds,
 so that a folder which does not match its list is deleted before Numba looks, and the kernel is
@@ -22,24 +23,22 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
-WITHOUT_KERNELS = ("runs", "exports", "reports", "serve", "cli")
-"""The last packages in the order of imports. They hold no kernels, so no kernel depends on them."""
-
 KEPT_FOLDERS, KEPT_SECONDS = 4, 30 * 24 * 3600
-"""Folders of other sources are kept if they are among the last ones used, or were used lately."""
+"""A module's folders are kept if they are among the last ones used, or were used lately."""
 
 CHECKSUMS = "checksums.json"
 
@@ -48,21 +47,60 @@ WRITING_SECONDS = 600.0
 
 _config: Any = numba.config
 _choosing_folder = threading.Lock()
+_PACKAGE = Path(__file__).parent
 
 
-def cache_folder() -> Path | None:
-    """The folder for kernels compiled from exactly these sources; None if there can be none."""
-    home, package = _cache_home(), Path(__file__).parent
-    if home is None or not package.is_dir():  # no home folder; sources in an archive
+def cache_folder(module: str) -> Path | None:
+    """The folder for the kernels of ``module``, from exactly these sources; None without one."""
+    home = _cache_home()
+    if home is None or not _PACKAGE.is_dir():  # no home folder; sources in an archive
         return None
     versions = (numba.__version__, np.__version__, sys.version)
     digest = hashlib.sha256(repr((versions, bool(_config.BOUNDSCHECK))).encode())
-    for source in sorted(package.rglob("*.py")):
-        place = source.relative_to(package)
-        if place.parts[0] not in WITHOUT_KERNELS:
-            digest.update(place.as_posix().encode())
-            digest.update(source.read_bytes())
-    return home / digest.hexdigest()[:16]
+    for name, source in sources_of(module, _sources()).items():
+        digest.update(f"{name} {len(source)}\n{source}".encode())
+    return home / f"{module.removeprefix('accord.')}-{digest.hexdigest()[:16]}"
+
+
+def sources_of(module: str, sources: Mapping[str, str]) -> dict[str, str]:
+    """The sources that the kernels of ``module`` may depend on: its own and all that it imports.
+
+    All imports count, wherever they stand. Whoever calls a generic function (see ``_jit.py``) may
+    contain any of its kernels, so the module that declares the function counts as importing those
+    that register kernels for it. A module from outside the package may import anything.
+    """
+    if module not in sources:
+        return dict(sorted(sources.items()))
+    found, reached = set(), [module]
+    while reached:
+        if (name := reached.pop()) in sources and name not in found:
+            found.add(name)
+            reached += _imported(sources[name])
+            for function in _DECLARATION.findall(sources[name]):
+                kernel = f"@{function}.kernel_for("
+                reached += (other for other, source in sources.items() if kernel in source)
+    return {name: sources[name] for name in sorted(found)}
+
+
+def _imported(source: str) -> Iterator[str]:
+    """The modules that are imported, and names in them."""
+    for module, names, alone in _IMPORT.findall(source):
+        yield module or alone
+        yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))
+
+
+_IMPORT = re.compile(r"from (accord[\w.]*) import (\([^)]*\)|.*)|import (accord[\w.]*)")
+_DECLARATION = re.compile(r"@generic(?:_part)?\ndef (\w+)")
+
+
+@functools.cache
+def _sources() -> dict[str, str]:
+    """The sources of all modules of this package, by name."""
+    found = {}
+    for file in _PACKAGE.rglob("*.py"):
+        parts = ("accord", *file.relative_to(_PACKAGE).with_suffix("").parts)
+        found[".".join(parts).removesuffix(".__init__")] = file.read_text("utf-8")
+    return found
 
 
 def _cache_home() -> Path | None:
@@ -83,10 +121,10 @@ def _cache_home() -> Path | None:
 
 
 @functools.cache
-def folder_in_use() -> Path | None:
-    """The folder, now marked as used; None if it cannot be written."""
+def folder_in_use(module: str) -> Path | None:
+    """The folder of a module, now marked as used; None if it cannot be written."""
     try:
-        if (folder := cache_folder()) is None:
+        if (folder := cache_folder(module)) is None:
             return None
         new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,10 +146,9 @@ class KernelFolder:
     @classmethod
     def open(cls, function: Callable[..., Any]) -> KernelFolder | None:
         """The folder of a kernel, with nothing damaged in it; None if there is no cache."""
-        if (home := folder_in_use()) is None:
+        if (home := folder_in_use(function.__module__)) is None:
             return None
-        name = f"{function.__module__}.{function.__qualname__}".removeprefix("accord.")
-        own = cls(home / name.replace("<", "").replace(">", ""))
+        own = cls(home / function.__qualname__.replace("<", "").replace(">", ""))
         try:
             own.path.mkdir(exist_ok=True)
             if own.is_intact():
@@ -178,9 +215,10 @@ class KernelFolder:
 
 
 def _delete_old_folders(newest: Path) -> None:
-    """Delete folders of other sources that nobody seems to use any more."""
+    """Delete folders of the same module that nobody seems to use any more."""
+    module = newest.name.rpartition("-")[0]
     try:
-        others = [folder for folder in newest.parent.iterdir() if folder != newest]
+        others = [folder for folder in newest.parent.glob(f"{module}-*") if folder != newest]
         used = sorted(((folder.stat().st_mtime, folder) for folder in others), reverse=True)
     except OSError:
         return

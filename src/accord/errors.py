@@ -6,9 +6,10 @@ from the built-in exception that a caller would catch without knowing Accord.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from accord._format import LONGEST, listed, player_name, safe
+from accord._format import LONGEST_MESSAGE, listed, player_name, safe
 
 
 class AccordError(Exception):
@@ -24,7 +25,7 @@ class AccordError(Exception):
     learned: Any = None
 
     def __str__(self) -> str:
-        return safe(super().__str__(), LONGEST)
+        return safe(super().__str__(), LONGEST_MESSAGE)
 
 
 class ArgumentError(AccordError, ValueError):
@@ -111,18 +112,39 @@ class SweepError(AccordError, RuntimeError):
 
 
 class MissingDependencyError(AccordError, ImportError):
-    """A dependency is not installed; ``extra`` is the extra of Accord that installs it."""
+    """A dependency is not installed; ``extra`` is the extra of Accord that needs it.
+
+    The message names the packages, not the extra: the name of this project on the public index
+    belongs to nobody yet, and whoever takes it would be installed.
+    """
 
     def __init__(self, package: str, extra: str | None = None) -> None:
         self.extra = extra
-        what = f"'accord[{extra}]'" if extra else package
+        needed = _packages_of(extra) if extra else []
+        what = " ".join(f"'{one}'" for one in needed) or package
         super().__init__(
             f"{package} is needed for this but is not installed; try: pip install {what}"
         )
+
+
+def _packages_of(extra: str) -> list[str]:
+    """What an extra installs, as the metadata of the installed Accord has it."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("accord") or []
+    except PackageNotFoundError:
+        return []
+    parts = [line.partition(";") for line in lines]
+    return [
+        name.strip()
+        for name, _, marker in parts
+        if re.search(f"extra == ['\"]{extra}['\"]", marker)
+    ]
 
 
 def _own_history(history: tuple[tuple[str, str], ...]) -> str:
     if not history:
         return "no own decision"
     steps = [f"{action!r} at {infoset!r}" for infoset, action in history]
-    return listed(steps, LONGEST // 4, ", ")
+    return listed(steps, LONGEST_MESSAGE // 4, ", ")

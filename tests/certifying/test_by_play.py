@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tracemalloc
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+import accord
+from accord._arrays import TERMINAL
+from accord._check import MAX_SEED
 from accord.certifying.by_play import _Trial, certify_by_play, deviating, grown
 from accord.certifying.evidence import Evidence, check_evidence
 from accord.certifying.exact import certify
@@ -26,8 +32,9 @@ from accord.game.library import (
 )
 from accord.game.tree import Game
 from accord.interop.load import load_game
+from accord.play.episodes import ENVIRONMENT
+from accord.play.streams import Streams, seed_for
 from accord.runs.learn import learn
-from accord.runs.learn_env import learn_env
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import behavior_to_reach, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
@@ -365,7 +372,7 @@ def test_deviators_play_the_same_game_until_they_leave() -> None:
 
 def test_infosets_that_the_policy_does_not_know() -> None:
     """A policy of a few plays; plays of the certificate find the rest."""
-    learned = learn_env(Hidden(kuhn()), 1, episodes=6, plays=10)
+    learned = learn(Hidden(kuhn()), 1, episodes=6, plays=10)
     known = sum(plex.n_infosets for plex in learned.policy.plexes)
     assert known < 12
     certificate = certify_by_play(Hidden(kuhn()), learned.policy, 1, plays=2000)
@@ -400,9 +407,99 @@ def test_evidence_takes_the_memory_that_is_told(monkeypatch: pytest.MonkeyPatch)
 
 def test_evidence_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = some_policy(kuhn())
+    refusal = r"bounding the gain of every deviation takes .*smaller"
     monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
-    with pytest.raises(BudgetError, match=r"bounding the gain of every deviation takes .*smaller"):
+    found = certify_by_play(Hidden(kuhn()), policy, math.inf, plays=200)
+    assert re.match(refusal, found.upper_refusal or "")
+    assert found[math.inf].vacuous == (True, True)
+    assert found.to_json()["upper_refusal"] == found.upper_refusal
+    assert found.upper_refusal is not None
+    assert found.upper_refusal in str(found)
+    monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 10)
+    with pytest.raises(BudgetError, match=refusal):
         certify_by_play(Hidden(kuhn()), policy, math.inf, plays=200)
+
+
+class Types:
+    """A guess at a coin of 95 to 5, after one of many types has been dealt, which says nothing.
+
+    Most types of an episode are new, so whoever learns remembers single coins; the plays of a
+    certificate must not have the same types and coins.
+    """
+
+    name, players, payoff_bounds = "types", ("guesser", "idler"), ((0.0, 1.0), (0.0, 1.0))
+    kinds, heads = 4000, 0.95
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.kind, self.coin = int(rng.integers(self.kinds)), int(rng.random() < self.heads)
+        self.done: list[int] = []
+
+    def turn(self) -> int:
+        return 0 if not self.done else TERMINAL
+
+    def infoset(self) -> str:
+        return str(self.kind)
+
+    def actions(self) -> Sequence[str]:
+        return ("tails", "heads")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> Sequence[float]:
+        return (float(self.done[0] == self.coin), 0.0)
+
+    def exact(self, policy: CorrelatedPolicy) -> tuple[float, float]:
+        """The value and the EFCE gap of a policy for the guesser."""
+        plex, part = policy.plexes[0], policy.split(policy.behavior)[0]
+        mean = policy.weights @ part
+        known = sum(float(mean[plex.first_seq[x] + 1]) for x in range(plex.n_infosets))
+        heads = (known + 0.5 * (self.kinds - plex.n_infosets)) / self.kinds
+        value = heads * self.heads + (1.0 - heads) * (1.0 - self.heads)
+        return value, self.heads - value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_default_workflow_is_covered(k: float) -> None:
+    """Learn and certify with the same seed, at a confidence at which failures would show."""
+    failed, seeds = Counter[str](), 20
+    for seed in range(seeds):
+        env = Types()
+        policy = accord.learn(env, k, episodes=2000, seed=seed, components=20).policy
+        value, gap = env.exact(policy)
+        found = certify_by_play(env, policy, k, plays=1500, confidence=0.5, seed=seed)
+        paid = accord.rollout(env, policy, plays=1500, seed=seed)
+        failed["gap"] += not found[k].lower <= gap <= found[k].upper
+        failed["value"] += abs(found.values[0] - value) > found.value_errors[0]
+        failed["rollout"] += abs(float(paid.mean[0]) - value) > 2.0 * float(paid.margin[0])
+    assert max(failed.values()) <= 15, failed  # more would have a probability below 0.006
+
+
+def test_several_k_hold_together() -> None:
+    policy = some_policy(CHICKEN)
+    both = certify_by_play(Hidden(CHICKEN), policy, [0, 1], plays=600, confidence=0.9, seed=3)
+    alone = certify_by_play(Hidden(CHICKEN), policy, 1, plays=600, confidence=0.95, seed=3)
+    assert [gap.k for gap in both.gaps] == [0, 1]
+    assert (both.confidence, both.plays) == (0.9, 2 * (alone.plays or 0))
+    first = certify_by_play(Hidden(CHICKEN), policy, 0, plays=600, confidence=0.95, seed=3)
+    for i in range(2):  # gaps do not decrease in K
+        assert both[1].player_lower[i] == max(alone[1].player_lower[i], first[0].player_lower[i])
+        assert both[1].player_upper[i] == alone[1].player_upper[i]
+        assert both[0].player_upper[i] == min(alone[1].player_upper[i], first[0].player_upper[i])
+    assert str(both).count("with 90% confidence") == 2
+
+
+def test_no_two_purposes_share_their_plays() -> None:
+    seeds = {seed_for(purpose, seed) for purpose in ("certificate 1", "rollout") for seed in (0, 1)}
+    assert len(seeds | {0, 1}) == 6
+    assert max(seeds) <= MAX_SEED
+    env = Types()
+    dealt = {
+        name: np.array([Streams(seed, ENVIRONMENT).at(n).integers(env.kinds) for n in range(200)])
+        for name, seed in (("learn", 0), ("certify", seed_for("certificate 1", 0)))
+    }
+    assert np.mean(dealt["learn"] == dealt["certify"]) < 0.05
 
 
 def test_arguments_of_certificates() -> None:

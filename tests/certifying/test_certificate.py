@@ -244,7 +244,7 @@ def nash_of_zero_sum(game: Game) -> tuple[float, list[np.ndarray]]:
         other, f = sequence_constraints(game, 1 - i)
         n, m = own.shape[1], len(f)
         found = linprog(
-            np.concatenate([np.zeros(n), -f]),  # maximise f q
+            np.concatenate([np.zeros(n), -f]),  # maximize f q
             A_ub=np.hstack([-matrix.T, other.T]),  # F^T q <= A^T x
             b_ub=np.zeros(other.shape[1]),
             A_eq=np.hstack([own, np.zeros((len(e), m))]),
@@ -388,7 +388,7 @@ def test_gaps_are_linear_in_the_scale_of_payoffs(game, seed):
         assert other.relative == pytest.approx(one.relative, abs=1e-12)
 
 
-def relabelled(game: Game, rng: np.random.Generator) -> tuple[Game, list[int]]:
+def relabeled(game: Game, rng: np.random.Generator) -> tuple[Game, list[int]]:
     """The game with players, infosets, actions, outcomes and nodes in another order, and where
     each player went. Labels go along."""
     place = rng.permutation(game.n_players)  # player i becomes place[i]
@@ -439,7 +439,7 @@ def relabelled(game: Game, rng: np.random.Generator) -> tuple[Game, list[int]]:
 
 
 def moved_policy(policy: CorrelatedPolicy, game: Game, place: list[int]) -> CorrelatedPolicy:
-    """The policy in the relabelled ``game``, by labels alone."""
+    """The policy in the relabeled ``game``, by labels alone."""
     old = policy.game
     components = []
     for weight, behaviors in policy.components():
@@ -459,7 +459,7 @@ def moved_policy(policy: CorrelatedPolicy, game: Game, place: list[int]) -> Corr
 @given(grown_games(), seeds)
 def test_the_order_of_players_infosets_and_actions_does_not_matter(game, seed):
     policy = random_policy(game, seed)
-    other, place = relabelled(game, np.random.default_rng(seed))
+    other, place = relabeled(game, np.random.default_rng(seed))
     moved = moved_policy(policy, other, place)
     before, after = certify(game, policy, k=SEVERAL), certify(other, moved, k=SEVERAL)
     for i, j in enumerate(place):
@@ -624,7 +624,7 @@ def test_a_certificate_as_json():
         assert [w["text"] for w in entry["witness"]] == [str(w) for w in gap.witnesses]
         assert [w["gain"] for w in entry["witness"]] == entry["players"]
     assert content["gaps"][1]["witness"][0]["deviations"][0].keys() == {
-        "player", "infoset", "told", "plays", "gain", "probability",
+        "player", "infoset", "told", "plays", "gain", "probability", "planned", "asks",
     }  # fmt: skip
     assert content["trigger_gap"] == certificate.trigger.gap
     assert content["nfce_gap"] == 0.5
@@ -679,9 +679,9 @@ def test_a_small_game_gets_the_whole_ladder(monkeypatch):
     assert [*(gap.notion.name for gap in certify(game, policy).gaps), "NFCE"] == ladder
     plexes = sequence_form(game).plexes
     cells = sum(count_rechistories(plexes[0], one).cells for one in LADDER[:-1])
-    monkeypatch.setattr("accord.certifying.exact.SMALL", cells)
+    monkeypatch.setattr("accord.certifying.exact.LADDER_WORK", cells)
     assert len(certify(game, policy).gaps) == len(ladder) - 1
-    monkeypatch.setattr("accord.certifying.exact.SMALL", cells - 1)
+    monkeypatch.setattr("accord.certifying.exact.LADDER_WORK", cells - 1)
     assert [gap.k for gap in certify(game, policy).gaps] == [0, 1, math.inf]
     assert [gap.k for gap in certify(game, policy, k=LADDER).gaps][1] is None
 
@@ -824,7 +824,7 @@ def test_openspiel_clips_a_negative_incentive():
 
 
 def pure_profiles(game: Game) -> list[list[list[float]]]:
-    """All pure product policies, as behaviours."""
+    """All pure product policies, as behaviors."""
     players = range(reference.n_players(game))
     return [
         [
@@ -1031,9 +1031,9 @@ def test_the_limit_of_the_normal_form_gap_is_lower_in_a_large_game(monkeypatch):
     policy = CorrelatedPolicy.product(
         game, [uniform_behavior(p) for p in sequence_form(game).plexes]
     )
-    monkeypatch.setattr("accord.certifying.normal_form.NUMBERS", 64 * 13)  # of 13 sequences
+    monkeypatch.setattr("accord.certifying.normal_form.MOST_NUMBERS", 64 * 13)  # of 13 sequences
     assert nfce_gaps(policy).shape == (2,)
-    monkeypatch.setattr("accord.certifying.normal_form.NUMBERS", 64 * 13 - 1)
+    monkeypatch.setattr("accord.certifying.normal_form.MOST_NUMBERS", 64 * 13 - 1)
     with pytest.raises(BudgetError, match="at most 63 are expanded"):
         nfce_gaps(policy)
 

@@ -41,7 +41,9 @@ class Explorer:
         self.until = np.cumsum(weights)
         trees = [SimpleNamespace(first_seq=self.plex.first_seq)]
         plays = SimpleNamespace(trees=trees)
-        self.trial: Any = SimpleNamespace(until=[self.until], bases=[self.base], plays=plays)
+        self.trial: Any = SimpleNamespace(
+            until=[self.until], bases=[self.base], plays=plays, explorer=None
+        )
 
     def probability(self, component: int, path: Path) -> float:
         """That the moves of ``path`` are taken where they can be.
@@ -100,7 +102,7 @@ def expected_cells(
     plex, leaves, part = form.plexes[i], form.leaves, form.split(policy.behavior)[i]
     plan = planned(plex, k, part)
     explorer = Explorer(plan, plan.weights if weights is None else weights)
-    losses = leaves.normalised_loss(i)
+    losses = leaves.normalized_loss(i)
     paths = [path_to(plex, int(seq)) for seq in range(plex.n_sequences)]
     mean, total = np.zeros_like(plan.loss), 0.0
     for component, (weight, behaviors) in enumerate(policy.components()):

@@ -1,4 +1,4 @@
-"""The last line of defence: exit codes, one line per error, closed pipes, long steps."""
+"""The last line of defense: exit codes, one line per error, closed pipes, long steps."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ LONG = "1" * 400
         (f"info unbalanced:horizon={10**23}", "a game must have at most"),
         ("info unbalanced:horizon=1000000000", "a game must have at most"),
         (f"solve kuhn --components {10**22}", "components must be a whole number, at most"),
+        (f"solve kuhn --components {10**18}", "components must be a whole number, at most 1e+07"),
+        (f"learn kuhn --episodes 9 --components {10**18}", "components must be a whole number"),
+        (f"optimize kuhn --components {10**18}", "components must be a whole number, at most"),
         (f"solve kuhn --iterations {LONG}", "iterations must be a whole number, at most"),
         (f"learn kuhn --episodes {LONG}", "episodes must be a whole number, at most"),
         (f"learn kuhn --episodes 100 --seed {LONG}", "seed must be a whole number, at most"),
@@ -55,7 +58,7 @@ def test_simulated_plays_with_large_payoffs(tmp_path: Path) -> None:
     b.move(player="a", actions="l r")
     b.payoff("l", 1e155)
     b.payoff("r", -1e155)
-    accord.write_efg(b.build(), tmp_path / "large.efg")
+    accord.interop.write_efg(b.build(), tmp_path / "large.efg")
     policy = tmp_path / "policy.json"
     game = accord.load_game(tmp_path / "large.efg")
     accord.save_policy(

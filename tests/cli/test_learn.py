@@ -122,6 +122,8 @@ def test_a_run_is_a_folder(
         "k": 1,
         "episodes": 8000,
         "batch": 1,
+        "feedback": "own",
+        "known": None,
         "environment": None,
         "memory": None,
         "method": method,
@@ -129,6 +131,7 @@ def test_a_run_is_a_folder(
         "exploration": exploration,
         "options": None,
         "seed": 0,
+        "seconds": None,
         "components": 25,
     }
     assert list(record["result"]) == KEYS
@@ -225,7 +228,7 @@ def test_a_run_is_resumed_with_its_own_command(tmp_path: Path) -> None:
 def test_a_game_that_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is found from anywhere, and once it has moved it can be given again."""
     monkeypatch.chdir(tmp_path)
-    accord.write_efg(kuhn(), "game.efg")
+    accord.interop.write_efg(kuhn(), "game.efg")
     run("learn", "game.efg", "--episodes", 400, "--out", "run")
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")

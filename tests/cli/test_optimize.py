@@ -10,8 +10,9 @@ import pytest
 from tests.support.command import refused, run, run_json
 
 KEYS = [
-    "game", "notion", "k", "objective", "value", "bound", "optimal", "gap", "players", "error",
-    "components", "values", "value_error", "iterations", "columns", "seconds",
+    "game", "notion", "k", "objective", "commits", "at_least", "value", "bound", "optimal",
+    "credible", "gap", "players", "error", "components", "values", "value_error", "unique",
+    "binding", "iterations", "columns", "seconds", "exact",
 ]  # fmt: skip
 
 
@@ -23,10 +24,11 @@ def test_the_table():
 
 
 def test_a_small_device_is_printed(tmp_path, monkeypatch):
-    shown = run("optimize", "chicken").stdout
+    shown, _, rest = run("optimize", "chicken").stdout.partition("\ngap")
+    assert "player row at 'row' told 'yield', would play 'dare': binding, price 0.75" in rest
     assert {line.split()[0] for line in shown.splitlines() if "yield" in line} == {"0.5", "0.25"}
     monkeypatch.setattr("accord.cli.optimize.MOST_LINES", 4)
-    assert "yield" not in run("optimize", "chicken").stdout
+    assert "yield" not in run("optimize", "chicken").stdout.partition("\ngap")[0]
     kept = run("optimize", "chicken", "--out", tmp_path / "run").stdout
     assert f"components; accord device {tmp_path / 'run'} lists its plans" in kept
 
@@ -96,7 +98,7 @@ def test_other_notions(tmp_path, name):
     assert small["values"] == pytest.approx(content["values"])
     run("report", folder)
     page = (folder / "report.html").read_text()
-    assert f"{name.upper()}, the highest welfare, found by" in page
+    assert f"{name.upper()}, the highest welfare" in page
     how = {
         "efcce": "deviating once, before seeing the recommendation",
         "afce": "deviating once, and obeying again afterwards",
@@ -137,7 +139,7 @@ def test_refusals(tmp_path):
     ):
         assert message in refused("optimize", "chicken", "--objective", objective)
     assert "name its run with --from RUN" in refused("optimize", "chicken", "--objective", "keep")
-    assert "no NFCE is better than the best BCE" in refused("optimize", "chicken", "-k", "nfce")
+    assert "no LCE is better" in refused("optimize", "chicken", "-k", "lce")
     assert "or one of nfcce, efcce" in refused("optimize", "chicken", "--notion", "cce")
     assert "must be a number" in refused("optimize", "chicken", "--target-gap", "much")
     assert "it has no run.json" in refused("optimize", "--resume", tmp_path)
@@ -146,3 +148,31 @@ def test_refusals(tmp_path):
     message = refused("optimize", "--resume", tmp_path / "run", "-k", "0")
     assert "-k cannot change when a run is resumed" in message
     assert "not of 'solve'" in refused("solve", "--resume", tmp_path / "run")
+
+
+def test_floors_points_and_players_who_commit():
+    shown = run("optimize", "chicken", "--objective", "player=row", "--at-least", "col=4").stdout
+    assert "EFCE with player col at least 4, player=row 77/13 = 5.92307692" in shown
+    assert "player col gets at least 4: binding, price 0.5385" in shown
+    assert run_json("optimize", "chicken", "--payoffs", "5,5")["values"] == pytest.approx([5, 5])
+    held = run_json("optimize", "chicken", "--commits", "row", "--commits", "col")
+    assert (held["commits"], held["value"]) == (["row", "col"], 12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--at-least", "4"], "--at-least must be PLAYER=VALUE"),
+        (["--at-least", "row=1", "--at-least", "row=2"], "once for each player"),
+        (["--at-least", "x=1"], "there is no player 'x'; the players are 'row', 'col'"),
+        (["--at-least", "row=a"], "must be a number"),
+        (["--at-least", "row=9"], "no equilibrium pays everybody"),
+        (["--payoffs", "1"], "payoffs must be 2 finite numbers"),
+        (["--payoffs", "1,b"], "must be a number"),
+        (["--payoffs", "1,2", "--objective", "egalitarian"], "not both"),
+        (["--commits", "x"], "there is no player 'x'"),
+    ],
+)
+def test_bad_conditions_are_refused(words, message):
+    refused = run("optimize", "chicken", *words, code=2)
+    assert message in " ".join(refused.stderr.split())

@@ -137,9 +137,9 @@ def single_file(folder: Path) -> Path:
         b.payoff(f"{coin} go on", 3, 0)
         b.payoff(f"{coin} stay", 1, 0)
     game = b.build()
-    accord.write_efg(game, folder / "board.efg")
+    accord.interop.write_efg(game, folder / "board.efg")
     game = accord.load_game(folder / "board.efg")
-    form = accord.sequence_form(game)
+    form = accord.treeplex.sequence_form(game)
     behaviors = [np.ones(plex.n_sequences) for plex in form.plexes]
     behaviors[0][1:3] = 0.5
     policy = accord.CorrelatedPolicy.product(game, behaviors)
@@ -216,9 +216,9 @@ def test_several_people_at_k_0() -> None:
 
 def written(game: accord.Game, folder: Path) -> tuple[Path, Path]:
     """Files of a game and of the policy that plays everything equally often."""
-    accord.write_efg(game, folder / "game.efg")
+    accord.interop.write_efg(game, folder / "game.efg")
     game = accord.load_game(folder / "game.efg")
-    uniform = list(map(uniform_behavior, accord.sequence_form(game).plexes))
+    uniform = list(map(uniform_behavior, accord.treeplex.sequence_form(game).plexes))
     accord.save_policy(accord.CorrelatedPolicy.product(game, uniform), folder / "policy.json")
     return folder / "game.efg", folder / "policy.json"
 
@@ -381,7 +381,7 @@ def test_the_interval_covers_the_exact_value() -> None:
     covered = 0
     game = accord.load_game("chicken")
     from accord.game.library import library_device
-    from accord.play.rollout import obedient_plays
+    from accord.play.obedient_plays import obedient_plays
 
     policy = accord.CorrelatedPolicy.from_device(game, library_device("chicken"))
     exact = policy.values()[0]

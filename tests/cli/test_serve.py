@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import re
 import shlex
 import signal
@@ -13,10 +14,15 @@ import time
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from typer.testing import CliRunner
 
 import accord
+from accord.cli.main import app
+from accord.cli.serve import Seldom
+from accord.serve.store import OPERATOR
 from tests.support.command import process, refused, run
 from tests.support.mediation import crossed, delayed
 from tests.support.policies import random_policy
@@ -42,7 +48,8 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_what_is_printed(tmp_path: Path, no_server: list[Any]) -> None:
     result = run("serve", "chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
     assert re.match(r"chicken: open http://127\.0\.0\.1:\d+/operator/[\w-]{43}\n", result.stdout)
-    assert "Whoever has this link is the operator." in result.stdout
+    assert "Whoever has the first link is the operator." in result.stdout
+    assert re.search(r"People come in at http://\S+ with the code [A-Z2-9]{6}\.\n", result.stdout)
     assert f"stopped; all plays are in {tmp_path / 'p.db'}" in result.stderr
     (config,) = no_server
     assert not config.access_log  # it would have the links
@@ -87,11 +94,12 @@ def test_every_start_has_its_own_operator_link(tmp_path: Path, no_server: list[A
     assert first != second
     hall = open_hall(tmp_path / "p.db", device_policy("chicken"))
     with hall.store.transaction():
-        assert hall.store.find_link(first) == hall.store.find_link(second) == (None, None)
+        now = hall.clock()
+        assert hall.store.find_link(first, now) == hall.store.find_link(second, now) == OPERATOR
 
 
 def saved(folder: Path, game: accord.Game) -> tuple[Path, Path]:
-    accord.write_efg(game, folder / "game.efg")
+    accord.interop.write_efg(game, folder / "game.efg")
     loaded = accord.load_game(folder / "game.efg")
     accord.save_policy(random_policy(loaded, 1, components=2), folder / "policy.json")
     return folder / "game.efg", folder / "policy.json"
@@ -131,6 +139,9 @@ def test_a_policy_that_is_no_equilibrium_at_this_k(tmp_path: Path, no_server: li
         ("chicken device --port 99999999", "--port must be 0 to 65535; got 99999999"),
         ("chicken device --host nowhere.invalid", "cannot listen at nowhere.invalid"),
         ("chicken device --host 192.0.2.7", "--host must be an address of this computer"),
+        ("chicken device --host=", "--host must be an address of this computer; to listen at all"),
+        ("chicken device --host " + "a" * 100, "--host must be the name or an address of this"),
+        ("chicken device --host é..", "--host must be the name or an address of this computer"),
         ("chicken device --url example.org", "--url must be like https://example.org/lab; got"),
         ("chicken device --url https://", "--url must be like"),
         ("kuhn device", "the library has no device for kuhn"),
@@ -169,7 +180,8 @@ def test_a_database_that_others_can_read(tmp_path: Path, no_server: list[Any]) -
 
 def test_without_starlette(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "pip install 'accord[serve]'" in refused("serve", "chicken", "device")
+    said = refused("serve", "chicken", "device")
+    assert re.search(r"try: pip install .*'starlette>=\S+' 'uvicorn>=\S+'$", said)
 
 
 def test_help_shows_examples_that_work(
@@ -177,10 +189,14 @@ def test_help_shows_examples_that_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"^ +accord (serve.*)$", run("serve", "--help").stdout, re.M)
-    assert len(examples) == 3
+    assert len(examples) == 4
     run("solve", "chicken", "--iterations", 50, "--out", "runs/chicken")
-    for example in examples:
-        run(*shlex.split(example), "--port", 0)
+    for n, example in enumerate(examples):
+        run("serve", *shlex.split(example)[1:], "--port", 0, *_own_data(example, n))
+
+
+def _own_data(example: str, n: int) -> tuple[str, ...]:
+    return () if "--data" in example else ("--data", f"{n}.db")
 
 
 def free_port() -> int:
@@ -188,9 +204,9 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def started(*arguments: object) -> tuple[Any, str]:
+def started(*arguments: object, **options: Any) -> tuple[Any, str]:
     """The real command, when it listens, and its operator link."""
-    server = process("serve", "chicken", "device", *arguments)
+    server = process("serve", "chicken", "device", *arguments, **options)
     line = server.stdout.readline()
     found = re.search(r"open (http\S+)", line)
     assert found, line + server.stderr.read()
@@ -212,6 +228,67 @@ def test_ctrl_c_does_not_wait_for_slow_clients(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_idle_connections_fill_neither_the_server_nor_its_log(tmp_path: Path) -> None:
+    """More of them than the process may have files open."""
+    resource = pytest.importorskip("resource")
+    files = 150
+    server, link = started(
+        "--data", tmp_path / "p.db", "--port", free_port(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+    )  # fmt: skip
+    place = urlsplit(link)
+    idle = []
+    for _ in range(files + 50):
+        idle.append(socket.create_connection((place.hostname, place.port)))
+    operator = Client(link)
+    for _ in range(10):
+        assert operator.get().status == 200
+    for one in idle:
+        one.close()
+    server.send_signal(signal.SIGINT)
+    _, said = server.communicate(timeout=60)
+    assert len(said) < 2000
+
+
+def test_the_same_trouble_is_not_logged_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    log, seen = logging.getLogger("accord.test"), []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append(record.getMessage())
+    handler.addFilter(Seldom())
+    log.addHandler(handler)
+    try:
+        for n in range(1000):
+            log.error("play %s is stuck", n)
+            log.warning("another kind %d", n % 3)
+        now[0] += 60
+        log.error("play %s is stuck", "x")
+    finally:
+        log.removeHandler(handler)
+    assert len(seen) == 21
+    assert seen[-1] == "play x is stuck (and 990 more such lines before)"
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_damaged_database_is_refused(tmp_path: Path, place: int, no_server: list[Any]) -> None:
+    options = ("chicken", "device", "--data", tmp_path / "p.db", "--port", 0)
+    run("serve", *options)
+    hall = open_hall(tmp_path / "p.db", device_policy("chicken"))
+    for play in hall.create(50):
+        hall.start(play)
+    hall.store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    hall.store.close()
+    content = bytearray((tmp_path / "p.db").read_bytes())
+    middle = len(content) * (place + 1) // 4 // 4096 * 4096
+    content[middle : middle + 8192] = bytes(range(256)) * 32
+    (tmp_path / "p.db").write_bytes(content)
+    result = CliRunner().invoke(app, ["serve", *map(str, options)])
+    assert result.exit_code in (0, 2)  # some damage is in rows that are not read at the start
+    assert "Accord itself" not in result.stderr
+
+
+@pytest.mark.slow
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     """The server is killed twice while sixty people play; nobody loses a move."""
     options = ("--data", tmp_path / "p.db", "--port", free_port())
@@ -222,7 +299,8 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     for play in range(1, 31):
         page = operator.post(f"/play/{play}/invite-all").text
         seats += [
-            (str(play), i, url) for i, url in enumerate(re.findall(r"http\S+/seat/[\w-]+", page))
+            (str(play), i, url)
+            for i, url in enumerate(re.findall(r"http://[^<\s]+/seat/[\w-]+", page))
         ]
         operator.post(f"/play/{play}/start")
     assert len(seats) == 60
@@ -267,3 +345,21 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         place = row["play"], ["row", "col"].index(row["player"])
         kept[place] = ["dare", "yield"].index(row["action"])
     assert kept == done
+
+
+def test_threats_that_disobedience_shows(tmp_path: Path, no_server: list[Any]) -> None:
+    b = accord.GameBuilder(players=["entrant", "incumbent"], name="entry")
+    b.move(player="entrant", infoset="start", actions="enter stay")
+    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
+    b.payoff("enter fight", -1, -1)
+    b.payoff("enter yield", 2, 1)
+    b.payoff("stay", 0, 3)
+    accord.interop.write_efg(b.build(), tmp_path / "entry.efg")
+    game = accord.load_game(tmp_path / "entry.efg")
+    for objective, warned in (("welfare", False), ({"incumbent": 1}, True)):
+        found = accord.optimize(game, 1, objective)
+        accord.save_policy(found.policy, tmp_path / f"{warned}.json")
+        options = ("--data", tmp_path / f"{warned}.db", "--port", 0)
+        said = run("serve", tmp_path / "entry.efg", tmp_path / f"{warned}.json", *options).stderr
+        assert ("warning: the device is not credible" in said) == warned
+        assert ("at 'entered' told 'fight' plays 'yield' instead: gains 2" in said) == warned

@@ -157,7 +157,7 @@ def test_code_that_convert_wrote_makes_the_same_game(beer: Path) -> None:
         ("absent.py:game", "absent.py must be a Python file, but there is none"),
         ("beer.py:absent", "beer.py has no 'absent'; name what makes the game: beer.py:NAME"),
         ("beer.py:number", "beer.py:number must be a game or a function that returns one; got 7"),
-        ("beer.py:make_env", "; accord learn takes environments"),
+        ("beer.py:make_env", "beer.py:make_env is an environment, which can only be played"),
         ("beer.py:needs", "'needs' in beer.py must have a default for every parameter: missing"),
         ("beer.py:broken", "beer.py:broken raised KeyError: 'a bug'"),
         ("beer.py:unfinished", "every history must continue with a move or end with a payoff"),
@@ -195,7 +195,9 @@ def test_a_run_of_code_needs_the_code_named_again(beer: Path) -> None:
         message = refused(*command)
         assert f"is a run of {recorded}, which is Python code" in message
         assert f"give GAME, {recorded}" in message
-    with pytest.raises(accord.ArgumentError, match="names Python code, which is run only if"):
+    with pytest.raises(
+        accord.errors.ArgumentError, match="names Python code, which is run only if"
+    ):
         accord.load_game(recorded)
     assert not (beer / "beer.py.ran").exists()
 
@@ -217,10 +219,30 @@ def test_an_environment_of_code_needs_the_code_named_again(beer: Path) -> None:
         assert "which is Python code" in refused(*command)
     assert not (beer / "beer.py.ran").exists()
     certified = run_json("certify", "beer.py:make_env", folder, "--plays", 100)
-    assert certified["certificates"][0]["gaps"][0]["k"] == 1
+    assert certified["gaps"][0]["k"] == 1
     resumed = run_json("learn", "beer.py:make_env", "--resume", folder, "--episodes", 200)
     assert resumed["episodes"] > 100
     run("learn", "kuhn_poker", "--play", "--episodes", 100, "--out", beer / "played")
-    assert run_json("certify", beer / "played", "--plays", 100)["certificates"]
+    assert run_json("certify", beer / "played", "--plays", 100)["gaps"]
     resumed = run_json("learn", "--resume", beer / "played", "--episodes", 200)
     assert resumed["episodes"] > 100
+
+
+RECORDS = (
+    {"x": 1}, {"source": 5}, {"source": "a.py:b"}, {"source": "a.py:b", "play": 3},
+    {"source": "kuhn_poker", "play": True, "payoff_bounds": [1]},
+    {"source": "kuhn_poker", "play": True, "payoff_bounds": ["x", "y"]},
+    {"source": "kuhn_poker", "play": True, "payoff_bounds": [0, 10**400]},
+    {"source": "kuhn_poker", "play": True, "more": None},
+)  # fmt: skip
+
+
+def test_a_malformed_environment_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "played"
+    run("learn", "kuhn_poker", "--play", "--episodes", 50, "--out", folder)
+    content = json.loads((folder / "run.json").read_text())
+    for record in RECORDS:
+        asked = {**content["asked"], "environment": record}
+        (folder / "run.json").write_text(json.dumps({**content, "asked": asked}))
+        for command in (["learn", "--resume", folder, "--episodes", 99], ["certify", folder]):
+            assert "run.json" in refused(*command), record

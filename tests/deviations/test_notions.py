@@ -17,6 +17,7 @@ from accord.deviations.notions import (
     EFCCE,
     EFCE,
     LADDER,
+    LCE,
     NAMES,
     NFCCE,
     NFCE,
@@ -69,7 +70,7 @@ def test_a_notion_is_found_by_its_name_and_by_its_k():
         assert type(as_notion(two).k) is int
     for infinite in ("inf", "Infinity", "∞", "inf-efce", "9" * 5000, np.float32(np.inf)):
         assert as_notion(infinite) == BCE
-    assert [one.k for one in (EFCCE, AFCE, AFCCE, NFCE)] == [None] * 4
+    assert [one.k for one in (EFCCE, AFCE, AFCCE, LCE, NFCE)] == [None] * 5
 
 
 def test_how_a_notion_is_written():
@@ -82,6 +83,7 @@ def test_how_a_notion_is_written():
         ("AFCE", "afce", "AFCE"),
         ("2-EFCE", 2, "2"),
         ("BCE", "inf", "∞"),
+        ("LCE", "lce", "LCE"),
         ("NFCE", "nfce", "NFCE"),
     ]
 
@@ -91,13 +93,13 @@ def test_what_is_no_notion(given):
     with pytest.raises(ArgumentError, match="k must be a whole number of deviations") as error:
         as_notion(given)
     assert repr(given) in str(error.value)
-    assert "one of nfcce, efcce, efce, afcce, afce, bce, nfce; got" in str(error.value)
+    assert "one of nfcce, efcce, efce, afcce, afce, bce, lce, nfce; got" in str(error.value)
 
 
 def test_k_is_a_number_or_the_name_of_a_notion_that_has_one():
     for k in (1, 1.0, "1", "efce", "EFCE", "1-EFCE", EFCE):
         assert checked_k(k) == 1
-    for k in ("efcce", AFCE, "nfce"):
+    for k in ("efcce", AFCE, "lce", "nfce"):
         with pytest.raises(ArgumentError, match="or one of nfcce, efce, bce; got"):
             checked_k(k)
 
@@ -111,6 +113,8 @@ def test_a_coarse_or_agent_form_deviator_deviates_once(flags):
             Notion(deviations, **flags)
     with pytest.raises(ArgumentError, match="has no foresight"):
         Notion(1, foresight=True, **flags)
+    with pytest.raises(ArgumentError, match="linear=True"):
+        Notion(1, linear=True, **flags)
 
 
 def test_the_order_is_partial_and_the_ladder_respects_it():
@@ -130,11 +134,13 @@ def test_the_order_is_partial_and_the_ladder_respects_it():
 def test_the_chains():
     assert [[one.name for one in chain] for chain in chains(LADDER)] == [
         ["NFCCE", "EFCCE", "EFCE", "2-EFCE", "BCE", "NFCE"],
+        ["EFCE", "LCE", "NFCE"],
         ["AFCCE", "AFCE", "2-EFCE"],
     ]
     for chain_ in chains((*reversed(LADDER), Notion(3), EFCE)):
         assert all(one.is_bounded_by(other) for one, other in pairwise(chain_))
-    assert chains([AFCE, EFCE]) == []
+    assert chains([AFCE, EFCE]) == chains([LCE, BCE]) == []
+    assert chains([LCE, NFCCE]) == [[NFCCE, LCE]]
     assert chains([AFCE, EFCE, BCE]) == [[EFCE, BCE], [AFCE, BCE]]
     assert chains([EFCE]) == chains([]) == []
 
@@ -244,14 +250,22 @@ def test_the_budget_is_that_of_the_notion():
 
 
 def test_the_normal_form_has_no_tree():
-    with pytest.raises(ArgumentError, match="NFCE has no rechistory tree"):
+    with pytest.raises(ArgumentError, match="got 'nfce', whose deviators know more"):
         RechistoryTree.build(chain(2), "nfce")
 
 
 @pytest.mark.parametrize("learner", [KEFR, BalancedKEFR, WholePlayKEFR])
 def test_learners_take_a_k_or_its_name(learner):
     named = learner(chain(2, 2), "efce", iterations=10)
-    assert named.tree.notion == EFCE if learner is KEFR else named.tables.k == 1
+    assert named.tree.notion == EFCE if learner is KEFR else named.tables.rule == (1, False, False)
     for k in ("efcce", AFCE):
-        with pytest.raises(ArgumentError, match="k must be a whole number of deviations"):
-            learner(chain(2, 2), k, iterations=10)
+        if learner is BalancedKEFR:
+            with pytest.raises(ArgumentError, match="k must be a whole number of deviations"):
+                learner(chain(2, 2), k, iterations=10)
+        else:
+            own = learner(chain(2, 2), k, iterations=10)
+            wanted = as_notion(k)
+            if learner is KEFR:
+                assert own.tree.notion == wanted
+            else:
+                assert own.tables.rule == (1, wanted.coarse, wanted.agent)

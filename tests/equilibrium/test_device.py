@@ -18,7 +18,7 @@ from accord.equilibrium import plans as plans_module
 from accord.equilibrium.device import Device
 from accord.equilibrium.plans import DrawnPlans, Told, drawn_plans
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.equilibrium.tables import TextTable, as_text
+from accord.equilibrium.tables import TextTable, as_latex, as_text
 from accord.game.library import library_device
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -29,7 +29,7 @@ from tests.support.strategies import examples
 
 seeds = st.integers(0, 2**32 - 1)
 ALL = 10**9
-NASTY = 'a & b % c_d # $e$ {f} ~g ^h \\i, "j"\nk <l> |m| [n] *o -- `p`'
+NASTY = 'a\r & b % c_d # $e$ {f} ~g ^h \\i, "j"\nk <l> |m| [n] *o -- `p`'
 
 
 def drawn(policy: CorrelatedPolicy, most: int = ALL, *, off_path: bool = False) -> DrawnPlans:
@@ -197,7 +197,7 @@ def test_a_search_that_is_too_long_still_bounds_every_plan(monkeypatch: pytest.M
     every = drawn(policy)
     listed = set()
     for work in (1, 30, 300, 3000):
-        monkeypatch.setattr(plans_module, "LARGEST_WORK", work)
+        monkeypatch.setattr(plans_module, "SEARCH_STEPS", work)
         some = drawn(policy)
         assert some.plans == every.plans[: len(some.plans)]
         total = math.fsum([some.rest, *(plan.probability for plan in some.plans)])
@@ -216,7 +216,7 @@ def device_of(name: str, *, off_path: bool = False, plans: int = 1000) -> Device
     return policy.device(plans, off_path=off_path)
 
 
-def labelled(label: str, player: str = "one") -> Device:
+def labeled(label: str, player: str = "one") -> Device:
     """A device in which every label but those of players is ``label``."""
     b = accord.GameBuilder("labels", players=[player, "two"])
     b.move(player=player, infoset=label, actions=[label, "other"])
@@ -229,7 +229,7 @@ def labelled(label: str, player: str = "one") -> Device:
 
 def test_a_device_has_labels() -> None:
     device = device_of("signalling")
-    assert isinstance(device, accord.Device)
+    assert isinstance(device, accord.equilibrium.Device)
     assert device.players == ("student", "professor")
     assert device.infosets == (("good", "bad"), ("X", "Y"))
     first, *_, last = device.plans
@@ -273,12 +273,12 @@ def test_one_line_per_recommendation_else() -> None:
 
 
 def test_a_label_is_one_line() -> None:
-    assert labelled("a\n b\tc").to_text().splitlines() == [
+    assert labeled("a\n b\tc").to_text().splitlines() == [
         "             one",
         "probability  a · b c",
         "1            a · b c",
     ]
-    assert labelled(" ").to_text().splitlines()[1:] == [
+    assert labeled(" ").to_text().splitlines()[1:] == [
         "probability  (no label)",
         "1            (no label)",
     ]
@@ -312,7 +312,7 @@ def test_players_are_named() -> None:
 
 
 def test_plans_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans_module, "LARGEST_WORK", 1)
+    monkeypatch.setattr(plans_module, "SEARCH_STEPS", 1)
     device = device_of("signalling")
     assert device.plans == ()
     assert not device.is_complete
@@ -322,7 +322,9 @@ def test_plans_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plans_must_be_a_number() -> None:
-    with pytest.raises(accord.ArgumentError, match="plans must be a whole number, 1 or more; got"):
+    with pytest.raises(
+        accord.errors.ArgumentError, match="plans must be a whole number, 1 or more; got"
+    ):
         device_of("chicken", plans=0)
 
 
@@ -357,9 +359,9 @@ def test_csv_and_json_have_everything(game: Game, seed: int) -> None:
 
 
 def test_csv_quotes_labels() -> None:
-    _, row = csv.reader(io.StringIO(labelled(NASTY).to_csv()))
+    _, row = csv.reader(io.StringIO(labeled(NASTY).to_csv()))
     assert row == ["1", "1.0", NASTY]
-    header, _ = csv.reader(io.StringIO(labelled("x", 'p, "q"').to_csv()))
+    header, _ = csv.reader(io.StringIO(labeled("x", 'p, "q"').to_csv()))
     assert header == ["plan", "probability", 'p, "q": x']
 
 
@@ -405,7 +407,7 @@ def test_rare_plans_are_not_listed_in_papers() -> None:
 
 
 def test_latex_escapes_labels() -> None:
-    text = labelled(NASTY).to_latex()
+    text = labeled(NASTY).to_latex()
     assert r"a \& b \% c\_d \# \$e\$ \{f\} \textasciitilde{}g \textasciicircum{}h " in text
     assert r"\textbackslash{}i, ''j'' \textperiodcentered{} k \textless{}l\textgreater{} " in text
     assert r"\textbar{}m\textbar{} {[}n{]} {*}o -{}- \textasciigrave{}p\textasciigrave{}" in text
@@ -415,7 +417,7 @@ def test_latex_escapes_labels() -> None:
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30))
 def test_no_label_breaks_a_latex_table(label: str) -> None:
     """Every row has the same number of cells, and all braces are closed, in either layout."""
-    for text in (labelled(label).to_latex(), labelled(f"{label} {'long' * 30}").to_latex()):
+    for text in (labeled(label).to_latex(), labeled(f"{label} {'long' * 30}").to_latex()):
         body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
         columns = text.count("p{0.36") + 2 if "p{0.36" in text else 2
         for line in body.splitlines():
@@ -451,22 +453,31 @@ def test_small_probabilities_in_latex() -> None:
     assert r"$2 \times 10^{-7}$ & yield & dare \\" in device.to_latex()
 
 
-def test_a_policy_is_made_from_its_own_device() -> None:
-    """With the advice off the path nothing is lost; without it, what obedient players get."""
-    game = accord.load_game("signalling")
-    best = accord.optimize(game, 1, {"professor": 1}).policy
-    whole = CorrelatedPolicy.from_device(game, best.device(off_path=True))
-    np.testing.assert_allclose(whole.values(), best.values(), atol=1e-12)
-    assert accord.certify(game, whole, k=1)[1].gap <= 1e-12
-    on_path = CorrelatedPolicy.from_device(game, best.device())
-    np.testing.assert_allclose(on_path.values(), best.values(), atol=1e-12)
-    assert str(on_path.device()) == str(best.device())
+@pytest.mark.parametrize("name", ["signalling", "kuhn_poker"])
+def test_a_policy_is_made_from_its_own_device(name: str) -> None:
+    """With what it recommends off the path, on which its gap depends, whether listed or not."""
+    game = accord.load_game(name)
+    best = accord.optimize(game, 1).policy
+    for off_path in (False, True):
+        again = CorrelatedPolicy.from_device(game, best.device(off_path=off_path))
+        np.testing.assert_array_equal(again.behavior, best.behavior)
+        assert accord.certify(game, again, 1)[1].gap == accord.certify(game, best, 1)[1].gap
+    with pytest.raises(accord.errors.MismatchError):
+        CorrelatedPolicy.from_device(accord.load_game("chicken"), best.device())
+
+
+@pytest.mark.parametrize(
+    "device", [{1: 2}, [1], ["ab"], [(1,)], [(1, 2)], [(1, [2, 3])], [(1, {"row": 3})]]
+)
+def test_what_is_not_a_weight_and_a_plan_is_refused(device: list[object]) -> None:
+    with pytest.raises(accord.errors.PolicyError, match="component 0 must be a weight and a plan"):
+        CorrelatedPolicy.from_device(accord.load_game("chicken"), device)
 
 
 def test_a_device_with_plans_left_out_makes_no_policy() -> None:
     device = device_of("signalling", plans=1)
     with pytest.raises(
-        accord.PolicyError, match=r"must list all its plans, .* of 0\.75; list more"
+        accord.errors.PolicyError, match=r"must list all its plans, .* of 0\.75; list more"
     ):
         CorrelatedPolicy.from_device(accord.load_game("signalling"), device)
 
@@ -490,5 +501,47 @@ def test_a_plan_says_nothing_where_its_own_actions_never_lead() -> None:
     game = b.build()
     policy = CorrelatedPolicy.from_device(game, [(1, ({"first": "stop"},))])
     assert policy.behavior.tolist() == [[1.0, 1.0, 0.0, 1.0, 0.0]]
-    with pytest.raises(accord.PolicyError, match="infoset 'second': no action is given"):
+    with pytest.raises(accord.errors.PolicyError, match="infoset 'second': no action is given"):
         CorrelatedPolicy.from_device(game, [(1, ({"first": "go"},))])
+
+
+def seven_rounds(plans: int) -> tuple[Game, CorrelatedPolicy]:
+    """A game with too many infosets for the columns of a page, and a device with few plans."""
+    b = accord.GameBuilder(players=["ann", "bob"])
+    for n in range(7):
+        b.move(["go on"] * n, player=("ann", "bob")[n % 2], infoset=n, actions=["go on", "stop"])
+        b.payoff([*["go on"] * n, "stop"], n, -n)
+    b.payoff(["go on"] * 7, 7, 7)
+    game = b.build()
+    told = [
+        {str(n): "stop" if n >= rank else "go on" for n in range(7)}
+        for rank in range(7, 7 - plans, -1)
+    ]
+    own = [{i: {x: a for x, a in one.items() if int(x) % 2 == i} for i in (0, 1)} for one in told]
+    return game, CorrelatedPolicy.from_device(
+        game, [(1 / plans, (parts[0], parts[1])) for parts in own]
+    )
+
+
+def test_plans_are_columns_where_rows_would_be_too_wide():
+    device = seven_rounds(2)[1].device()
+    assert device.to_text(40).splitlines() == [
+        "     probability  0.5    0.5",
+        "ann  0            go on  go on",
+        "     2            go on  go on",
+        "     4            go on  go on",
+        "     6            go on  stop",
+        "bob  1            go on  go on",
+        "     3            go on  go on",
+        "     5            go on  go on",
+    ]
+    assert "probability  player  infoset  told" in device.to_text(25)
+    assert device.to_text(200).startswith("             ann")
+
+
+def test_columns_of_plans_in_latex_have_their_numbers_above():
+    device = seven_rounds(4)[1].device()
+    table = as_latex(device._by_plan())
+    assert r" & probability & $0.25$ & $0.25$" in table
+    assert r"ann & 0 & go on" in table
+    assert r"\begin{tabular}{@{}llllll@{}}" in table

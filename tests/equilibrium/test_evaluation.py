@@ -14,7 +14,7 @@ from accord.certifying.exact import certify
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium import evaluation
-from accord.equilibrium.evaluation import BestDeviation, centres, evaluate, obedient_nodes
+from accord.equilibrium.evaluation import BestDeviation, centers, evaluate, obedient_nodes
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation, efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import kuhn
@@ -39,11 +39,11 @@ def solved(policy: CorrelatedPolicy, i: int, k: float) -> tuple[Deviator, Deviat
     return loss, prob
 
 
-def immediate_losses(game: Game, i: int, behaviors: list[list[float]], centre: float):
-    """l over sequences in payoff units, measured from ``centre``."""
+def immediate_losses(game: Game, i: int, behaviors: list[list[float]], center: float):
+    """l over sequences in payoff units, measured from ``center``."""
     total = [0.0] * reference.n_sequences(game, i)
     for p, play in reference.plays_against(game, i, behaviors):
-        total[play.seqs[i]] += p * (centre - play.payoffs[i])
+        total[play.seqs[i]] += p * (center - play.payoffs[i])
     return total
 
 
@@ -62,7 +62,7 @@ def test_obedience_is_what_happens_when_everybody_obeys(game, seed):
         expected = sum(w * loss[0] for (w, _), loss in zip(said, losses, strict=True))
         earned = best - (best - worst) * expected
         assert obeyed.value()[0] == pytest.approx(earned, abs=1e-12)
-        assert obeyed.loss[0] == pytest.approx(obeyed.centre - earned, abs=1e-12)
+        assert obeyed.loss[0] == pytest.approx(obeyed.center - earned, abs=1e-12)
         assert obeyed.prob[0] == pytest.approx(1.0)
         assert obeyed.external[0] == pytest.approx(1.0)
         for x in reference.infosets(game, i):
@@ -73,7 +73,7 @@ def test_obedience_is_what_happens_when_everybody_obeys(game, seed):
                 assert obeyed.prob[seq] == pytest.approx(np.dot(told, there), abs=1e-13)
                 below_best = sum(t * loss[seq] for t, loss in zip(told, losses, strict=True))
                 assert obeyed.loss[seq] == pytest.approx(
-                    (best - worst) * below_best - (best - obeyed.centre) * np.dot(told, there),
+                    (best - worst) * below_best - (best - obeyed.center) * np.dot(told, there),
                     abs=1e-12,
                 )
                 assert obeyed.external[seq] == pytest.approx(
@@ -132,8 +132,8 @@ def test_the_sums_are_those_of_the_definition(game, seed):
     policy = random_policy(game, seed)
     said = as_reference(policy)
     for i in range(game.n_players):
-        centre = centres(policy)[i]
-        losses = [immediate_losses(game, i, behaviors, centre) for _, behaviors in said]
+        center = centers(policy)[i]
+        losses = [immediate_losses(game, i, behaviors, center) for _, behaviors in said]
         for k in all_k(game, i):
             loss, prob = solved(policy, i, k)
             tree = loss.tree
@@ -190,7 +190,7 @@ def test_the_best_continuation_is_that_of_plain_recursion(game, seed):
 def least_losses(game: Game, i: int, k: float, policy: CorrelatedPolicy):
     """The least loss of a deviator at x who remembers b, is told r (None: nothing) and plays a."""
     said = as_reference(policy)
-    losses = [immediate_losses(game, i, behaviors, centres(policy)[i]) for _, behaviors in said]
+    losses = [immediate_losses(game, i, behaviors, centers(policy)[i]) for _, behaviors in said]
     budget = reference.clip(game, i, k)
 
     @cache
@@ -227,7 +227,7 @@ def test_the_best_deviation_is_the_certificates(game, seed):
             total, again = loss.total.copy(), loss.total.copy()
             found = BestDeviation.of(loss)
             assert not len(loss.total)  # the sums became the losses of the deviation
-            earned = centres(policy)[i] - found.least_loss
+            earned = centers(policy)[i] - found.least_loss
             gap, _ = reference.best_deviation(game, i, k, as_reference(policy))
             assert earned == pytest.approx(policy.values()[i] + gap, abs=1e-9)
             witness = certificate[k].witnesses[i].modification
@@ -270,14 +270,14 @@ def test_players_are_evaluated_alone_as_together(game, seed):
 
 
 def test_components_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In blocks of any size, with the same bits; the heaviest first, for the centre."""
+    """In blocks of any size, with the same bits; the heaviest first, for the center."""
     policy = random_policy(kuhn(), 1, components=5)
     form, read, totals = sequence_form(kuhn()), [], []
 
     class Counted(evaluation.Block):
-        def __init__(self, policy: CorrelatedPolicy, components: np.ndarray) -> None:
+        def __init__(self, policy: CorrelatedPolicy, components: np.ndarray, *rest: float) -> None:
             read.extend(components.tolist())
-            super().__init__(policy, components)
+            super().__init__(policy, components, *rest)
 
     monkeypatch.setattr(evaluation, "Block", Counted)
     for rows in (1, 2, 5, 100):
@@ -298,5 +298,5 @@ def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     game = kuhn(players=3)
     policy = random_policy(game, 0)
     alone = certify(game, policy, [0, 1, math.inf])
-    monkeypatch.setattr(evaluation, "LARGE", 0)
+    monkeypatch.setattr(evaluation, "THREADED", 0)
     assert certify(game, policy, [0, 1, math.inf]).to_json() == alone.to_json()

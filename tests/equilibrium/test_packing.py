@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accord.equilibrium import packing
 from accord.equilibrium.packing import Packed, pack, round_vectors, unpack
 from accord.game.library import kuhn, library_game
-from accord.runs.iterates import vectors_of
+from accord.runs.components import vectors_of
 from accord.runs.solve import solve
 from accord.treeplex.form import sequence_form
 from tests.support.strategies import examples

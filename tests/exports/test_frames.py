@@ -20,16 +20,16 @@ def game() -> accord.Game:
 
 
 @pytest.fixture(scope="module")
-def solution(game: accord.Game) -> accord.Solution:
+def solution(game: accord.Game) -> accord.runs.Solution:
     return accord.solve(game, k=1, iterations=30, components=5)
 
 
-def test_a_policy_can_be_rebuilt_from_its_frame(solution: accord.Solution) -> None:
+def test_a_policy_can_be_rebuilt_from_its_frame(solution: accord.runs.Solution) -> None:
     frame = solution.policy.to_frame()
     assert list(frame) == ["component", "weight", "player", "infoset", "action", "probability"]
     sums = frame.groupby(["component", "player", "infoset"])["probability"].sum()
     assert np.allclose(sums, 1.0)
-    plexes = accord.sequence_form(solution.game).plexes
+    plexes = accord.treeplex.sequence_form(solution.game).plexes
     components = []
     for _, rows in frame.groupby("component"):
         behaviors = []
@@ -61,7 +61,7 @@ def test_a_device_has_one_row_per_plan(game: accord.Game) -> None:
 
 
 def test_a_certificate_has_one_row_per_notion_and_player(
-    game: accord.Game, solution: accord.Solution
+    game: accord.Game, solution: accord.runs.Solution
 ) -> None:
     certificate = accord.certify(game, solution)
     frame = certificate.to_frame()
@@ -77,7 +77,9 @@ def test_a_certificate_has_one_row_per_notion_and_player(
     assert "professor" in alone._repr_html_()
 
 
-def test_a_certificate_from_plays_has_bounds(game: accord.Game, solution: accord.Solution) -> None:
+def test_a_certificate_from_plays_has_bounds(
+    game: accord.Game, solution: accord.runs.Solution
+) -> None:
     certificate = accord.certify_by_play(Hidden(game), solution, 1, plays=200)
     frame, gap = certificate.to_frame(), certificate[1]
     assert frame["gap"].isna().all()
@@ -93,7 +95,7 @@ def test_a_certificate_from_plays_has_bounds(game: accord.Game, solution: accord
     assert "nan" not in certificate_latex(certificate)
 
 
-def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None:
+def test_a_history_has_one_row_per_checkpoint(solution: accord.runs.Solution) -> None:
     frame = solution.to_frame()
     assert frame["iteration"].tolist() == [point.iteration for point in solution.history]
     assert frame["gap"].iloc[-1] == solution.average_gap
@@ -101,13 +103,13 @@ def test_a_history_has_one_row_per_checkpoint(solution: accord.Solution) -> None
     assert frame["value of student"].iloc[-1] == solution.average_values[0]
 
 
-def test_a_comparison_puts_histories_together(solution: accord.Solution) -> None:
-    frame = accord.comparison_frame({"a": solution, "b": solution})
+def test_a_comparison_puts_histories_together(solution: accord.runs.Solution) -> None:
+    frame = accord.exports.comparison_frame({"a": solution, "b": solution})
     assert frame.groupby("run").size().tolist() == [len(solution.history)] * 2
-    with pytest.raises(accord.ArgumentError, match="at least one result"):
-        accord.comparison_frame({})
-    with pytest.raises(accord.ArgumentError, match="needs the results by name"):
-        accord.comparison_frame([solution])  # type: ignore[arg-type]
+    with pytest.raises(accord.errors.ArgumentError, match="at least one result"):
+        accord.exports.comparison_frame({})
+    with pytest.raises(accord.errors.ArgumentError, match="needs the results by name"):
+        accord.exports.comparison_frame([solution])  # type: ignore[arg-type]
 
 
 def test_a_region_has_one_row_per_vertex() -> None:
@@ -123,15 +125,15 @@ def test_a_region_has_one_row_per_vertex() -> None:
 
 
 def test_without_pandas_the_error_says_what_to_install(
-    solution: accord.Solution, monkeypatch: pytest.MonkeyPatch
+    solution: accord.runs.Solution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(accord.MissingDependencyError, match=r"accord\[pandas\]"):
+    with pytest.raises(accord.errors.MissingDependencyError, match=r"pip install .*pandas"):
         solution.to_frame()
 
 
 def test_what_was_learned_in_an_environment_has_frames() -> None:
-    learned = accord.learn_env(NoisyChicken(), 1, episodes=300)
+    learned = accord.learn(NoisyChicken(), 1, episodes=300)
     policy, history = learned.policy.to_frame(), learned.to_frame()
     assert list(policy) == ["component", "weight", "player", "infoset", "action", "probability"]
     assert set(policy["player"]) == set(learned.policy.player_labels)
@@ -141,10 +143,10 @@ def test_what_was_learned_in_an_environment_has_frames() -> None:
     assert history["value of ann"].tolist() == [point.values[0] for point in learned.history]
     assert history["infosets"].iloc[-1] == 2
     assert "gap" not in history  # it is not known
-    both = accord.comparison_frame({"one": learned, "two": learned})
+    both = accord.exports.comparison_frame({"one": learned, "two": learned})
     assert both["run"].value_counts().to_dict() == {"one": len(history), "two": len(history)}
 
 
 def test_a_comparison_takes_results_only() -> None:
-    with pytest.raises(accord.ArgumentError, match="got 3 for 'rm'"):
-        accord.comparison_frame({"rm": 3})  # type: ignore[dict-item]
+    with pytest.raises(accord.errors.ArgumentError, match="got 3 for 'rm'"):
+        accord.exports.comparison_frame({"rm": 3})  # type: ignore[dict-item]

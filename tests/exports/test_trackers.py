@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.exports.trackers import Tracker, scalars
+from accord.errors import ArgumentError
+from accord.exports.trackers import Tracker, scalars, tracker_of
 from accord.game.library import chicken, kuhn
+from tests.support.command import run
 from tests.support.environments import NoisyChicken
 
 
@@ -41,26 +43,77 @@ def test_numbers_of_episodes_and_objectives() -> None:
     assert scalars(unknown, ("1", "2")).keys() == {"seconds", "episodes"}
 
 
+def test_trackers_of_environments_count_episodes() -> None:
+    logged: list[tuple[dict[str, float], int]] = []
+    tracker = Tracker(NoisyChicken(), lambda numbers, step: logged.append((numbers, step)))
+    found = accord.learn(NoisyChicken(), 1, episodes=300, plays=600, progress=tracker)
+    steps = [step for _, step in logged]
+    assert steps == sorted(set(steps))
+    assert set(steps) == {point.episodes for point in found.history}
+    assert logged[-1][0]["coverage"] > 0.9
+    assert logged[-1][0]["infosets"] == 2
+    assert {"memory", "values/ann", "values/bob"} <= logged[-1][0].keys()
+
+
+def test_trackers_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def tracker_of(kind: str, game: object) -> Tracker:
+        asked.append(kind)
+        return Tracker(kuhn(), lambda numbers, step: asked.append(str(step)))
+
+    monkeypatch.setattr("accord.exports.trackers.tracker_of", tracker_of)
+    run("learn", "kuhn", "--episodes", 300, "--track", "tensorboard:logs")
+    run("solve", "kuhn", "--iterations", 5, "--track", "wandb")
+    assert asked[0] == "tensorboard:logs"
+    assert "300" in asked
+    assert asked[-1] == "5"
+
+
+def test_bad_trackers_are_refused() -> None:
+    for kind in ("", "tensorboard", "wandb:here", "nothing:x"):
+        with pytest.raises(ArgumentError, match="a tracker must be tensorboard:FOLDER, wandb"):
+            tracker_of(kind, kuhn())
+
+
+def test_progress_may_end_a_run() -> None:
+    solved = accord.solve(kuhn(), 1, iterations=500, progress=lambda point: point.iteration >= 20)
+    assert 20 <= solved.iterations < 60
+    learned = accord.learn(
+        NoisyChicken(), 1, episodes=3000, plays=0, progress=lambda p: (p.episodes or 0) > 300
+    )
+    assert 300 < learned.episodes < 600
+    assert not learned.interrupted
+    written = accord.solve(kuhn(), 1, iterations=30, progress=lambda point: 17)
+    assert written.iterations == 30
+
+
 @pytest.mark.parametrize(
     ("package", "make"),
     [
-        ("tensorboard.summary", lambda folder: accord.TensorBoardTracker(folder, chicken())),
-        ("wandb", lambda folder: accord.WandbTracker(chicken(), dir=folder)),
-        ("mlflow.tracking", lambda folder: accord.MLflowTracker(chicken(), tracking_uri=folder)),
+        (
+            "tensorboard.summary",
+            lambda folder: accord.exports.TensorBoardTracker(folder, chicken()),
+        ),
+        ("wandb", lambda folder: accord.exports.WandbTracker(chicken(), dir=folder)),
+        (
+            "mlflow.tracking",
+            lambda folder: accord.exports.MLflowTracker(chicken(), tracking_uri=folder),
+        ),
     ],
 )
 def test_a_missing_package_is_named(
     package: str, make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(accord.MissingDependencyError, match=package.partition(".")[0]):
+    with pytest.raises(accord.errors.MissingDependencyError, match=package.partition(".")[0]):
         make(tmp_path)  # type: ignore[operator]
 
 
 def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    with accord.TensorBoardTracker(tmp_path / "logs", kuhn()) as tracker:
+    with accord.exports.TensorBoardTracker(tmp_path / "logs", kuhn()) as tracker:
         found = accord.solve(kuhn(), 1, iterations=12, progress=tracker)
     events = EventAccumulator(str(tmp_path / "logs"), size_guidance={"tensors": 0})
     events.Reload()
@@ -73,20 +126,22 @@ def test_runs_in_environments() -> None:
     logged: list[dict[str, float]] = []
     env = NoisyChicken()
     with Tracker(env, lambda numbers, _: logged.append(numbers)) as tracker:
-        accord.learn_env(env, k=1, episodes=90, plays=10, progress=tracker)
+        accord.learn(env, k=1, episodes=90, plays=10, progress=tracker)
     assert {f"values/{player}" for player in env.players} <= logged[-1].keys()
 
 
 def test_arguments_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(accord.ArgumentError, match=r"must be an accord\.Game or an environment"):
-        accord.TensorBoardTracker(chicken(), str(tmp_path))  # type: ignore[arg-type]
+    with pytest.raises(
+        accord.errors.ArgumentError, match=r"must be an accord\.Game or an environment"
+    ):
+        accord.exports.TensorBoardTracker(chicken(), str(tmp_path))  # type: ignore[arg-type]
 
 
 def test_wandb_obeys_its_own_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "disabled")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+        with accord.exports.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
             accord.solve(kuhn(), 1, iterations=5, progress=tracker)
     assert list(tmp_path.iterdir()) == []
 
@@ -97,7 +152,7 @@ def test_wandb_writes_an_offline_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         warnings.simplefilter("ignore")
         import wandb
 
-        with accord.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
+        with accord.exports.WandbTracker(kuhn(), dir=str(tmp_path)) as tracker:
             found = accord.solve(kuhn(), 1, iterations=5, progress=tracker)
             assert wandb.run is not None
             logged = dict(wandb.run.summary)
@@ -114,7 +169,7 @@ def test_mlflow_keeps_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         warnings.simplefilter("ignore")
         from mlflow.tracking import MlflowClient
 
-        with accord.MLflowTracker(kuhn(), name="a run") as tracker:
+        with accord.exports.MLflowTracker(kuhn(), name="a run") as tracker:
             found = accord.solve(kuhn(), 1, iterations=5, progress=tracker)
         client = MlflowClient(tracking_uri="sqlite:///mlflow.db")
         experiment = client.get_experiment_by_name("accord")
@@ -133,7 +188,7 @@ def test_mlflow_knows_that_a_run_failed(tmp_path: Path) -> None:
 
         with (
             pytest.raises(RuntimeError, match="stop"),
-            accord.MLflowTracker(kuhn(), tracking_uri=tmp_path / "own.db"),
+            accord.exports.MLflowTracker(kuhn(), tracking_uri=tmp_path / "own.db"),
         ):
             raise RuntimeError("stop")
         client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path / 'own.db'}")

@@ -701,7 +701,7 @@ def test_names_are_read_leniently_and_written_one_way():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seperation", "no library game 'seperation'; did you mean separation?"),
+        ("seperation", "no library game 'seperation'; did you mean separation or persuasion?"),
         ("leduc_poker", "no library game 'leduc_poker'; there are separation, foresight,"),
         ("kuhn:player=3", "kuhn has no parameter 'player'; did you mean players?"),
         ("chicken:k=1", "chicken has no parameter 'k'; there are none"),

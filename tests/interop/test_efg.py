@@ -701,12 +701,12 @@ def game_of(
 
 
 def distributions() -> st.SearchStrategy[list[float]]:
-    def normalised(weights: list[float]) -> list[float]:
+    def normalized(weights: list[float]) -> list[float]:
         total = math.fsum(weights)
         return [w / total for w in weights]
 
     weight = st.floats(1e-6, 1.0) | st.integers(1, 60).map(float) | st.sampled_from([1e-200, 1e9])
-    return st.lists(weight, min_size=1, max_size=9).map(normalised)
+    return st.lists(weight, min_size=1, max_size=9).map(normalized)
 
 
 @given(distributions())

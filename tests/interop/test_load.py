@@ -10,9 +10,10 @@ import pyspiel
 import pytest
 
 import accord
+from accord.errors import ArgumentError
 from accord.game.library import LIBRARY, LibraryGame, kuhn
-from accord.interop.catalogue import OPENSPIEL_GAMES, KnownGame
-from accord.interop.load import game_names, load_game
+from accord.interop.catalog import OPENSPIEL_GAMES, KnownGame
+from accord.interop.load import game_names, load_game, load_python_game
 
 
 @pytest.mark.parametrize("name", LIBRARY)
@@ -35,16 +36,26 @@ def test_openspiel_names() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", OPENSPIEL_GAMES, ids=lambda known: known.name)
-def test_the_catalogue_is_true(known: KnownGame) -> None:
+def test_the_catalog_is_true(known: KnownGame) -> None:
     game = load_game(known.name)
     assert (game.n_infosets, game.n_terminals) == (known.infosets, known.terminals)
 
 
-def test_efg_files(tmp_path: Path) -> None:
-    path = tmp_path / "Kuhn.EFG"
-    accord.write_efg(kuhn(), path)
-    assert load_game(path).n_infosets == (6, 6)
-    assert load_game(str(path)).digest == load_game(path).digest
+@pytest.mark.parametrize("file", ["Kuhn.EFG", "kuhn.efg", "kuhn.nfg", "kuhn.py"])
+def test_saved_games_are_loaded(tmp_path: Path, file: str) -> None:
+    path = tmp_path / file
+    accord.save_game(kuhn(), path)
+    game = load_python_game(f"{path}:game") if path.suffix == ".py" else load_game(path)
+    if path.suffix == ".nfg":
+        assert game.n_infosets == (1, 1)  # the strategic form
+    else:
+        assert game.digest == kuhn().digest
+
+
+def test_other_endings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"must end in .efg, .nfg, .py; got '.*kuhn.json'"):
+        accord.save_game(kuhn(), tmp_path / "kuhn.json")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_library_takes_precedence_and_brackets_mean_openspiel(
@@ -79,29 +90,29 @@ def test_the_library_takes_precedence_and_brackets_mean_openspiel(
     ],
 )
 def test_unknown_names(name: str, advice: str) -> None:
-    with pytest.raises(accord.ArgumentError, match="there is no .*" + advice):
+    with pytest.raises(accord.errors.ArgumentError, match="there is no .*" + advice):
         load_game(name)
 
 
 def test_a_game_that_exists_with_other_parameters() -> None:
-    with pytest.raises(accord.ArgumentError, match="kuhn has no parameter 'cards'"):
+    with pytest.raises(accord.errors.ArgumentError, match="kuhn has no parameter 'cards'"):
         load_game("kuhn:cards=4")
-    with pytest.raises(accord.ArgumentError, match="kuhn_poker takes players=2"):
+    with pytest.raises(accord.errors.ArgumentError, match="kuhn_poker takes players=2"):
         load_game("kuhn_poker(cards=4)")
-    with pytest.raises(accord.GameError, match="no information state string"):
+    with pytest.raises(accord.errors.GameError, match="no information state string"):
         load_game("backgammon")
 
 
 def test_files_that_are_not_games(tmp_path: Path) -> None:
-    with pytest.raises(accord.ParseError, match=r"nowhere.efg: .*No such file"):
+    with pytest.raises(accord.errors.ParseError, match=r"nowhere.efg: .*No such file"):
         load_game(tmp_path / "nowhere.efg")
     text = tmp_path / "game.txt"
     text.write_text("EFG 2 R")
-    with pytest.raises(accord.ArgumentError, match=r"a file with a game must end in .efg"):
+    with pytest.raises(accord.errors.ArgumentError, match=r"a file with a game must end in .efg"):
         load_game(text)
     code = tmp_path / "env.py"
     code.write_text("")
-    with pytest.raises(accord.ArgumentError, match=r"env.py names Python code"):
+    with pytest.raises(accord.errors.ArgumentError, match=r"env.py names Python code"):
         accord.load_game(str(code))
 
 
@@ -113,16 +124,16 @@ def test_openspiel_is_imported_only_when_needed() -> None:
 
 
 def test_games_of_other_packages() -> None:
-    theirs = accord.to_gambit(load_game("signalling"))
+    theirs = accord.interop.to_gambit(load_game("signalling"))
     assert load_game(theirs).digest == load_game("signalling").digest
     spiel = pyspiel.load_game("kuhn_poker")
     assert load_game(spiel).digest == load_game("kuhn_poker").digest
-    with pytest.raises(accord.BudgetError, match="at most 10 nodes"):
+    with pytest.raises(accord.errors.BudgetError, match="at most 10 nodes"):
         load_game(spiel, max_nodes=10)
     ours = load_game("chicken")
     assert load_game(ours) is ours
     for game in (theirs, spiel):
-        with pytest.raises(accord.ArgumentError, match=r"try accord\.load_game"):
+        with pytest.raises(accord.errors.ArgumentError, match=r"try accord\.load_game"):
             accord.solve(game, k=1)
-    with pytest.raises(accord.ArgumentError, match=r"a path, or a game of .*; got 3"):
+    with pytest.raises(accord.errors.ArgumentError, match=r"a path, or a game of .*; got 3"):
         load_game(3)

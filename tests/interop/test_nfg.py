@@ -67,7 +67,7 @@ def test_a_file_in_outcome_form() -> None:
     ],
 )
 def test_malformed_files_are_refused(text: str, message: str) -> None:
-    with pytest.raises(accord.ParseError, match=message):
+    with pytest.raises(accord.errors.ParseError, match=message):
         parse_nfg(text, "bad.nfg")
 
 
@@ -84,20 +84,22 @@ def test_the_strategic_form_of_a_tree_is_that_of_its_plans() -> None:
 
 
 def test_a_strategic_form_that_is_too_large_is_refused() -> None:
-    with pytest.raises(accord.BudgetError, match="plans; try write_efg"):
+    with pytest.raises(accord.errors.BudgetError, match="plans; try write_efg"):
         format_nfg(accord.load_game("kuhn:players=3"))
 
 
 def test_files_are_loaded_by_their_ending(tmp_path: Path) -> None:
-    accord.write_nfg(shapley(), tmp_path / "shapley.nfg")
+    accord.interop.write_nfg(shapley(), tmp_path / "shapley.nfg")
     game = accord.load_game(tmp_path / "shapley.nfg")
-    assert game.digest == shapley().digest == accord.read_nfg(tmp_path / "shapley.nfg").digest
+    assert (
+        game.digest == shapley().digest == accord.interop.read_nfg(tmp_path / "shapley.nfg").digest
+    )
     assert game.source == str(tmp_path / "shapley.nfg")
 
 
 def rebuilt(game: accord.Game) -> accord.Game:
     names: dict[str, object] = {}
-    exec(accord.format_python(game), names)
+    exec(accord.interop.format_python(game), names)
     built = names["game"]()  # type: ignore[operator]
     assert isinstance(built, accord.Game)
     return built
@@ -120,5 +122,5 @@ def test_code_quotes_labels_of_any_kind(tmp_path: Path) -> None:
         action_labels=[[("a b", "#")] * 6, [("", "c")] * 6],
     )
     assert rebuilt(game).digest == game.digest
-    accord.write_python(game, tmp_path / "game.py")
-    assert (tmp_path / "game.py").read_text() == accord.format_python(game)
+    accord.interop.write_python(game, tmp_path / "game.py")
+    assert (tmp_path / "game.py").read_text() == accord.interop.format_python(game)

@@ -14,12 +14,12 @@ from accord.game.library import kuhn, library_game, matching_pennies
 from accord.game.tree import Game
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.episode_learner import EpisodeLearner, observe_play
-from accord.learning.exploration import explore, join_policies
+from accord.learning.exploration import draw_action, join_policies
 from accord.learning.simulator_play import SimulatorPlay
 from accord.learning.tables import joined
 from accord.learning.whole_plays import WholePlayKEFR
 from accord.regret.methods import SAMPLED_METHODS, configured
-from accord.regret.sampled import refresh, sample
+from accord.regret.sampled import Notes, refresh_all, settle_baselines
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.treeplex.form import sequence_form
@@ -88,6 +88,8 @@ def test_self_play_is_its_learners_playing(
         if method == SWRHedge(0.3):
             assert row.tobytes() == np.concatenate([one.policy() for one in learners]).tobytes()
     assert rng.bit_generator.state == play.rng.bit_generator.state
+    for learner in learners:
+        learner.saved()  # which ends the last iteration
     for name in ("regret", "sequences"):
         parts = np.concatenate([getattr(learner.state, name) for learner in learners])
         assert getattr(play.joint, name).tobytes() == parts.tobytes()
@@ -157,6 +159,7 @@ def test_a_learner_is_made_from_a_treeplex(method: Any) -> None:
     assert set(vars(learner)) - {"n_shared", "grows", "plan", "_spreads"} == {
         "tables", "policies", "estimator", "schedule", "player", "iteration", "policy_of",
         "_policy", "_moves", "_mixtures", "_path", "_path_reach", "_total", "_reach",
+        "_notes",
     }  # fmt: skip
 
 
@@ -247,6 +250,7 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: Any) -> None:
         alone.begin_iteration()
         path = np.zeros((2, max(1, policies.explores.shape[1])), np.int32)
         reach = np.zeros(path.shape[1] + 1)
+        notes = Notes.of(alone.n_episodes * path.shape[1])
         arrays = (joint.infosets, joint.nodes, joint.behavior, joint.regret, joint.scratch)
         for e in range(alone.n_episodes):
             policy = own["policies"].start + int(alone.policy_of[e])
@@ -255,23 +259,25 @@ def test_kernels_do_not_look_at_other_players(game: Game, method: Any) -> None:
             while children:
                 x = int(rng.choice(children))
                 y, draw = own["infosets"].start + x, float(rng.random())
-                refresh(alone.schedule, 0, y, 1, *arrays)
-                a = sample(y, draw, joint.infosets, joint.behavior)
-                assert 0 <= a < plex.n_actions[x]
+                refresh_all(alone.schedule, 0, y, y + 1, 1, *arrays)
+                follow, column = 1.0, 0
                 if policies.explores[policy, length]:
-                    a = explore(
-                        y, draw, policies.follow[policy], policies.column[policy], policies.base,
-                        joint.infosets, joint.behavior,
-                    )  # fmt: skip
+                    follow, column = policies.follow[policy], policies.column[policy]
+                a = draw_action(
+                    y, draw, follow, column, policies.base, joint.infosets, joint.behavior
+                )
+                assert 0 <= a < plex.n_actions[x]
                 assert alone.act(x, as_rng([draw])) == a
                 path[:, length] = y, a
                 length += 1
                 children = plex.children(int(plex.first_seq[x]) + a)
             observe_play(
                 alone.estimator, alone.schedule, policies, own["policies"].start,
-                own["policies"].stop, policy, path, length, 0.7, reach, joint,
+                own["policies"].stop, policy, path, length, 0.7, reach, notes, joint,
             )  # fmt: skip
             alone.end_episode(0.7)
+        settle_baselines(notes, joint.sequences)
+        alone.begin_iteration()  # which ends the last one
         for name, where in (("behavior", "seqs"), ("regret", "cells"), ("sequences", "seqs")):
             assert (
                 getattr(joint, name)[own[where]].tobytes() == getattr(alone.state, name).tobytes()

@@ -25,10 +25,9 @@ from accord.play.streams import Streams
 from accord.regret.methods import SAMPLED_METHODS, configured
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
-from accord.runs.growing_iterates import GrowingIterates
+from accord.runs.components import Components
 from accord.runs.learn import learn
-from accord.runs.learn_env import learn_env
-from accord.runs.result import LearnedByPlay
+from accord.runs.result import Learned
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import spread_behavior
 from accord.treeplex.treeplex import Treeplex
@@ -134,7 +133,7 @@ def test_with_known_treeplexes_it_is_the_compiled_learner(
     compiled = SimulatorPlay(form, k, 5000, np.random.default_rng(4), **options)
     assert blind.episodes_per_iteration == compiled.episodes_per_iteration
     assert blind.averages == compiled.averages
-    assert sum(blind.sizes) == compiled.n_sequences
+    assert blind.sizes == compiled.sizes
     rows, kept = Rows(stride, compiled.averages), np.empty((30 // stride, form.n_sequences))
     assert blind.advance(30, rows) == compiled.advance(30, kept, stride) == len(kept)
     for row, wanted in zip(rows.rows, kept, strict=True):
@@ -146,10 +145,10 @@ def test_with_known_treeplexes_it_is_the_compiled_learner(
 def test_an_environment_has_the_gap_of_its_game(
     game: Game, options: dict[str, Any], one_generator: Callable[[int], None]
 ) -> None:
-    """The same draws give ``learn_env`` and ``learn`` the same mixture, to rounding."""
+    """The same draws give the same mixture in an environment and on a simulator, to rounding."""
     asked: dict[str, Any] = {"episodes": 300, "seed": 6, "components": 10, **options}
     one_generator(6)
-    blind, seeing = learn_env(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
+    blind, seeing = learn(Open(game), 1, game=game, **asked), learn(game, 1, **asked)
     assert (blind.method, blind.episodes) == (seeing.method, seeing.episodes)
     assert blind.player_gaps == pytest.approx(seeing.player_gaps, rel=1e-9)
     np.testing.assert_allclose(blind.policy.behavior, seeing.policy.behavior, rtol=1e-9, atol=1e-12)
@@ -241,8 +240,7 @@ def sequences_of(plex: Treeplex, found: Treeplex) -> list[int]:
 def test_the_gap_is_that_of_the_compiled_simulator(game: Game, k: float, episodes: int) -> None:
     """The same gaps at the same episodes, within seeds: 40 differ by at most 3 standard errors."""
     blind = [
-        learn_env(Hidden(game), k, episodes=episodes, seed=seed, game=game).gap
-        for seed in range(40)
+        learn(Hidden(game), k, episodes=episodes, seed=seed, game=game).gap for seed in range(40)
     ]
     seeing = [learn(game, k, episodes=episodes, seed=1000 + seed).gap for seed in range(40)]
     means = np.mean([blind, seeing], axis=1)
@@ -266,7 +264,7 @@ def test_the_order_of_play_does_not_matter() -> None:
     states = []
     for kind in (EnvironmentPlay, Backwards):
         play = kind(Hidden(game), 2, 5, batch=3)
-        play.advance(20, GrowingIterates(None, 20, 4))
+        play.advance(20, Components(iterations=20, averages=4))
         states.append(play.state())
     for name, value in states[0].items():
         np.testing.assert_array_equal(value, states[1][name])
@@ -283,7 +281,7 @@ def test_a_batch_plays_more_under_the_same_policies() -> None:
         counts = [len(actions) for actions in tree.actions]
         np.testing.assert_allclose(policy[1:], 1 / np.repeat(counts, counts))
     play.advance(399)
-    assert play.paid[0, 0] == 2000
+    assert play.recent.sums[:, 0, 0].sum() == 2000
 
 
 @pytest.mark.parametrize(
@@ -323,7 +321,7 @@ def test_learning_in_batches(method: str) -> None:
     """Five episodes at a time, all under the same policies, lead to an equilibrium, too."""
     game = kuhn()
     gaps = [
-        learn_env(
+        learn(
             Hidden(game), 1, episodes=episodes, batch=5, game=game, method=method, components=100
         ).gap
         for episodes in (300, 20_000)
@@ -342,16 +340,21 @@ def test_state_continues_with_the_same_bits(options: dict[str, Any]) -> None:
         return EnvironmentPlay(Hidden(game), 1, 7, episodes=10**4, plexes=plexes, **options)
 
     whole, first, second = begun(), begun(), begun()
-    kept, rows = [GrowingIterates(None, 60, 4) for _ in range(2)], GrowingIterates(None, 60, 4)
+    kept, rows = (
+        [Components(iterations=60, averages=4) for _ in range(2)],
+        Components(iterations=60, averages=4),
+    )
     whole.advance(60, kept[0])
     first.advance(23, kept[1])
     second.restore({name: np.array(value) for name, value in first.state().items()})
-    rows.restore({name: np.array(value) for name, value in kept[1].state().items()}, 23)
+    rows.restore(
+        {name: np.array(value) for name, value in kept[1].state().items()}, 23, second.sizes
+    )
     second.advance(37, rows)
     for name, value in whole.state().items():
         np.testing.assert_array_equal(value, second.state()[name])
     assert rows.count == kept[0].count
-    for one, other in zip(kept[0].rows, rows.rows, strict=True):
+    for one, other in zip(kept[0].rows.parts, rows.rows.parts, strict=True):
         np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
 
 
@@ -393,21 +396,21 @@ def test_nothing_learned_is_lost() -> None:
     with pytest.raises(
         SimulatorError, match=r"OSError: the connection broke.*in episode 100\)"
     ) as e:
-        learn_env(FailsLater(100), 1, episodes=1000)
+        learn(FailsLater(100), 1, episodes=1000)
     learned = e.value.learned
-    assert isinstance(learned, LearnedByPlay)
+    assert isinstance(learned, Learned)
     assert learned.episodes == 99
     assert learned.plays == 33
     assert learned.policy.n_components > 10
     assert isinstance(e.value.__cause__, OSError)
     with pytest.raises(AccordError) as first:
-        learn_env(FailsLater(1), 1, episodes=1000)
+        learn(FailsLater(1), 1, episodes=1000)
     assert first.value.learned is None
 
 
 def test_forgetting_is_noticed_while_learning() -> None:
     with pytest.raises(ImperfectRecallError, match=r"'move 1'.*\(in episode \d\)"):
-        learn_env(Forgetful(), 1, episodes=100)
+        learn(Forgetful(), 1, episodes=100)
 
 
 def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,8 +421,11 @@ def test_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(psutil, "virtual_memory", lambda: Full)
     with pytest.raises(BudgetError, match=r"tables of \d+ infosets take .* try a smaller k") as e:
-        learn_env(Hidden(library_game("kuhn:players=3")), math.inf, episodes=10_000)
-    assert e.value.learned is not None
+        learn(Hidden(library_game("kuhn:players=3")), math.inf, episodes=10_000)
+    learned = e.value.learned
+    assert isinstance(learned, Learned)
+    assert 0 < learned.episodes < 10_000
+    assert len(learned.policy.weights) == learned.policy.n_components >= 1
 
 
 class TwoSteps:
@@ -476,7 +482,7 @@ def test_full_tables_keep_learning() -> None:
 
 
 def test_a_limit_of_memory_holds_for_tables_and_components() -> None:
-    learned = learn_env(TwoSteps(), 1, episodes=3000, memory=100_000, plays=10)
+    learned = learn(TwoSteps(), 1, episodes=3000, memory=100_000, plays=10)
     assert learned.request.memory == 100_000
     last = learned.history[-1].seen
     assert last is not None
@@ -487,22 +493,22 @@ def test_a_limit_of_memory_holds_for_tables_and_components() -> None:
 
 def test_components_stay_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many, too large or too slow: every other one is dropped."""
-    monkeypatch.setattr("accord.runs.growing_iterates.DEFAULT_BYTES", 8000)
-    rows = GrowingIterates(None, 10, 1)
+    monkeypatch.setattr("accord.runs.components.DEFAULT_BYTES", 8000)
+    rows = Components(iterations=10, averages=1)
     for t in range(1, 101):
         if t % rows.stride == 0:
             rows.append([np.full(100, float(t))], work=0, visits=1)
     assert rows.stride == 16
-    assert [int(row[0][0]) for row in rows.rows] == [16, 32, 48, 64, 80, 96]
-    slow = GrowingIterates(None, 10, 3)
+    assert [int(row[0][0]) for row in rows.rows.parts] == [16, 32, 48, 64, 80, 96]
+    slow = Components(iterations=10, averages=3)
     for t in range(1, 401):
         if t % slow.stride == 0:
             slow.append([np.ones(1)], work=10, visits=t)
     assert (slow.averages, slow.stride) == (1, 8)
     assert slow.count == 50
-    few = GrowingIterates(3, 10, 1)
+    few = Components(3, iterations=10, averages=1)
     for t in range(1, 31):
         few.make_room()
         if t % few.stride == 0:
             few.append([np.full(1, float(t))], work=0, visits=t)
-    assert len(few.selected()) == 3
+    assert len(few.selection()) == 3

@@ -24,7 +24,7 @@ from accord.game.library import (
 from accord.learning.kefr import KEFR
 from accord.learning.self_play import SelfPlay
 from accord.regret.wrhedge import WRHedge
-from accord.runs.iterates import Iterates
+from accord.runs.components import Components, default_components
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex, treeplexes
@@ -345,8 +345,8 @@ def test_kept_rows_are_every_stride_th_iterate(stride, threads):
 
 
 def thinned(components, total, sizes):
-    """Run iterates whose content is their number through ``Iterates``, in calls of ``sizes``."""
-    iterates = Iterates(1, components)
+    """Run iterates whose content is their number through ``Components``, in calls of ``sizes``."""
+    iterates = Components(components, np.ones(1, np.int32))
     done, calls = 0, iter(sizes)
     while done < total:
         size = min(next(calls, total), total - done, iterates.until_full(done))
@@ -355,10 +355,10 @@ def thinned(components, total, sizes):
         written = [t for t in range(done + 1, done + size + 1) if t % stride == 0]
         assert len(written) <= len(room)
         room[: len(written), 0] = written
-        iterates.count += len(written)
+        iterates.add(len(written))
         done += size
-    times, rows = iterates.selected()
-    np.testing.assert_array_equal(times, rows[:, 0])
+    times = iterates.take()
+    np.testing.assert_array_equal(times, iterates.matrix.behaviors()[:, 0])
     return times, iterates.stride
 
 
@@ -385,11 +385,12 @@ def test_saved_iterates_are_evenly_spaced_up_to_the_last(components, total, size
 
 
 def test_how_many_iterates_are_saved_by_default():
-    assert Iterates(100).components == 1000
-    assert Iterates(2**20).components == 64  # a gibibyte, with as many again while running
-    assert Iterates(2**40 // 2**10).components == 1
+    assert Components().wanted == default_components(100) == 1000
+    assert default_components(2**20) == 64  # a gibibyte, with as many again while running
+    assert default_components(2**40 // 2**10) == 1
+    assert Components(None, np.array([2**20])).wanted == 64
     with pytest.raises(ArgumentError, match="components must be at least 1; got 0"):
-        Iterates(10, 0)
+        Components(0)
 
 
 # --- the exact gap while running ------------------------------------------------------------------

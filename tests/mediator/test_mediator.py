@@ -30,7 +30,7 @@ from accord.mediator.hindsight import Hindsight
 from accord.mediator.mediator import Mediator, Play
 from accord.mediator.seat import Move
 from accord.mediator.streams import draw
-from accord.play.rollout import CHUNK, obedient_plays
+from accord.play.obedient_plays import PLAYS_PER_CALL, obedient_plays
 from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.laws import Draw, assert_same, law, terminal_law
@@ -749,10 +749,10 @@ def test_moves_that_cannot_be(mixture):
 def test_plays_end_where_the_policy_says(seed):
     game = grown_game(seed, most=60)
     policy = random_policy_of(game, seed, components=3, pure=0.3)
-    rollout = obedient_plays(policy, 3 * CHUNK + 5, seed=seed)
+    rollout = obedient_plays(policy, 3 * PLAYS_PER_CALL + 5, seed=seed)
     exact = terminal_law(policy)
     ends = np.flatnonzero(game.player == TERMINAL)
-    assert rollout.counts.sum() == rollout.plays == 3 * CHUNK + 5
+    assert rollout.counts.sum() == rollout.plays == 3 * PLAYS_PER_CALL + 5
     bound = math.sqrt(math.log(2 * len(ends) / 1e-9) / (2 * rollout.plays))  # Hoeffding
     for end, count in zip(ends, rollout.counts, strict=True):
         assert abs(count / rollout.plays - exact.get(int(end), 0.0)) < bound

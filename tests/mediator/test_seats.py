@@ -282,7 +282,7 @@ def test_ids_and_names() -> None:
     assert repr(mediator.begin("x").seat("row")) == "Seat('row', play='x')"
 
 
-def test_one_line_in_the_log_per_recommendation_and_move(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_line_in_the_log_per_move(caplog: pytest.LogCaptureFixture) -> None:
     game = kuhn()
     play = Mediator(game, mixed(game), 1, seed=1).begin("room 4")
     with caplog.at_level(logging.INFO, "accord.mediator"):
@@ -293,7 +293,6 @@ def test_one_line_in_the_log_per_recommendation_and_move(caplog: pytest.LogCaptu
         play.seat(1).delegate()
         play.seat(1).move(0)
     assert caplog.messages == [
-        "play room 4: player 1 was given a recommendation, decision 1",
         "play room 4: player 1 moved, decision 1",
         "play room 4: player 2 moved, decision 1",
     ]

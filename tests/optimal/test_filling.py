@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.equilibrium.filling import DEFINE, FILL, IMPLIED, Filling
 from accord.game.library import chicken, random_game, signalling
 from accord.optimal.exact_pricing import read_plan
-from accord.optimal.filling import DEFINE, FILL, IMPLIED, Filling
 from accord.optimal.incentives import Incentives
 from accord.optimal.tuples import Tuples
 from accord.treeplex.form import sequence_form

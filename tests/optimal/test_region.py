@@ -74,7 +74,7 @@ def tiny(game: Game, k: float) -> bool:
 
 
 def tiny_for(game: Game, notion: str) -> bool:
-    """The same for a notion that is not a K-EFCE."""
+    """Whether everything can be enumerated for a notion that is not a K-EFCE."""
     return reference.n_profiles(game) <= 60 and all(
         reference.n_deviations(game, i, notion) <= 150 for i in range(game.n_players)
     )
@@ -110,8 +110,9 @@ def test_regions_shrink_as_deviators_can_do_more(game):
     assume(game.n_players > 1)
     found = region(game, (*KS, *OTHERS), directions=100)
     assert [polygon.notion.name for polygon in found.polygons] == [
-        "NFCCE", "EFCCE", "EFCE", "AFCCE", "AFCE", "2-EFCE", "BCE",
+        "NFCCE", "EFCCE", "EFCE", "AFCCE", "AFCE",
     ]  # fmt: skip
+    assert found[2] is found[math.inf] is found[1]
     check(found)
 
 
@@ -131,11 +132,11 @@ def test_joint_plans_are_shared_between_k():
 
 @pytest.mark.slow
 def test_points_and_bounds_are_shared_between_k():
-    """All K together take fewer directions than each alone, and give the same polygons."""
+    """All K together take no more directions than each alone, and give the same polygons."""
     game = accord.load_game(SHERIFF)
     together = region(game, KS)
-    alone = [region(game, k) for k in KS]
-    assert together.directions < sum(one.directions for one in alone)
+    alone = [region(game, k) for k in (0, 1)]
+    assert together.directions <= sum(one.directions for one in alone)
     for polygon, one in zip(together.polygons, alone, strict=True):
         ours, theirs = corners(polygon), corners(one.polygons[0])
         assert len(ours) == len(theirs)

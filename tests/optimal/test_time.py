@@ -7,12 +7,11 @@ import time
 import numpy as np
 import pytest
 
+from accord._signals import OutOfTime
 from accord.equilibrium.gap import efce_gaps
 from accord.game.library import kuhn, signalling
 from accord.optimal.column_generation import ColumnGeneration
-from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
-from accord.optimal.linear import OutOfTime
 from accord.optimal.objective import as_objective
 from accord.optimal.polish import polished
 from accord.treeplex.form import sequence_form
@@ -36,11 +35,11 @@ def test_a_round_without_time_leaves_all_joint_plans_alike(k, monkeypatch):
     assert rounds.late
     assert not rounds.exact
     np.testing.assert_allclose(rounds.lottery.weights, 1.0 / rounds.program.n_columns)
-    assert rounds.bound == free_bound(rounds.form.game, rounds.objective)
+    assert rounds.bound == rounds.objective.most(rounds.form)
     gaps = rounds.program.gaps(rounds.lottery)
     assert rounds.lottery.slack > 0.0
     if k == 0:  # otherwise the slack is that of one trigger
-        scaled = gaps * rounds.form.leaves.loss_scale
+        scaled = gaps / rounds.incentives.unit
         assert scaled.max() == pytest.approx(rounds.lottery.slack)
 
 

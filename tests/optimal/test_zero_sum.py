@@ -54,7 +54,8 @@ def test_the_product_has_no_gap_at_any_k(seed):
 def test_with_a_gap_all_payoffs_of_zero_sum_games_may_differ():
     game = matrix_game([[[1, -1], [-1, 1]], [[-1, 1], [1, -1]]], name="pennies")
     exact = optimize(game, 1, [1, 0])
-    assert (exact.value, exact.bound) == (0.0, 0.0)
+    assert exact.optimal
+    assert exact.value == 0.0 <= exact.bound < 1e-12
     loose = optimize(game, 1, [1, 0], target_gap=0.25)
     assert loose.optimal
     assert 0.0 < loose.value <= 0.25 + 1e-9

@@ -94,8 +94,7 @@ def finding(number: int, results: dict[str, Any], monkeypatch: pytest.MonkeyPatc
 def verdict(number: int, results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether every check succeeds."""
     found = finding(number, results, monkeypatch)
-    assert found.verdict == (found.shown if found.holds else found.otherwise)
-    assert found.shown != found.otherwise
+    assert found.verdict.startswith(found.shown if found.holds else FAILED)
     return found.holds
 
 
@@ -169,7 +168,8 @@ def test_claim_4_is_consistent_with_the_bound_but_not_with_the_rate(
     failed = [line for line in found.text.splitlines() if "**no**" in line]
     assert failed
     assert all("| full |" in line for line in failed)
-    assert f"not confirmed: in {len(failed)} of 9 series" in found.verdict
+    assert found.verdict.startswith(FAILED)
+    assert "at most the bound in 315 of 315 runs. It could have been above it in " in found.verdict
 
 
 @pytest.mark.parametrize("spoil", BAD_4.values(), ids=BAD_4)
@@ -178,10 +178,7 @@ def test_claim_4_can_fail(spoil: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     each(results, "full", grown(0.5, 0.5))  # then all checks succeed
     assert verdict(4, results, monkeypatch)
     spoil(results)
-    found = finding(4, results, monkeypatch)
-    assert not found.holds
-    rate_only = spoil in (BAD_4["faster than a square root"], BAD_4["linear"])
-    assert (found.verdict == FAILED) is not rate_only
+    assert not verdict(4, results, monkeypatch)
 
 
 def flat(gap: float, curve: dict[str, Any]) -> list[float]:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
+from accord.certifying.by_play import certify_by_play
 from accord.certifying.exact import certify
 from accord.equilibrium.policy_files import load_policy, save_policy
 from accord.errors import (
@@ -37,18 +38,17 @@ from accord.interop.pettingzoo import PettingZooEnvironment, observation_label
 from accord.play.discovery import discover
 from accord.play.environment import (
     Environment,
+    chance_law,
     draw_chance,
     is_environment,
     missing_attributes,
 )
+from accord.play.obedient_plays import estimated_values
 from accord.play.own_tree import OwnTree
 from accord.play.playing import Playing
-from accord.play.rollout import estimated_values
 from accord.regret.methods import SAMPLED_METHODS
 from accord.regret.swrhedge import SWRHedge
 from accord.runs.learn import learn
-from accord.runs.learn_env import learn_env
-from accord.runs.result import Learned, LearnedByPlay
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 from tests.support.environments import Forgetful, Hidden, NoisyChicken, Open, payoffs_of
@@ -113,8 +113,8 @@ def test_impatience_misses_something_and_learning_says_so() -> None:
     with pytest.raises(
         MismatchError, match=r"player \d was shown '.*', which is not in their treeplex"
     ):
-        learn_env(Hidden(game), 1, episodes=2000, plexes=plexes, method="swrhedge")
-    learned = learn_env(Hidden(game), 1, episodes=400, plexes=plexes, plays=10)
+        learn(Hidden(game), 1, episodes=2000, plexes=plexes, method="swrhedge")
+    learned = learn(Hidden(game), 1, episodes=400, plexes=plexes, plays=10)
     for some, all_ in zip(plexes, learned.policy.plexes, strict=True):  # prm learns it
         assert some.n_infosets <= all_.n_infosets
         assert set(some.infoset_labels) <= set(all_.infoset_labels)
@@ -162,8 +162,8 @@ def test_playing_gives_up() -> None:
 def test_a_hidden_game_with_its_certificate(method: str, each: int, bound: float) -> None:
     """If the game is given the gap is exact; nobody learned from it."""
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=8001, method=method, game=game, components=100)
-    assert isinstance(learned, Learned)
+    learned = learn(Hidden(game), 1, episodes=8001, method=method, game=game, components=100)
+    assert learned.game is game
     assert learned.gap == pytest.approx(certify(game, learned.policy, 1)[1].gap, abs=1e-12)
     assert learned.gap < bound
     assert learned.episodes == 8001 // each * each
@@ -173,10 +173,10 @@ def test_a_hidden_game_with_its_certificate(method: str, each: int, bound: float
 @pytest.mark.slow
 def test_a_hidden_game_without() -> None:
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", plays=4000, components=50)
-    assert isinstance(learned, LearnedByPlay)
+    learned = learn(Hidden(game), 1, episodes=4000, method="rm", plays=4000, components=50)
     assert learned.policy.game is None
-    assert not hasattr(learned, "gap")
+    assert learned.game is None
+    assert math.isnan(learned.gap)
     content = learned.to_json()
     assert content["gap"] is content["players"] is None
     assert content["values"] == list(learned.values)
@@ -189,7 +189,7 @@ def test_a_hidden_game_without() -> None:
 @pytest.mark.slow
 def test_same_arguments_same_bits() -> None:
     one, again, other = (
-        learn_env(Hidden(kuhn()), 1, episodes=400, seed=seed, plays=100) for seed in (1, 1, 2)
+        learn(Hidden(kuhn()), 1, episodes=400, seed=seed, plays=100) for seed in (1, 1, 2)
     )
     assert one.policy.behavior.tobytes() == again.policy.behavior.tobytes()
     assert one.values == again.values
@@ -200,7 +200,7 @@ def test_same_arguments_same_bits() -> None:
 def test_files_are_those_of_policies(tmp_path: Path) -> None:
     """What was learned blindly is read, once the game is known, as a policy of it."""
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=4000, method="rm", plays=10, components=20)
+    learned = learn(Hidden(game), 1, episodes=4000, method="rm", plays=10, components=20)
     by_label = {}
     for suffix in ("json", "npz"):
         path = tmp_path / f"policy.{suffix}"
@@ -225,12 +225,13 @@ def test_files_are_those_of_policies(tmp_path: Path) -> None:
 def test_values_and_their_margins() -> None:
     """The exact value lies within three margins; a margin is 1.96 standard errors."""
     game = kuhn()
-    learned = learn_env(Hidden(game), 1, episodes=400, game=game, components=10)
-    values, margins = estimated_values(Hidden(game), learned.policy, 5000, 0)
+    learned = learn(Hidden(game), 1, episodes=400, game=game, components=10)
+    found = estimated_values(Hidden(game), learned.policy, 5000, 0)
+    values, margins = found["values"], found["margins"]
     assert np.abs(np.array(values) - learned.values).max() < 1.5 * max(margins)
     assert 0.5 * 1.96 / math.sqrt(5000) < max(margins) < 2 * 1.96 / math.sqrt(5000)
-    _, once = estimated_values(Hidden(game), learned.policy, 1, 0)
-    assert all(map(math.isnan, once))
+    once = estimated_values(Hidden(game), learned.policy, 1, 0)
+    assert all(map(math.isnan, once["margins"]))
 
 
 # --- somebody's own class -------------------------------------------------------------------------
@@ -245,7 +246,7 @@ def chicken_with(means: Any) -> Game:
 @pytest.mark.slow
 def test_stochastic_rewards() -> None:
     """Payoffs are 0 or 7; what is learned is an equilibrium of their means."""
-    learned = learn_env(NoisyChicken(), 1, episodes=20_000, method="rm", plays=2000)
+    learned = learn(NoisyChicken(), 1, episodes=20_000, method="rm", plays=2000)
     assert learned.name == "noisy chicken"
     weights, behavior = learned.policy.weights, learned.policy.behavior
     means = np.array(NoisyChicken.means)
@@ -331,7 +332,7 @@ def test_environments_that_go_wrong(
 ) -> None:
     plexes = discover(NoisyChicken(), patience=10)
     with pytest.raises(error, match=message):
-        learn_env(Broken(**wrong), 1, episodes=1000, plexes=plexes)
+        learn(Broken(**wrong), 1, episodes=1000, plexes=plexes)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +370,7 @@ def test_forgetting_is_noticed(env: Any) -> None:
         [2, 2], [-1, 0], [0, 0], ["move 0", "move 1"], [("left", "right")] * 2
     )
     with pytest.raises(ImperfectRecallError, match="player me forgets"):
-        learn_env(env, 1, episodes=100, plexes=[plex])
+        learn(env, 1, episodes=100, plexes=[plex])
 
 
 def test_forgetting_later_is_noticed_too() -> None:
@@ -414,13 +415,36 @@ class Lottery:
         return [1.0]
 
 
+class RareDecision(Lottery):
+    """Chance ends most plays before anybody decides."""
+
+    def reset(self, rng: np.random.Generator) -> None:
+        super().reset(rng)
+        self.decides = False
+
+    def turn(self) -> int:
+        return 0 if self.decides else super().turn()
+
+    def infoset(self) -> str:
+        return "at last"
+
+    def step(self, action: int) -> None:
+        self.decides = not self.over and action == 0
+        self.over = True
+
+
+def test_plays_without_decisions_come_first() -> None:
+    learned = learn(RareDecision((0.02, 0.98)), 1, episodes=600, seed=3, plays=40)
+    assert learned.policy.plexes[0].infoset_labels == ["at last"]
+
+
 def test_nothing_to_learn() -> None:
     empty = Treeplex.from_parents([], [], [], [], [])
     for method in (*SAMPLED_METHODS, SWRHedge(whole_plays=True)):
         with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
-            learn_env(Lottery(), 1, episodes=10, method=method, plexes=[empty])
+            learn(Lottery(), 1, episodes=10, method=method, plexes=[empty])
         with pytest.raises(ArgumentError, match="the game must have a decision to learn"):
-            learn_env(Lottery(), 1, episodes=10, method=method)
+            learn(Lottery(), 1, episodes=10, method=method)
 
 
 @pytest.mark.parametrize(
@@ -450,7 +474,7 @@ def test_chance_with_a_sure_outcome_takes_it() -> None:
     """The last outcome is impossible, and rounding must not select it."""
     rng = np.random.default_rng(0)
     for law in ((1.0, 0.0), (0.0, 1.0), (1.0 - 1e-9, 0.0)):
-        assert {draw_chance(Lottery(law), rng) for _ in range(100)} == {int(law[1] > 0)}
+        assert {draw_chance(chance_law(Lottery(law)), rng) for _ in range(100)} == {int(law[1] > 0)}
 
 
 @pytest.mark.parametrize("endless", [CHANCE, 0])
@@ -519,27 +543,30 @@ def test_what_is_an_environment() -> None:
     with pytest.raises(ArgumentError, match=r"try accord\.load_game\('kuhn'\)"):
         learn("kuhn", 1, episodes=100)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="must be an environment; got None, which lacks"):
-        learn_env(None, episodes=100)  # type: ignore[call-overload]
+        learn(None, episodes=100)
     with pytest.raises(ArgumentError, match="a loaded game is for learn, certify and Mediator"):
-        learn_env(kuhn(), episodes=100)  # type: ignore[call-overload]
+        certify_by_play(kuhn(), learn(kuhn(), episodes=100))
+    for option in ({"workers": 2}, {"batch": 3}, {"game": kuhn()}, {"plays": 10}):
+        with pytest.raises(ArgumentError, match=f"^{next(iter(option))} is for environments"):
+            learn(kuhn(), episodes=100, **option)
     with pytest.raises(ArgumentError, match="which is a class, not an instance"):
-        learn_env(NoisyChicken, episodes=100)  # type: ignore[call-overload]
+        learn(NoisyChicken, episodes=100)
     with pytest.raises(ArgumentError, match=r"give accord.PettingZooEnvironment\(env, payoff_b"):
         learn(pettingzoo_envs.Pennies(), episodes=100)
     with pytest.raises(ArgumentError, match=r"give accord\.OpenSpielEnvironment"):
         learn(pyspiel.load_game("kuhn_poker"), episodes=100)
-    assert isinstance(learn(NoisyChicken(), episodes=30), LearnedByPlay)
+    assert learn(NoisyChicken(), episodes=30).game is None
 
 
 def test_arguments_that_do_not_go_together() -> None:
     game = kuhn()
     plexes = sequence_form(game).plexes
     with pytest.raises(ArgumentError, match="game or plexes, not both"):
-        learn_env(Hidden(game), episodes=100, game=game, plexes=plexes)  # type: ignore[call-overload]
+        learn(Hidden(game), episodes=100, game=game, plexes=plexes)
     with pytest.raises(ArgumentError, match="plays must be a whole number"):
-        learn_env(Hidden(game), episodes=100, plays=0)
+        learn(Hidden(game), episodes=100, plays=-1)
     with pytest.raises(MismatchError, match="has 3 players; the game kuhn has 2"):
-        learn_env(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
+        learn(Hidden(library_game("kuhn:players=3")), episodes=100, game=game)
 
 
 # --- OpenSpiel ------------------------------------------------------------------------------------
@@ -560,7 +587,7 @@ def test_openspiel_states_are_the_loaded_game(name: str) -> None:
 def test_kuhn_poker_through_its_states() -> None:
     game = load_game("kuhn_poker")
     for method, bound in (("swrhedge", 0.35), ("prm", 0.08), ("rm", 0.08)):
-        blind = learn_env(
+        blind = learn(
             OpenSpielEnvironment("kuhn_poker"), 1, episodes=8000, method=method, game=game
         )
         seeing = learn(game, 1, episodes=8000, method=method)
@@ -579,9 +606,7 @@ def test_a_game_too_large_to_load() -> None:
     plexes = discover(env, max_nodes=1000, patience=300)
     assert [plex.n_infosets for plex in plexes] == [8] * 5
     assert [plex.horizon for plex in plexes] == [1] * 5
-    learned = learn_env(
-        env, 1, episodes=5000, method="rm", plexes=plexes, plays=500, components=100
-    )
+    learned = learn(env, 1, episodes=5000, method="rm", plexes=plexes, plays=500, components=100)
     assert learned.episodes_per_iteration == 6
     assert all(0 <= value <= 8 for value in learned.values)
     by_value = learned.policy.split(learned.policy.behavior)[0].mean(axis=0)
@@ -622,7 +647,7 @@ def test_openspiel_games_that_only_have_observations() -> None:
         assert sorted(plex.parent_seq.tolist()) == [0, 1, 1, 2, 2]
     played = discover(env, max_nodes=0, patience=200)
     assert [as_labels(plex) for plex in played] == [as_labels(plex) for plex in plexes]
-    learned = learn_env(
+    learned = learn(
         OpenSpielEnvironment("catch(columns=3,rows=4)"), 1, episodes=2000, method="rm",
         plays=1000,
     )  # fmt: skip
@@ -682,7 +707,7 @@ def test_pettingzoo_aec() -> None:
     ]  # heads and tails
     sizes = sorted(len(actions) for actions in plexes[0].action_labels)
     assert sizes == [2, 3]  # the mask forbids an action after one of the coins
-    learned = learn_env(env, 1, episodes=4000, method="rm", plexes=plexes, plays=2000)
+    learned = learn(env, 1, episodes=4000, method="rm", plexes=plexes, plays=2000)
     assert np.abs(learned.values).max() < 0.15
     assert sum(learned.values) == pytest.approx(0.0, abs=1e-9)
 
@@ -720,7 +745,7 @@ def test_pettingzoo_parallel() -> None:
     env = PettingZooEnvironment(together(), (0.0, 1.0))
     plexes = discover(env, patience=50)
     assert [plex.n_infosets for plex in plexes] == [1, 1]
-    learned = learn_env(env, 1, episodes=2000, method="rm", plexes=plexes, plays=500)
+    learned = learn(env, 1, episodes=2000, method="rm", plexes=plexes, plays=500)
     assert min(learned.values) > 0.9  # they learn to meet
 
 
@@ -814,7 +839,7 @@ def test_rock_paper_scissors_is_learned() -> None:
         won = float(ROCK_PAPER_SCISSORS[row, column])
         b.payoff(f"{row} {column}", won, -won)
     zoo = PettingZooEnvironment(env(max_cycles=1), (-1, 1))
-    learned = learn_env(zoo, 1, episodes=4000, method="rm", game=b.build())
+    learned = learn(zoo, 1, episodes=4000, method="rm", game=b.build())
     assert learned.gap < 0.1
     assert np.abs(learned.values).max() < 0.05
 
@@ -909,7 +934,7 @@ def test_pettingzoo_same_seed_same_bits() -> None:
     from tests.support.pettingzoo_envs import Pennies
 
     runs = [
-        learn_env(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, plays=50)
+        learn(PettingZooEnvironment(Pennies(), (-1.0, 1.0)), 1, episodes=200, plays=50)
         for _ in range(2)
     ]
     assert runs[0].policy.behavior.tobytes() == runs[1].policy.behavior.tobytes()
@@ -974,5 +999,5 @@ def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GameError, match="must have a legal action; its action_mask is all 0"):
         discover(PettingZooEnvironment(Pennies(nothing=True), (-1, 1)))
     monkeypatch.setitem(__import__("sys").modules, "pettingzoo", None)
-    with pytest.raises(MissingDependencyError, match=r"accord\[pettingzoo\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install .pettingzoo>="):
         PettingZooEnvironment(None, (0, 1))

@@ -20,8 +20,8 @@ from accord.learning.episode_play import EnvironmentPlay
 from accord.play.ray_actors import RayActors
 from accord.play.venue import venue
 from accord.play.workers import Workers
-from accord.runs.growing_iterates import GrowingIterates
-from accord.runs.learn_env import learn_env
+from accord.runs.components import Components
+from accord.runs.learn import learn
 from tests.support.command import run
 from tests.support.environments import Hidden, NoisyChicken
 
@@ -34,7 +34,7 @@ def learned_state(env: Any, workers: int | None) -> dict[str, Any]:
 
     executor = None if workers is None else Workers(env, RayActors(ray, env, 3, workers))
     play = EnvironmentPlay(env, 2, 3, batch=4, executor=executor)
-    kept = GrowingIterates(None, 12, 4)
+    kept = Components(iterations=12, averages=4)
     try:
         play.advance(12, kept)
     finally:
@@ -74,11 +74,10 @@ def test_a_simulator_that_always_dies_is_given_up(address: str) -> None:
 
 @pytest.mark.slow
 def test_learning_and_certifying_on_a_cluster(address: str) -> None:
-    """The same as in processes, with as many workers as the cluster has cores."""
+    """A cluster, with a worker per core, learns and certifies the same as processes do."""
     asked: dict[str, Any] = {"episodes": 240, "seed": 5, "plays": 60}
     here, there = (
-        learn_env(NoisyChicken(), 1, **asked, **place)
-        for place in ({"batch": 16}, {"ray": address})
+        learn(NoisyChicken(), 1, **asked, **place) for place in ({"batch": 16}, {"ray": address})
     )
     assert there.episodes_per_iteration == 48
     assert there.policy.behavior.tobytes() == here.policy.behavior.tobytes()
@@ -110,8 +109,7 @@ def test_own_files_are_sent_along(address: str, tmp_path: Path) -> None:
     for name in ("mine.py", "helper_of_mine.py"):
         (tmp_path / name).unlink()
     here, there = (
-        learn_env(env, 1, episodes=160, plays=20, batch=8, **place)
-        for place in ({}, {"ray": address})
+        learn(env, 1, episodes=160, plays=20, batch=8, **place) for place in ({}, {"ray": address})
     )
     assert there.policy.behavior.tobytes() == here.policy.behavior.tobytes()
     assert there.values == here.values
@@ -122,7 +120,7 @@ def test_the_commands_take_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     env, policy = "tests.support.environments:NoisyChicken", tmp_path / "policy.npz"
-    save_policy(learn_env(NoisyChicken(), 1, episodes=30, plays=10).policy, policy)
+    save_policy(learn(NoisyChicken(), 1, episodes=30, plays=10).policy, policy)
     for asked in (("learn", env, "--episodes", 96), ("certify", env, policy)):
         said = run(*asked, "--ray", "nonsense", code=2).stderr
         assert "must be 'local', 'auto' or HOST:PORT; got 'nonsense'" in said
@@ -138,7 +136,7 @@ class Locked(NoisyChicken):
 @pytest.mark.slow
 def test_an_environment_that_cannot_be_sent(address: str) -> None:
     with pytest.raises(ArgumentError, match=r"must be possible to pickle.*TypeError.*in reset\(\)"):
-        learn_env(Locked(), 1, episodes=100, ray=address)
+        learn(Locked(), 1, episodes=100, ray=address)
 
 
 def test_ray_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,8 +152,8 @@ def test_ray_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ArgumentError, match=message), venue(ray=address):
             pass
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'accord\[ray\]'"):
-        learn_env(NoisyChicken(), 1, episodes=100, ray="local")
+    with pytest.raises(MissingDependencyError, match="pip install 'ray>="):
+        learn(NoisyChicken(), 1, episodes=100, ray="local")
 
 
 def test_options_for_environments_only() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 from accord.errors import ArgumentError, GameError, SimulatorError
 from accord.game.library import kuhn
 from accord.learning.episode_play import EnvironmentPlay
+from accord.play.episodes import ACTIONS, Episode
+from accord.play.own_tree import OwnTree
 from accord.play.processes import Processes
+from accord.play.streams import Streams
 from accord.play.workers import Workers
-from accord.runs.growing_iterates import GrowingIterates
-from accord.runs.learn_env import learn_env
+from accord.runs.components import Components
+from accord.runs.learn import learn
 from tests.support.environments import Hidden, NoisyChicken
 from tests.support.policies import grown_game
 
@@ -25,7 +29,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the environment
 def learned_state(env: Any, workers: int | None, iterations: int = 12) -> dict[str, Any]:
     executor = None if workers is None else Workers(env, Processes(env, 3, workers))
     play = EnvironmentPlay(env, 2, 3, batch=4, executor=executor)
-    kept = GrowingIterates(None, iterations, 4)
+    kept = Components(iterations=iterations, averages=4)
     try:
         play.advance(iterations, kept)
     finally:
@@ -68,6 +72,45 @@ def test_a_simulator_that_always_dies_is_given_up() -> None:
         learned_state(Dies(1, always=True), 2)
 
 
+class Frail(Processes):
+    """Some of these workers are killed before their first answer."""
+
+    def __init__(self, env: Any, seed: int, count: int, killed: Container[int]) -> None:
+        super().__init__(env, seed, count)
+        self.killed = killed
+
+    def hire(self) -> int:
+        worker = super().hire()
+        if worker in self.killed:
+            process, _ = self._processes[worker]
+            process.kill()
+            process.join()
+            _, connection = self._processes[worker]
+            while connection.poll(0):  # it may have been quick
+                try:
+                    connection.recv()
+                except EOFError:
+                    break
+        return worker
+
+
+def test_workers_that_die_before_their_first_answer_are_replaced() -> None:
+    env = NoisyChicken()
+    told = {}
+    for name, killed in (("all well", ()), ("deaths", (1, 2, 4, 5))):
+        workers = Workers(env, Frail(env, 7, 2, killed))
+        trees = [OwnTree(player) for player in env.players]
+        streams = Streams(7, ACTIONS)
+        episodes = [Episode(n, -1, trees, lambda *_: 0, streams.draws) for n in range(6)]
+        workers.play(episodes)
+        workers.close()
+        told[name] = [list(episode.payoffs) for episode in episodes]
+    assert told["all well"] == told["deaths"]
+    workers = Workers(env, Frail(env, 7, 2, range(100)))
+    with pytest.raises(SimulatorError, match="3 workers in a row died first"):
+        workers.play([Episode(0, -1, trees, lambda *_: 0, streams.draws)])
+
+
 class Wrong(NoisyChicken):
     """Pays too much from some play on."""
 
@@ -97,7 +140,7 @@ def test_exceptions_of_workers_are_placed() -> None:
     with pytest.raises(SimulatorError, match=r"KeyError.*a bug.*after player ann took"):
         learned_state(Raises(), 2)
     with pytest.raises(ArgumentError, match="workers must be a whole number, 1 or more"):
-        learn_env(NoisyChicken(), 1, episodes=100, workers=0)
+        learn(NoisyChicken(), 1, episodes=100, workers=0)
 
 
 class Slow(NoisyChicken):
@@ -125,8 +168,7 @@ def test_workers_play_at_the_same_time() -> None:
 @pytest.mark.slow
 def test_learning_with_workers() -> None:
     results = [
-        learn_env(Hidden(kuhn()), 1, episodes=2000, workers=workers, plays=200)
-        for workers in (1, 2)
+        learn(Hidden(kuhn()), 1, episodes=2000, workers=workers, plays=200) for workers in (1, 2)
     ]
     one, other = results
     assert one.episodes_per_iteration == 48

@@ -17,7 +17,7 @@ A *behavior* of a player is a list over their sequences: entry 0 is 1, and the e
 *correlated policy* is a list of ``(weight, behaviors)``. :mod:`tests.reference.types` lists all
 types.
 
-Losses are normalised: over a whole play player i loses (best_i - u) / (best_i - worst_i), or 0 if
+Losses are normalized: over a whole play player i loses (best_i - u) / (best_i - worst_i), or 0 if
 their payoff is constant. Gaps are in payoff units, and nothing is clamped at 0.
 
 The paper is corrected in three places. A Type-II rechistory ends with its K-th mismatch,

@@ -39,12 +39,12 @@ def exact_policy(game: Any, policy: CorrelatedPolicy) -> ExactPolicy:
     """The policy with weights and distributions that sum to 1."""
     total = sum(Fraction(weight) for weight, _ in policy)
     return [
-        (Fraction(w) / total, [_normalised(game, i, b) for i, b in enumerate(behaviors)])
+        (Fraction(w) / total, [_normalized(game, i, b) for i, b in enumerate(behaviors)])
         for w, behaviors in policy
     ]
 
 
-def _normalised(game: Any, i: int, behavior: list[float]) -> Rationals:
+def _normalized(game: Any, i: int, behavior: list[float]) -> Rationals:
     exact = [Fraction(p) for p in behavior]
     for x in infosets(game, i):
         seqs = [sequence(game, i, x, a) for a in actions(game, i, x)]
@@ -170,9 +170,9 @@ def exact_trigger_gap(game: Any, policy: ExactPolicy) -> Fraction:
     return max(gains, default=Fraction(0))
 
 
-def exact_stake(game: Any, i: int, centre: Fraction, policy: ExactPolicy) -> Fraction:
-    """What i could expect above ``centre``, seeing the component and playing for nothing else."""
-    excess = _immediate(game, i, policy, lambda u: max(u - centre, Fraction(0)))
+def exact_stake(game: Any, i: int, center: Fraction, policy: ExactPolicy) -> Fraction:
+    """What i could expect above ``center``, seeing the component and playing for nothing else."""
+    excess = _immediate(game, i, policy, lambda u: max(u - center, Fraction(0)))
     total = Fraction(0)
     for (weight, _), payoff in zip(policy, excess, strict=True):
         firsts = first_infosets(game, i)

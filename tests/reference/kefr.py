@@ -28,7 +28,7 @@ def full_feedback_rate(game: Any, i: int, K: float, iterations: int) -> float:
     return math.sqrt(math.comb(H, K) * len(infosets(game, i)) * A**K * math.log(A) / iterations)
 
 
-def kefr(game: Any, K: float, iterations: int, make: MakeMinimizer) -> list[Behaviors]:
+def kefr(game: Any, K: float | str, iterations: int, make: MakeMinimizer) -> list[Behaviors]:
     """Algorithm 2 for all players together; the product policy of every iteration."""
     minimizers = all_minimizers(game, K, make)
     iterates = []
@@ -44,7 +44,7 @@ def kefr(game: Any, K: float, iterations: int, make: MakeMinimizer) -> list[Beha
     return iterates
 
 
-def replay_kefr(game: Any, K: float, iterates: list[Behaviors], make: MakeMinimizer) -> float:
+def replay_kefr(game: Any, K: float | str, iterates: list[Behaviors], make: MakeMinimizer) -> float:
     """Feed the iterates of another implementation to the minimizers; the worst ``imbalance``.
 
     Zero, to rounding, exactly if every policy is a stationary distribution of the rates that the
@@ -63,7 +63,7 @@ def replay_kefr(game: Any, K: float, iterates: list[Behaviors], make: MakeMinimi
     return worst
 
 
-def all_minimizers(game: Any, K: float, make: MakeMinimizer) -> list[list[Any]]:
+def all_minimizers(game: Any, K: float | str, make: MakeMinimizer) -> list[list[Any]]:
     return [
         [
             make(i, len(actions(game, i, x)), type_one(game, i, K, x), type_two(game, i, K, x))

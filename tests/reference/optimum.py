@@ -41,18 +41,43 @@ def n_profiles(game: Any) -> int:
 
 
 def best_by_enumeration(
-    game: Any, K: float | str, weights: Sequence[float], epsilon: float = 0.0
+    game: Any,
+    K: float | str,
+    weights: Sequence[float],
+    epsilon: float = 0.0,
+    commits: Sequence[int] = (),
+    floor: Sequence[float] | None = None,
 ) -> float:
-    """max sum_i weights_i u_i over all K-EFCE of ``game``, or all ``"EFCCE"``, ``"AFCE"``, ..."""
+    """max sum_i weights_i u_i over all K-EFCE of ``game``, or all ``"EFCCE"``, ``"AFCE"``, ...
+
+    Players in ``commits`` have no incentive constraints. With a ``floor`` player i must get at
+    least floor_i, and the result is minus infinity if no equilibrium pays that.
+    """
+    gains, payoffs = _all_profiles(game, K, commits)
+    costs, most = -payoffs @ np.array(weights), np.full(len(gains), epsilon)
+    if floor is not None:
+        gains = np.vstack([gains, -payoffs.T])
+        most = np.append(most, -np.array(floor))
+    return -_solve(costs, gains, most)
+
+
+def payoff_spread(game: Any, K: float | str, weights: Sequence[float]) -> float:
+    """The largest difference of a player's payoff among the best K-EFCE."""
     gains, payoffs = _all_profiles(game, K)
-    costs = -payoffs @ np.array(weights)
-    return -_solve(costs, gains, np.full(len(gains), epsilon))
+    worth = payoffs @ np.array(weights)
+    best = -_solve(-worth, gains, np.zeros(len(gains)))
+    rows, most = np.vstack([gains, -worth]), np.append(np.zeros(len(gains)), 1e-9 - best)
+    spreads = []
+    for i in range(n_players(game)):
+        low, high = (sign * _solve(sign * payoffs[:, i], rows, most) for sign in (1.0, -1.0))
+        spreads.append(high - low)
+    return max(spreads)
 
 
 def best_in_directions(
     game: Any, K: float | str, directions: Sequence[Sequence[float]]
 ) -> list[float]:
-    """The same for each of several weights, with the profiles listed once."""
+    """max d . u over all K-EFCE of ``game`` for each direction d, with profiles listed once."""
     gains, payoffs = _all_profiles(game, K)
     return [-_solve(-payoffs @ np.array(d), gains, np.zeros(len(gains))) for d in directions]
 
@@ -94,7 +119,9 @@ def best_egalitarian(game: Any, K: float | str) -> float:
     return -_solve(costs, rows, np.zeros(len(rows)), free=1)
 
 
-def _all_profiles(game: Any, K: float | str) -> tuple[np.ndarray, np.ndarray]:
+def _all_profiles(
+    game: Any, K: float | str, commits: Sequence[int] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """``[n_modifications of all players, n_profiles]`` gains; ``[n_profiles, n_players]`` payoffs.
 
     Every modification is tried against every profile.
@@ -110,6 +137,8 @@ def _all_profiles(game: Any, K: float | str) -> tuple[np.ndarray, np.ndarray]:
         met = np.array([immediate_payoffs(game, i, bs) for bs in behaviors])
         reaches = np.array([_reach(game, i, plan[i]) for plan in profiles])
         payoffs[:, i] = (reaches * met).sum(axis=1)
+        if i in commits:
+            continue
         if isinstance(K, str):
             for one in deviations(game, i, K):
                 deviating = [deviation_value(game, i, K, one, bs) for bs in behaviors]
@@ -122,7 +151,7 @@ def _all_profiles(game: Any, K: float | str) -> tuple[np.ndarray, np.ndarray]:
             }
             deviating = np.array([forms[plan[i]] for plan in profiles])
             gains.append((deviating * met).sum(axis=1) - payoffs[:, i])
-    return np.array(gains), payoffs
+    return np.array(gains).reshape(len(gains), len(profiles)), payoffs
 
 
 def _reach(game: Any, i: int, plan: Sequence[int]) -> list[float]:
@@ -139,7 +168,10 @@ def _reach(game: Any, i: int, plan: Sequence[int]) -> list[float]:
 
 
 def _solve(costs: np.ndarray, rows: np.ndarray, most: np.ndarray, free: int = 0) -> float:
-    """min costs . w over lotteries w with rows . w <= most; the last ``free`` are no weights."""
+    """min costs . w over lotteries w with rows . w <= most; the last ``free`` are no weights.
+
+    Infinite if there are no such w.
+    """
     size = len(costs) - free
     equal = np.append(np.ones(size), np.zeros(free))[None, :]
     bounds = [(0, None)] * size + [(None, None)] * free
@@ -148,8 +180,8 @@ def _solve(costs: np.ndarray, rows: np.ndarray, most: np.ndarray, free: int = 0)
         costs, A_ub=rows if len(rows) else None, b_ub=most if len(rows) else None,
         A_eq=equal, b_eq=[1.0], bounds=bounds, method="highs", options=options,
     )  # fmt: skip
-    assert found.status == 0, found.message
-    return float(found.fun)
+    assert found.status in (0, 2), found.message
+    return float(found.fun) if found.status == 0 else math.inf
 
 
 def best_efce_by_polytope(game: Any, weights: Sequence[float]) -> float:

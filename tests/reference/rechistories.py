@@ -1,4 +1,10 @@
-"""Rechistories Omega^(I) and Omega^(II): the twin of ``accord.deviations.rechistory``."""
+"""Rechistories Omega^(I) and Omega^(II): the twin of ``accord.deviations.rechistory``.
+
+K may also be the name of a coarse or agent-form notion. Then these are the rechistories at which a
+learner can have regret: b has the recommendations that were obeyed before the deviation, of which
+an agent-form deviator has none behind them. Coarse deviators do not see the recommendation at x, so
+theirs are all of Type II.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +32,10 @@ def action_sequences(game: Any, i: int, x: int, length: int) -> Iterator[Rechist
 
 
 @remember
-def type_one(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
+def type_one(game: Any, i: int, K: float | str, x: int) -> tuple[Rechistory, ...]:
     """Omega^(I)(x): all b_{1:h-1} with at most K - 1 mismatches."""
+    if isinstance(K, str):
+        return (tuple(_moves(game, i, x)),) if K == "AFCE" else ()
     K = clip(game, i, K)
     h = layer(game, i, x)
     return tuple(
@@ -36,8 +44,12 @@ def type_one(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
 
 
 @remember
-def type_two(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
+def type_two(game: Any, i: int, K: float | str, x: int) -> tuple[Rechistory, ...]:
     """Omega^(II)(x): all b_{1:h'}, h' < h, whose K-th mismatch is at h'."""
+    if isinstance(K, str):
+        moves = tuple(_moves(game, i, x))
+        last = {"EFCCE": 0, "AFCCE": len(moves), "AFCE": len(moves) + 1}[K]
+        return tuple(moves[:length] for length in range(len(moves), last - 1, -1))
     K = clip(game, i, K)
     if K == 0:
         return ((),)
@@ -50,7 +62,7 @@ def type_two(game: Any, i: int, K: float, x: int) -> tuple[Rechistory, ...]:
     return tuple(found)
 
 
-def rechistories(game: Any, i: int, K: float) -> list[tuple[int, Rechistory]]:
+def rechistories(game: Any, i: int, K: float | str) -> list[tuple[int, Rechistory]]:
     """All (x, b) of player i, at each x first Type I, then Type II."""
     return [
         (x, b)
@@ -59,7 +71,7 @@ def rechistories(game: Any, i: int, K: float) -> list[tuple[int, Rechistory]]:
     ]
 
 
-def rechistory_counts(game: Any, i: int, K: float) -> list[tuple[int, int]]:
+def rechistory_counts(game: Any, i: int, K: float | str) -> list[tuple[int, int]]:
     """Per infoset how many are Type I and Type II."""
     return [(len(type_one(game, i, K, x)), len(type_two(game, i, K, x))) for x in infosets(game, i)]
 
@@ -73,7 +85,7 @@ def time_selection(game: Any, i: int, behavior: Behavior, x: int, b: Rechistory)
 
 
 def time_selections(
-    game: Any, i: int, K: float, x: int, behavior: Behavior
+    game: Any, i: int, K: float | str, x: int, behavior: Behavior
 ) -> dict[Rechistory, float]:
     both = [*type_one(game, i, K, x), *type_two(game, i, K, x)]
     return {b: time_selection(game, i, behavior, x, b) for b in both}

@@ -39,7 +39,7 @@ def rounds_of(game: Any, i: int, iterates: list[Behaviors]) -> list[Round]:
 
 
 def efce_regret(game: Any, i: int, K: float, iterates: list[Behaviors]) -> float:
-    """R_{i,K}^T, Equation (7), in normalised losses."""
+    """R_{i,K}^T, Equation (7), in normalized losses."""
     worst, best = payoff_range(game, i)
     regret, _ = best_deviation(game, i, K, [(1.0, bs) for bs in iterates])
     return regret / (best - worst) if best > worst else 0.0

@@ -8,97 +8,20 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
-from accord.game.tree import Game
+from accord._arrays import CHANCE
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.game.library import (
+    chicken,
+    library_device,
+    library_game,
+    matrix_game,
+    random_game,
+    separation,
+)
 from tests import reference
+from tests.support.policies import as_reference
 
 # --- games ----------------------------------------------------------------------------------------
-
-
-def leaf(*payoffs):
-    return ("leaf", None, payoffs, ())
-
-
-def move(player, key, *below, reward=None):
-    return (player, key, reward, below)
-
-
-def chance(*outcomes, reward=None):
-    return (CHANCE, [p for p, _ in outcomes], reward, [child for _, child in outcomes])
-
-
-def build(tree, n_players=2, name="test"):
-    """A game from nested moves; nodes of one player with equal keys are one infoset."""
-    rows = []
-    rewards = {}
-    numbers = [{} for _ in range(n_players)]
-
-    def add(node, parent, action, p):
-        who, key, reward, below = node
-        number = len(rows)
-        infoset = NO_INFOSET
-        if who == "leaf":
-            who = TERMINAL
-        elif who != CHANCE:
-            infoset = numbers[who].setdefault(key, len(numbers[who]))
-        rows.append((who, parent, action, infoset, p))
-        if reward is not None:
-            rewards[number] = reward
-        for a, child in enumerate(below):
-            add(child, number, a, key[a] if who == CHANCE else 1.0)
-
-    add(tree, NO_NODE, 0, 1.0)
-    player, parent, action, infoset, prob = zip(*rows, strict=True)
-    return Game.from_arrays(
-        n_players=n_players,
-        player=player,
-        parent=parent,
-        action=action,
-        infoset=infoset,
-        chance_prob=prob,
-        reward_node=list(rewards),
-        reward=[list(r) for r in rewards.values()],
-        name=name,
-        infoset_labels=[[str(key) for key in keys] for keys in numbers],
-    )
-
-
-def matrix_game(first, second):
-    """Both move at once; ``first[a][b]`` and ``second[a][b]`` are what they get."""
-    return build(
-        move(
-            0,
-            "x",
-            *(
-                move(1, "y", *(leaf(u, v) for u, v in zip(row, col, strict=True)))
-                for row, col in zip(first, second, strict=True)
-            ),
-        )
-    )
-
-
-def random_game(seed, n_players=2, depth=4, max_actions=2, stop=0.2):
-    """Uneven, with chance, hidden moves, rewards on the way; perfect recall by construction."""
-    rng = np.random.default_rng(seed)
-    sizes = {}
-
-    def grow(left, own, first):
-        reward = tuple(rng.integers(-3, 4, n_players).tolist())
-        if left == 0 or (not first and rng.random() < stop):
-            return leaf(*rng.normal(size=n_players))
-        if rng.random() < 0.2:
-            p = rng.dirichlet(np.ones(2)).tolist()
-            return chance(*((q, grow(left - 1, own, False)) for q in p), reward=reward)
-        i = int(rng.integers(n_players))
-        key = (own[i], int(rng.integers(2)))  # their own moves, and one bit they see
-        size = sizes.setdefault((i, key), int(rng.integers(2, max_actions + 1)))
-        below = []
-        for a in range(size):
-            after = tuple((key, a) if j == i else seen for j, seen in enumerate(own))
-            below.append(grow(left - 1, after, False))
-        return move(i, key, *below, reward=reward)
-
-    return build(grow(depth, ((),) * n_players, True), n_players, f"random-{seed}")
 
 
 def random_behavior(game, i, rng, pure=False):
@@ -119,98 +42,37 @@ def random_policy(game, rng, size=3, pure=False):
     return [(w, random_behaviors(game, rng, pure)) for w in weights]
 
 
+def pure(game, *actions):
+    """The product policy of a game in which each player has one infoset."""
+    return [reference.pure_behavior(game, i, [a]) for i, a in enumerate(actions)]
+
+
+def device_of(name):
+    """A game of the library, and its device."""
+    game = library_game(name)
+    return game, as_reference(CorrelatedPolicy.from_device(game, library_device(name)))
+
+
 def even_tree(H, A):
-    """One player with A actions at each of H layers, and one random bit after each."""
-
-    def grow(h, seen):
-        if h > H:
-            return leaf(float(sum(seen) % 3), 0.0)
-        below = []
-        for a in range(A):
-            below.append(
-                chance(*((0.5, grow(h + 1, (*seen, a, bit))) for bit in (0, 1)))
-                if h < H
-                else grow(h + 1, (*seen, a))
-            )
-        return move(0, seen, *below)
-
-    return build(move(1, "y", grow(1, ())))
+    """Both players move at once at each of H layers, with A actions, and see the moves."""
+    infosets = sum(A ** (2 * h) for h in range(H))
+    return library_game(f"balanced:infosets={infosets},horizon={H},actions={A},ratio=1")
 
 
-def chain(seed):
-    """A hidden move of the second player, then three decisions, each of which may end the play."""
-    rng = np.random.default_rng(seed)
-
-    def end():
-        return leaf(*rng.normal(size=2))
-
-    def decisions():
-        third = move(0, 3, end(), end())
-        return move(0, 1, end(), move(0, 2, chance((0.3, third), (0.7, end())), end()))
-
-    return build(move(1, "y", decisions(), decisions(), decisions()), name=f"chain-{seed}")
+def uneven(seed, **shape):
+    """With chance, hidden moves, rewards on the way, and plays that end early."""
+    return random_game(
+        seed=seed, min_actions=2, observe=0.5, chance=0.2, stop=0.2, rewards=0.5, **shape
+    )
 
 
-def separation(K, payoff, n_actions=2):
-    """The game of Proposition 4: H = K + 1 simultaneous moves, all seen afterwards."""
-
-    def grow(h, seen):
-        if h > K + 1:
-            return leaf(payoff(seen), 0.0)
-        return move(
-            0,
-            seen,
-            *(
-                move(1, seen, *(grow(h + 1, (*seen, (a, b))) for b in range(n_actions)))
-                for a in range(n_actions)
-            ),
-        )
-
-    return build(grow(1, ()))
-
-
-def separation_payoff(seen):
-    if all(a != b for a, b in seen):
-        return 1.0
-    return 0.5 if all(a == b for a, b in seen) else 0.0
-
-
-def shared_coins(game, K, n_actions=2):
-    """Both take the same action, one fair coin per layer."""
-    policy = []
-    for coins in product(range(n_actions), repeat=K + 1):
-        behaviors = [
-            reference.pure_behavior(
-                game,
-                i,
-                [coins[reference.layer(game, i, x) - 1] for x in reference.infosets(game, i)],
-            )
-            for i in (0, 1)
-        ]
-        policy.append((1 / n_actions ** (K + 1), behaviors))
-    return policy
-
-
-def all_shared(game):
-    """Both take the same action at infosets of the same name; all such pure policies alike."""
-    labels = list(game.infoset_labels[0])
-    policy = []
-    for choice in product((0, 1), repeat=len(labels)):
-        at = dict(zip(labels, choice, strict=True))
-        behaviors = [
-            reference.pure_behavior(game, i, [at[label] for label in game.infoset_labels[i]])
-            for i in (0, 1)
-        ]
-        policy.append((1 / 2 ** len(labels), behaviors))
-    return policy
-
-
-TINY = [*(random_game(seed, depth=4) for seed in range(6)), chain(0)]
+TINY = [uneven(seed, depth=4, actions=2) for seed in (15, 16, 27, 47, 52, 61, 74)]
 UNEVEN = [
-    random_game(11, n_players=2, depth=6, max_actions=3),
-    random_game(12, n_players=3, depth=6, max_actions=3),
-    random_game(16, n_players=2, depth=7, max_actions=2, stop=0.1),
+    uneven(22, players=2, depth=6, actions=3),
+    uneven(15, players=3, depth=6, actions=3),
+    uneven(19, players=2, depth=7, actions=2),
 ]
+EVEN = even_tree(3, 2)
 GAMES = TINY + UNEVEN
 
 
@@ -274,7 +136,7 @@ def test_counterfactual_losses_satisfy_their_recursion(game):
 
 def test_opponent_reach_sums_to_one_in_every_layer_of_an_even_tree():
     # Lemma B.1 (a).
-    game = separation(1, separation_payoff)
+    game = separation(k=1)
     behaviors = random_behaviors(game, np.random.default_rng(2))
     for i in players(game):
         for h in (1, 2):
@@ -374,7 +236,7 @@ def test_lemma_general_balancing_mu_as_printed_counts_its_second_sum_a_times():
 @pytest.mark.parametrize("K", [0, 1, 2])
 def test_modified_policies_visit_every_layer_once(K):
     # Corollary D.3, in a game where every play passes every layer.
-    game = separation(1, separation_payoff)
+    game = separation(k=1)
     rng = np.random.default_rng(21)
     behaviors = random_behaviors(game, rng)
 
@@ -444,17 +306,12 @@ def test_gaps_stand_in_the_order_of_the_propositions(game, pure):
 
 def test_enumeration_refuses_what_is_too_large():
     with pytest.raises(ValueError, match="modifications"):
-        next(reference.modifications(even_tree(4, 3), 0, 2))
+        next(reference.modifications(EVEN, 0, 2))
 
 
 def test_a_correlated_equilibrium_of_chicken():
-    #             dare  yield
-    game = matrix_game([[0.0, 7.0], [2.0, 6.0]], [[0.0, 2.0], [7.0, 6.0]])
-    third = 1 / 3
-    policy = [
-        (third, [reference.pure_behavior(game, 0, [a]), reference.pure_behavior(game, 1, [b])])
-        for a, b in ((1, 1), (0, 1), (1, 0))
-    ]
+    game = chicken()  # actions: dare, yield
+    policy = [(1 / 3, pure(game, a, b)) for a, b in ((1, 1), (0, 1), (1, 0))]
     for i in (0, 1):
         assert reference.correlated_values(game, policy)[i] == pytest.approx(5)
         # Told to yield: 4 against 3.5 for daring. Told to dare: 7 against 6. Told nothing: 14/3.
@@ -462,70 +319,52 @@ def test_a_correlated_equilibrium_of_chicken():
         assert reference.nfce_gap(game, i, policy) == pytest.approx(0)
         assert reference.efce_gap(game, i, 0, policy) == pytest.approx(14 / 3 - 5)
         assert reference.trigger_gap(game, i, policy) == pytest.approx(0)
-    crash = [(1.0, [reference.pure_behavior(game, 0, [0]), reference.pure_behavior(game, 1, [0])])]
-    assert reference.efce_gap(game, 0, 1, crash) == pytest.approx(2)
-    # A product policy tells nothing: all gaps are the best response's.
+    assert reference.efce_gap(game, 0, 1, [(1.0, pure(game, 0, 0))]) == pytest.approx(2)
+    # A product policy tells nothing: all gaps are the best response's, 4 to yield, 3.5 to dare.
     mixed = [(1.0, [[1.0, 0.5, 0.5], [1.0, 0.5, 0.5]])]
     for K in (0, 1, 2):
-        assert reference.efce_gap(game, 0, K, mixed) == pytest.approx(
-            0.25
-        )  # 4 to yield, 3.5 to dare
+        assert reference.efce_gap(game, 0, K, mixed) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize("K", [0, 1, 2])
 def test_the_separation_example(K):
-    game = separation(K, separation_payoff)
-    policy = shared_coins(game, K)
+    game, policy = device_of(f"separation:k={K}")
     assert reference.correlated_values(game, policy)[0] == pytest.approx(0.5)
     assert reference.best_deviation(game, 0, K, policy)[0] == pytest.approx(0)
     gap, phi = reference.best_deviation(game, 0, K + 1, policy)
     assert gap == pytest.approx(0.5)
     assert reference.modified_value(game, 0, K + 1, phi, policy) == pytest.approx(1)
-    # Told nothing: every layer is a guess; half of the first guesses lead towards 1, half to 1/2.
-    blind = 0.5 ** (K + 1) * 1.5
-    assert reference.best_deviation(game, 0, 0, policy)[0] == pytest.approx(blind - 0.5)
+    if K:  # told nothing, every layer is a guess: half lead towards 1, half to 1/2
+        blind = 0.5 ** (K + 1) * 1.5
+        assert reference.best_deviation(game, 0, 0, policy)[0] == pytest.approx(blind - 0.5)
     for L in range(5):
         assert reference.best_deviation(game, 1, L, policy)[0] == 0
 
 
 def test_one_coin_per_layer_is_the_mixture_of_all_pure_policies():
-    game = separation(1, separation_payoff)
+    game, coins = device_of("separation:k=1")
+    labels = list(game.infoset_labels[0])
+    mixture = []
+    for choice in product((0, 1), repeat=len(labels)):
+        at = dict(zip(labels, choice, strict=True))
+        told = [[at[label] for label in game.infoset_labels[i]] for i in (0, 1)]
+        behaviors = [reference.pure_behavior(game, i, told[i]) for i in (0, 1)]
+        mixture.append((1 / 2 ** len(labels), behaviors))
     for K in (0, 1, 2):
-        coins = reference.best_deviation(game, 0, K, shared_coins(game, 1))[0]
-        assert reference.best_deviation(game, 0, K, all_shared(game))[0] == pytest.approx(coins)
+        gap = reference.best_deviation(game, 0, K, coins)[0]
+        assert reference.best_deviation(game, 0, K, mixture)[0] == pytest.approx(gap)
 
 
-def test_the_separation_example_is_wrong_for_k_0_and_right_with_three_actions():
-    game = separation(0, separation_payoff)
-    policy = shared_coins(game, 0)
+def test_the_separation_example_as_printed_is_wrong_for_k_0():
+    game = matrix_game([[[0.5, 1], [1, 0.5]], [[0, 0], [0, 0]]])
+    policy = [(1 / 2, pure(game, a, a)) for a in (0, 1)]
     assert reference.efce_gap(game, 0, 0, policy) == pytest.approx(1 / 4)  # not 0
-    assert reference.efce_gap(game, 0, 1, policy) == pytest.approx(1 / 2)
-
-    def payoff(seen):
-        a, b = seen[0]
-        return {0: 0.5, 1: 1.0}.get((a - b) % 3, 0.0)
-
-    game = separation(0, payoff, 3)
-    policy = shared_coins(game, 0, 3)
-    assert reference.efce_gap(game, 0, 0, policy) == pytest.approx(0)
     assert reference.efce_gap(game, 0, 1, policy) == pytest.approx(1 / 2)
 
 
 def test_an_infinity_efce_that_is_no_nfce():
     # The example of Proposition C.4; the paper needs > 1/20, it is 1/4.
-    def second(a, b):
-        seen = (a, b)
-        return move(
-            0,
-            seen,
-            *(
-                move(1, seen, *(leaf(0.5 if a == 0 else float(d == 0), 0.0) for d in (0, 1)))
-                for _ in (0, 1)
-            ),
-        )
-
-    game = build(move(0, (), *(move(1, (), *(second(a, b) for b in (0, 1))) for a in (0, 1))))
-    policy = all_shared(game)
+    game, policy = device_of("foresight")
     assert reference.correlated_values(game, policy)[0] == pytest.approx(0.5)
     assert reference.best_deviation(game, 0, math.inf, policy)[0] == pytest.approx(0)
     assert reference.nfce_gap(game, 0, policy) == pytest.approx(1 / 4)
@@ -588,7 +427,7 @@ def test_wrhedge_keeps_the_promise_of_its_lemma_at_every_round(A, eta):
         assert all(regrets[b] <= bounds[b] + 1e-9 for b in regrets)
 
 
-def test_wrhedge_factorises_over_recommended_actions():
+def test_wrhedge_factorizes_over_recommended_actions():
     # Hedge over all A^A maps without any of them: masses and matrices from sums of A x A losses.
     rng = np.random.default_rng(22)
     swap, external, eta = [(0,), (1,)], [(2,)], 0.7
@@ -722,7 +561,7 @@ def test_the_decomposition_holds_for_any_iterates(K):
 @pytest.mark.parametrize("K", [0, 1])
 def test_the_decomposition_is_exact_with_one_layer(K):
     rng = np.random.default_rng(23)
-    game = matrix_game(rng.normal(size=(3, 3)).tolist(), rng.normal(size=(3, 3)).tolist())
+    game = matrix_game(rng.normal(size=(2, 3, 3)))
     iterates = [random_behaviors(game, rng, pure=True) for _ in range(9)]
     for i in (0, 1):
         regret = reference.efce_regret(game, i, K, iterates)
@@ -753,7 +592,7 @@ def test_maxima_over_modifications_by_recursion_are_those_by_trying_all(game):
 
 @pytest.mark.parametrize("K", [0, 1])
 def test_kefr_finds_an_equilibrium(K):
-    game = matrix_game([[0.0, 7.0], [2.0, 6.0]], [[0.0, 2.0], [7.0, 6.0]])
+    game = chicken()
     iterates = reference.kefr(game, K, 150, matching("rm+"))
     policy = [(1 / 150, bs) for bs in iterates]
     assert max(reference.efce_gap(game, i, K, policy) for i in (0, 1)) < 0.15
@@ -777,7 +616,7 @@ def test_episodes_are_as_many_as_the_lemma_says(H):
     assert reference.type_two_episodes(H, 0) == [(h, 0, ()) for h in range(1, H + 1)]
 
 
-@pytest.mark.parametrize("game", [*GAMES, even_tree(3, 2)], ids=lambda g: g.name)
+@pytest.mark.parametrize("game", [*GAMES, EVEN], ids=lambda g: g.name)
 def test_the_balanced_policies_balance(game):
     # Lemma B.5: X_h A in an even tree, not more in any.
     rng = np.random.default_rng(18)
@@ -801,7 +640,7 @@ def test_the_balanced_policies_balance(game):
                     )
                 )
                 assert total <= len(here) * A + 1e-9
-                if game.name == "test":
+                if game is EVEN:
                     assert total == pytest.approx(pairs)
 
 
@@ -827,7 +666,7 @@ def test_loss_estimators_are_unbiased_and_bounded(game, K):
 @pytest.mark.parametrize("K", [1, 2])
 def test_weights_keep_the_bounds_of_the_bandit_proofs(K):
     # Equations (37) and (38), uneven trees too.
-    for game in [*GAMES, even_tree(3, 2)]:
+    for game in [*GAMES, EVEN]:
         for i in players(game):
             k = reference.clip(game, i, K)
             for h in range(1, reference.horizon(game, i) + 1):

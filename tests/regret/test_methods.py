@@ -27,6 +27,7 @@ from accord.regret.methods import (
 )
 from accord.regret.state import recommend
 from accord.treeplex.form import sequence_form
+from tests.support.resuming import resume
 
 SOURCES = Path(accord.__file__).parent
 BOTH = [(METHODS, name) for name in METHODS] + [(SAMPLED_METHODS, name) for name in SAMPLED_METHODS]
@@ -41,7 +42,7 @@ def test_a_name_stands_for_one_frozen_configuration(methods: Methods, name: str)
     assert configured(methods, name) is configured(methods, method.config) is method.config
     with pytest.raises(dataclasses.FrozenInstanceError):
         method.config.extra = 1
-    assert getattr(accord, method.kind) is type(method.config)  # users can configure it
+    assert getattr(accord.regret, method.kind) is type(method.config)  # users can configure it
     assert f"{name} ({method.purpose})" in described(methods)
 
 
@@ -60,9 +61,11 @@ def test_a_schedule_is_plain_numbers(methods: Methods, name: str) -> None:
 def test_unknown_methods_and_options_are_refused() -> None:
     with pytest.raises(ArgumentError, match=re.escape(f"{', '.join(METHODS)}; got 'cfr'")):
         find_method(METHODS, "cfr")
-    with pytest.raises(ArgumentError, match=r"or a configured .*WRHedge; got 3"):
+    with pytest.raises(
+        ArgumentError, match=r"a configured .*WRHedge, or a minimizer of your own; got 3"
+    ):
         configured(METHODS, 3)
-    with pytest.raises(ArgumentError, match="or a configured"):
+    with pytest.raises(ArgumentError, match=r"a configured .*, or a minimizer of your own; got"):
         configured(SAMPLED_METHODS, METHODS["rm"].config)
     with pytest.raises(ArgumentError, match="dcfr has no learning rate; leave it out"):
         METHODS["dcfr"].configured(learning_rate=0.1)
@@ -90,14 +93,14 @@ def test_solving_with_a_configuration_is_solving_with_its_name(name: str) -> Non
 
 def test_a_configured_minimizer_is_kept_with_its_run(tmp_path: Path) -> None:
     """The request holds its options, so the run resumes with them."""
-    game, method = kuhn(), accord.DiscountedRegretMatching(alpha=2.0, beta=0.5)
+    game, method = kuhn(), accord.regret.DiscountedRegretMatching(alpha=2.0, beta=0.5)
     whole = accord.solve(game, 1, method=method, iterations=80)
     accord.solve(game, 1, method=method, iterations=40, folder=tmp_path / "run")
-    part = accord.resume_solve(game, tmp_path / "run", iterations=80)
+    part = resume(game, tmp_path / "run", iterations=80)
     assert part.player_gaps == whole.player_gaps
     plain = accord.solve(game, 1, method="dcfr", iterations=80)
     assert plain.player_gaps != whole.player_gaps
-    scaled = accord.SWRHedge(scale=3.0)
+    scaled = accord.regret.SWRHedge(scale=3.0)
     played = accord.learn(game, 1, episodes=4000, method=scaled)
     accord.learn(game, 1, episodes=2000, method=scaled, folder=tmp_path / "learned")
     with pytest.raises(ArgumentError, match="learning_rate_scale needs a named method"):
@@ -107,21 +110,27 @@ def test_a_configured_minimizer_is_kept_with_its_run(tmp_path: Path) -> None:
 
 def test_what_the_names_stand_for() -> None:
     """Written out once more, so that a default cannot change unnoticed."""
-    assert METHODS["prm+"].config == accord.RegretMatching(plus=True, predictive=True, decay=0.2)
-    assert METHODS["rm+"].config == accord.RegretMatching(plus=True, predictive=False, decay=0.0)
-    assert METHODS["rm"].config == accord.RegretMatching(plus=False, predictive=False, decay=0.0)
-    assert METHODS["dcfr"].config == accord.DiscountedRegretMatching(alpha=1.5, beta=0.0)
-    assert METHODS["wrhedge"].config == accord.WRHedge(learning_rate=None, scale=1.0)
+    assert METHODS["prm+"].config == accord.regret.RegretMatching(
+        plus=True, predictive=True, decay=0.2
+    )
+    assert METHODS["rm+"].config == accord.regret.RegretMatching(
+        plus=True, predictive=False, decay=0.0
+    )
+    assert METHODS["rm"].config == accord.regret.RegretMatching(
+        plus=False, predictive=False, decay=0.0
+    )
+    assert METHODS["dcfr"].config == accord.regret.DiscountedRegretMatching(alpha=1.5, beta=0.0)
+    assert METHODS["wrhedge"].config == accord.regret.WRHedge(learning_rate=None, scale=1.0)
     averaging = {name: method.averaging for name, method in METHODS.items()}
     assert averaging["prm+"] == averaging["dcfr"] == "quadratic"
     assert (averaging["rm+"], averaging["rm"], averaging["wrhedge"]) == (
         "linear", "uniform", "uniform",
     )  # fmt: skip
-    assert SAMPLED_METHODS["swrhedge"].config == accord.SWRHedge(None, 1.0, 0.05)
-    assert SAMPLED_METHODS["prm"].config == accord.SampledRegretMatching(
-        window=1.0, shared=1, follow=0.05, baseline_rate=0.05, trace=0.5, averages=4
+    assert SAMPLED_METHODS["swrhedge"].config == accord.regret.SWRHedge(None, 1.0, 0.05)
+    assert SAMPLED_METHODS["prm"].config == accord.regret.SampledRegretMatching(
+        window=1.0, longest=100.0, shared=1, follow=0.05, baseline_rate=0.05, trace=0.5, averages=64
     )
-    assert SAMPLED_METHODS["rm"].config == accord.SampledRegretMatching(window=0.0)
+    assert SAMPLED_METHODS["rm"].config == accord.regret.SampledRegretMatching(window=0.0)
 
 
 def test_a_missing_kernel_is_named_before_compiling() -> None:

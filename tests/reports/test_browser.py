@@ -187,7 +187,7 @@ def test_long_labels_are_told_apart(opened: Callable[[Path], Any], tmp_path: Pat
         builder.payoff((card, "stay"), 0)
         builder.payoff((card, "go"), 1)
     accord.solve(builder.build(), iterations=3, folder=tmp_path / "run")
-    accord.write_efg(builder.build(), tmp_path / "cards.efg")
+    accord.interop.write_efg(builder.build(), tmp_path / "cards.efg")
     run("report", tmp_path / "run", "--game", tmp_path / "cards.efg")
     browser = opened(tmp_path / "run" / "report.html")
     shown = find_all(browser, "#device a .label")
@@ -296,7 +296,7 @@ def test_dark_pages_have_light_ink(opened: Callable[[Path], Any], kuhn: Path) ->
 
 
 def test_labels_are_only_text(opened: Callable[[Path], Any], tmp_path: Path) -> None:
-    accord.write_efg(nasty_game(), tmp_path / "game.efg")
+    accord.interop.write_efg(nasty_game(), tmp_path / "game.efg")
     run("solve", tmp_path / "game.efg", "--iterations", 5, "--out", tmp_path / "run")
     run("report", tmp_path / "run")
     browser = opened(tmp_path / "run" / "report.html")
@@ -330,3 +330,126 @@ def test_comparison(opened: Callable[[Path], Any], kuhn: Path, tmp_path: Path) -
     browser = opened(tmp_path / "both.html")
     assert find(browser, "h1").text == "2 runs of kuhn"
     assert len(find_all(browser, "main tbody tr")) == 2
+
+
+@pytest.fixture(scope="module")
+def best(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of an optimum, which has a device, a region and a tree."""
+    folder = tmp_path_factory.mktemp("runs") / "best"
+    run("optimize", "signalling", "--objective", "player=professor", "--out", folder)
+    run("report", folder)
+    return folder / "report.html"
+
+
+def chosen_device(browser: Any) -> tuple[str, list[tuple[float, list[str]]]]:
+    """The words below a region, and the probabilities and recommendations of the plans."""
+    plans = [
+        (
+            float(find(row, "th span").text.split()[0]) / 100,
+            [item.text for item in find_all(row, "li")],
+        )
+        for row in find_all(browser, ".chosen tbody tr")
+    ]
+    return find(browser, ".chosen").text, plans
+
+
+def as_policy(plans: list[tuple[float, list[str]]]) -> accord.CorrelatedPolicy:
+    """A device of the signalling game, as a page shows it: two letters, then answers.
+
+    Letters that nobody is told to send are refused, which the page leaves out.
+    """
+    total = sum(probability for probability, _ in plans)  # rounded
+    device = []
+    for probability, told in plans:
+        words = [line.split() for line in told]
+        answers = {"X": "refuse", "Y": "refuse", **dict(words[2:])}
+        device.append((probability / total, [dict(words[:2]), answers]))
+    return accord.CorrelatedPolicy.from_device(accord.load_game("signalling"), device)
+
+
+def type_payoffs(browser: Any, *payoffs: float) -> None:
+    for box, payoff in zip(find_all(browser, ".choice input[type=number]"), payoffs, strict=True):
+        box.clear()
+        box.send_keys(str(payoff), Keys.TAB)
+
+
+@pytest.mark.parametrize("payoffs", [(3.5, 6.5), (2.0, 6.1), (2.7, 6.25), (1.0, 6.0)])
+def test_a_point_of_the_region_has_a_device_with_its_payoffs(
+    opened: Callable[[Path], Any], best: Path, payoffs: tuple[float, float]
+) -> None:
+    browser = opened(best)
+    type_payoffs(browser, *payoffs)
+    words, plans = chosen_device(browser)
+    assert "In this EFCE the mediator" in words and "No EFCE" not in words
+    assert sum(probability for probability, _ in plans) == pytest.approx(1.0, abs=2e-3)
+    policy = as_policy(plans)
+    assert policy.values() == pytest.approx(payoffs, abs=2e-2)
+    assert accord.certify(policy.game, policy, 1)[1].gap <= 2e-2, "the probabilities are rounded"
+    assert len(plans) == len({tuple(told) for _, told in plans}), "a plan stands there twice"
+
+
+def test_payoffs_that_no_equilibrium_has(opened: Callable[[Path], Any], best: Path) -> None:
+    browser = opened(best)
+    type_payoffs(browser, 3, 7)
+    words, plans = chosen_device(browser)
+    assert "No EFCE pays 3 for player student and 7 for player professor" in words
+    assert as_policy(plans).values()[1] == pytest.approx(6.5 - 0.01, abs=0.02)
+
+
+def test_equilibria_that_stand_out_are_buttons(opened: Callable[[Path], Any], best: Path) -> None:
+    browser = opened(best)
+    spots = [spot for spot in find_all(browser, ".touch .spot") if spot.is_displayed()]
+    names = [spot.get_attribute("aria-label") for spot in spots]
+    nash = next(name for name in names if "pure Nash equilibrium" in name)
+    assert nash.startswith("0, 6:")
+    spots[names.index(nash)].send_keys(Keys.ENTER)
+    words, plans = chosen_device(browser)
+    assert "Expected payoffs: 0 for player student and 6 for player professor" in words
+    assert len(plans) == 1
+
+
+def test_a_plan_is_shown_as_its_play(opened: Callable[[Path], Any], best: Path) -> None:
+    browser = opened(best)
+    row = find(browser, "#device [data-plan]")
+    told = dict(item.text.split() for item in find_all(row, "li"))
+    button = find(row, "button")
+    button.click()
+    played = [edge.find_element("tag name", "title") for edge in find_all(browser, ".edge.played")]
+    moves = [title.get_attribute("textContent").split()[0] for title in played]
+    # Chance makes both students, each sends the letter of the plan, and the professor answers.
+    expected = ["good", "bad", told["good"], told["bad"], told[told["good"]], told[told["bad"]]]
+    assert sorted(moves) == sorted(expected)
+    button.click()
+    assert not find_all(browser, ".edge.played")
+
+
+def test_binding_constraints_are_named(opened: Callable[[Path], Any], best: Path) -> None:
+    browser = opened(best)
+    choose(browser, "player", 1)
+    search = find(browser, "#find")
+    search.send_keys("X" + Keys.ENTER)
+    assert not find_all(browser, "#panel .binding")
+    search.clear()
+    search.send_keys("Y" + Keys.ENTER)
+    text = find(browser, "#panel .binding").text
+    assert text == "Binding: told accept, playing refuse instead pays the same."
+
+
+def test_a_page_of_a_region_alone(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    run(
+        "region",
+        "kuhn_poker(players=3)",
+        "-k",
+        0,
+        "--tolerance",
+        0.01,
+        "--out",
+        tmp_path / "r.html",
+    )
+    browser = opened(tmp_path / "r.html")
+    spot = next(spot for spot in find_all(browser, ".touch .spot") if spot.is_displayed())
+    spot.send_keys(" ")
+    assert "for player 2." in find(browser, ".chosen p").text, "the others are paid, too"
+    with screen(browser, 390):
+        wide, width = page_and_screen(browser)
+        assert wide <= width

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import accord
-from accord.reports.colours import SERIES
+from accord.reports.colors import SERIES
 from accord.reports.compare import compare
 from accord.reports.source import read_source, source_of
 from accord.reports.view import RunFacts
@@ -69,19 +69,19 @@ def test_equal_methods_are_told_apart() -> None:
 
 
 @pytest.mark.slow
-def test_a_group_keeps_its_colour(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_group_keeps_its_color(folders: dict[str, Path], tmp_path: Path) -> None:
     """Learned runs are not in the plot by iterations, solved ones not in that by episodes."""
     names = ("1", "l1", "inf", "l2")
     run("report", *(folders[name] for name in names), "--out", tmp_path / "all.html")
-    colours: dict[str, set[str]] = {}
+    colors: dict[str, set[str]] = {}
     for axis in ("iteration", "episodes", "seconds"):
         root = ET.fromstring((tmp_path / f"all-{axis}.svg").read_text())
         for element in root.iter("{http://www.w3.org/2000/svg}text"):
             if (element.text or "").startswith("K = "):
                 found = re.search(r"fill: (#\w+)", element.get("style", ""))
                 assert found is not None
-                colours.setdefault(str(element.text), set()).add(found[1])
-    assert colours == {
+                colors.setdefault(str(element.text), set()).add(found[1])
+    assert colors == {
         "K = 1, rm": {SERIES[0]},
         "K = 1, prm (2 seeds)": {SERIES[1]},
         "K = ∞, prm+": {SERIES[2]},
@@ -105,3 +105,29 @@ def test_a_run_without_a_curve_is_mentioned(folders: dict[str, Path], tmp_path: 
     page = (tmp_path / "both.html").read_text()
     assert page.count(f"The gap of {comparison.groups[1].label} is always 0") == 2
     assert "share one curve" not in page
+
+
+def test_runs_that_optimized_stand_side_by_side(tmp_path: Path) -> None:
+    game = accord.load_game("chicken")
+    accord.optimize(game, 1, folder=tmp_path / "a")
+    accord.optimize(game, 0, {"row": 1}, at_least={"col": 4}, folder=tmp_path / "b")
+    run("report", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "both.html")
+    page = (tmp_path / "both.html").read_text()
+    assert "The best equilibria for 2 questions" in page
+    assert "EFCE (K = 1), the highest welfare" in page
+    assert "NFCCE (K = 0) with player col at least 4, the best for player row" in page
+    for text in ("10.5", "5.923077", "5.25", "proved", "53.8", "<strong>dare</strong>"):
+        assert text in page
+    assert "The smallest gap" not in page
+    assert "By time" not in page
+
+
+def test_optima_of_different_games_have_their_payoffs_in_one_column(tmp_path: Path) -> None:
+    for name in ("chicken", "battle_of_the_sexes"):
+        accord.optimize(accord.load_game(name), 1, folder=tmp_path / name)
+    accord.solve(accord.load_game("chicken"), 1, iterations=20, folder=tmp_path / "solved")
+    names = ("chicken", "battle_of_the_sexes", "solved")
+    run("report", *(tmp_path / name for name in names), "--out", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text()
+    assert "5.25, 5.25" in page
+    assert "<h2>Optima</h2>" in page

@@ -18,7 +18,7 @@ from accord._arrays import TERMINAL
 from accord.game.tree import Game
 from accord.reports.page import environment, run_page
 from accord.reports.source import read_source
-from accord.reports.summary import summarise
+from accord.reports.summary import summarize
 from accord.reports.view import RunView
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
@@ -43,7 +43,7 @@ def test_json_in_html_ends_no_script() -> None:
 @pytest.mark.slow
 def test_labels_are_text_wherever_they_stand(tmp_path: Path) -> None:
     game = nasty_game()
-    accord.write_efg(game, tmp_path / "game.efg")
+    accord.interop.write_efg(game, tmp_path / "game.efg")
     run("solve", tmp_path / "game.efg", "--iterations", 5, "--out", tmp_path / "run")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -68,7 +68,7 @@ def test_a_player_without_decisions_and_a_single_action(tmp_path: Path) -> None:
         reward_node=[1],
         reward=[[1.0, 2.0]],
     )
-    accord.write_efg(game, tmp_path / "game.efg")
+    accord.interop.write_efg(game, tmp_path / "game.efg")
     run("solve", tmp_path / "game.efg", "--iterations", 3, "--out", tmp_path / "run")
     run("report", tmp_path / "run")
     page = (tmp_path / "run" / "report.html").read_text()
@@ -107,7 +107,7 @@ def test_cells_of_stacked_tables_have_the_names_of_their_columns(
     folders: dict[str, Path],
 ) -> None:
     """Two players fit on a phone, three do not."""
-    solved = summarise(read_source(folders["1"]))
+    solved = summarize(read_source(folders["1"]))
     assert "data-name" not in gap_table(solved)
     players = tuple(
         replace(solved.players[0], index=i, name=f"player {label}")
@@ -129,7 +129,7 @@ def test_cells_of_stacked_tables_have_the_names_of_their_columns(
 
 def test_gains_that_are_only_rounding_are_none(folders: dict[str, Path]) -> None:
     """Certificates have 0 for them."""
-    solved = summarise(read_source(folders["1"]))
+    solved = summarize(read_source(folders["1"]))
     none = tuple(replace(deviation, gain=0.0) for deviation in solved.deviations)
     page = run_page(replace(solved, deviations=none), None, None)
     assert page.count("gains nothing</h3>") == 2
@@ -138,7 +138,7 @@ def test_gains_that_are_only_rounding_are_none(folders: dict[str, Path]) -> None
 
 
 def test_a_gap_that_is_0_at_the_end(folders: dict[str, Path]) -> None:
-    solved = summarise(read_source(folders["1"]))
+    solved = summarize(read_source(folders["1"]))
     *before, last = solved.facts.history
     history = (*before, replace(last, player_gaps=(0.0, 0.0)))
     facts = replace(solved.facts, history=history)

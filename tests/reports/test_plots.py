@@ -1,4 +1,4 @@
-"""Plots: the curves in them, and their colours in a page."""
+"""Plots: the curves in them, and their colors in a page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import accord
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
-from accord.reports.colours import LIGHT
+from accord.reports.colors import LIGHT
 from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import players_by_play, summarise
+from accord.reports.summary import players_of, summarize
 from accord.reports.view import Advice, Axis, Group, Moment, RunView
 from accord.runs.reading import Bounds
 from tests.support.pages import texts
@@ -26,7 +26,7 @@ from tests.support.pages import texts
 @pytest.fixture(scope="module")
 def solved(folders: dict[str, Path]) -> RunView:
     """A run of Kuhn poker."""
-    return summarise(read_source(folders["1"]))
+    return summarize(read_source(folders["1"]))
 
 
 def scaled(run: RunView, factor: float) -> RunView:
@@ -65,7 +65,7 @@ def test_the_bound_of_the_paper_is_the_curve_of_a_fixed_rate(method: str, tmp_pa
     else:
         accord.learn(game, 1, method=method, episodes=60_000, folder=folder)
         name = "bound, all iterates"
-    found = summarise(read_source(folder))
+    found = summarize(read_source(folder))
     assert found.bound is not None
     figure = plots.convergence(found)
     assert figure is not None
@@ -107,12 +107,12 @@ def test_no_curve_without_positive_gaps(solved: RunView) -> None:
     assert plots.gaps_by_k(found) is None
 
 
-def test_inline_plots_take_the_colours_of_the_page(solved: RunView) -> None:
+def test_inline_plots_take_the_colors_of_the_page(solved: RunView) -> None:
     figure = plots.convergence(solved)
     assert figure is not None
     text = to_inline(to_svg(figure), "one", "label")
     assert "var(--ink)" in text
-    assert not [colour for colour in LIGHT.values() if colour in text]
+    assert not [color for color in LIGHT.values() if color in text]
     ids = re.findall(r'\bid="([^"]+)"', text)
     used = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
     assert ids
@@ -174,7 +174,7 @@ def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
 def test_pages_of_large_environments_show_some_infosets_first(solved: RunView) -> None:
     infosets = tuple(Advice(f"at {n}", (("left", 0.25), ("right", 0.75))) for n in range(25))
     facts = replace(solved.facts, knows_game=False, gap=None, values=(0.0,), margins=(math.nan,))
-    players = players_by_play(["0"], facts.values, facts.margins)
+    players = players_of(["0"], facts.values, margins=facts.margins)
     page = run_page(RunView(facts, players, None, 1, advice=(infosets,)), None, None)
     before, _, after = page.partition("<summary>5 more infosets</summary>")
     assert before.count("<strong>left</strong>") == 20

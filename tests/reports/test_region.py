@@ -19,7 +19,7 @@ from tests.support.pages import texts
 
 
 @pytest.fixture(scope="module")
-def found() -> accord.Region:
+def found() -> accord.runs.Region:
     return accord.region(signalling())
 
 
@@ -43,11 +43,11 @@ def test_equal_polygons_are_drawn_once(found, narrow):
     outer, inner = drawn(figure)
     np.testing.assert_array_equal(outer, [v.payoffs for v in found[0].vertices])
     np.testing.assert_array_equal(inner, [v.payoffs for v in found[math.inf].vertices])
-    assert marks(figure, "o") == {(4.0, 6.0)}
+    assert marks(figure, "o") in ({(4.0, 6.0)}, {(3.5, 6.5)})  # both have a welfare of 10
     assert marks(figure, "D") == {(0.0, 6.0)}
     assert dashed(figure) == 0
     shown = " ".join(texts(to_svg(figure)))
-    for text in ("K = 0 (NFCCE)", "K = 1 (EFCE)", "K = ∞ (BCE)", "payoff of student"):
+    for text in ("K = 0 (NFCCE)", "K ≥ 1 (EFCE)", "payoff of student"):
         assert text in shown
     for text in ("payoff of professor", "best welfare", "pure Nash equilibrium"):
         assert text in shown
@@ -59,7 +59,7 @@ def test_other_notions_are_drawn_by_size():
     sizes = [area(polygon) for polygon in drawn(figure)]
     assert sizes == sorted(sizes, reverse=True)
     shown = " ".join(texts(to_svg(figure)))
-    for text in ("K = 0 (NFCCE)", "EFCCE", "AFCE", "K = 1 (EFCE)"):
+    for text in ("K = 0 (NFCCE)", "EFCCE", "AFCE", "K ≥ 1 (EFCE)"):
         assert text in shown
 
 

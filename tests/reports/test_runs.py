@@ -142,7 +142,7 @@ def test_a_policy_of_another_game(folder: Path, folders: dict[str, Path]) -> Non
 
 
 def test_a_game_that_has_moved(tmp_path: Path) -> None:
-    accord.write_efg(accord.load_game("kuhn"), tmp_path / "old.efg")
+    accord.interop.write_efg(accord.load_game("kuhn"), tmp_path / "old.efg")
     run("solve", tmp_path / "old.efg", "--iterations", 3, "--out", tmp_path / "run")
     (tmp_path / "old.efg").rename(tmp_path / "new.efg")
     assert "--game" in refused("report", tmp_path / "run")

@@ -38,7 +38,7 @@ def test_tree_shows_every_move_and_payoff(folders: dict[str, Path]) -> None:
     assert len(joined) == 12  # every infoset of Kuhn poker has two nodes
     payoffs = [e for e in root.iter() if e.get("class") == "payoff"]
     assert len(payoffs) == loaded.game.n_terminals
-    assert {"+1  −1", "−2  +2"} <= {e.text for e in payoffs}  # noqa: RUF001
+    assert {"1, −1", "−2, 2"} <= {e.text for e in payoffs}  # noqa: RUF001
 
 
 def test_large_trees_are_not_drawn(
@@ -61,7 +61,7 @@ def test_nothing_is_cut_at_the_sides() -> None:
     view = tree.tree_view(b.build())
     assert view is not None
     for node in view.nodes:
-        start = node.x + 3 - tree.SMALL * len(node.text)
+        start = node.x + 3 - tree.NAME_LETTER * len(node.text)
         assert start >= max([0.0, *(other.x for other in view.nodes if other.x < node.x)])
     assert all(leaf.x + tree.DIGIT * len(leaf.text) <= view.width for leaf in view.payoffs)
     assert all(entry.end <= view.file_width for entry in view.key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -15,7 +16,7 @@ import pytest
 
 from accord.reports.watch import HOST, Watch, episodes_per_second, server_of
 from accord.runs.checkpoint import Checkpoint, Seen
-from accord.runs.learn_env import learn_env
+from accord.runs.learn import learn
 from accord.runs.lock import locked
 from tests.support.command import process, refused
 from tests.support.environments import NoisyChicken
@@ -74,14 +75,17 @@ def test_a_run_that_finishes_while_somebody_looks_is_not_stopped(
 
 @pytest.mark.parametrize("name", ["l1", "sep"])
 def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
-    Page(Watch(folders[name]).page())
+    page = Watch(folders[name]).page()
+    assert Page(page).outside == []
+    assert "finished</p>" in page
+    assert json.loads((folders[name] / "run.json").read_text())["game"] in page
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run in an environment."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    learn_env(NoisyChicken(), 1, episodes=300, seed=1, plays=100, folder=folder)
+    learn(NoisyChicken(), 1, episodes=300, seed=1, plays=100, folder=folder)
     return folder
 
 
@@ -102,7 +106,9 @@ def test_the_page_follows_a_run_in_an_environment(played: Path, tmp_path: Path) 
     done = watch.now()
     assert "finished" in done
     assert "confidence the gap is at least" in done
-    assert done.count("ann<") == done.count("bob<") == 1
+    header = done.split("</header>")[0]
+    assert header.count("ann<") == header.count("bob<") == 1
+    assert "share of decisions in them at infosets seen before" in done
     (folder / "progress.jsonl").write_text("{")
     assert "progress.jsonl" in watch.now()
     (folder / "progress.jsonl").unlink()
@@ -134,6 +140,21 @@ def test_the_server_answers_this_computer_only(folders: dict[str, Path]) -> None
             get(f"{address}/run.json")
         with pytest.raises(urllib.error.HTTPError, match="421"):
             get(f"{address}/", "evil.example")
+        server.shutdown()
+
+
+def test_whatever_happens_is_answered(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also damage that nobody thought of; the page asks again later."""
+    watch = Watch(folders["1"])
+    monkeypatch.setattr(watch, "now", lambda: 1 / 0)
+    with server_of(watch, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(urllib.error.HTTPError, match="500") as answer:
+            get(f"http://{HOST}:{server.server_address[1]}/now")
+        assert b"cannot be shown now (ZeroDivisionError)" in answer.value.read()
+        answer.value.close()
         server.shutdown()
 
 

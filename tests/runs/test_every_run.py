@@ -39,12 +39,18 @@ class Kind:
     command: tuple[object, ...]
     more: tuple[object, ...]  # the limit with which it is resumed
     call: Callable[[], Any]
+    name: str = "kuhn"  # of the game or environment
     swept: bool = True  # whether there is a command for sweeps of it
     knows_game: bool = True
 
     @property
     def game(self) -> object:
         return self.command[1]
+
+    @property
+    def code(self) -> tuple[object, ...]:
+        """The game, if it is code: that is run only if it is named."""
+        return (self.game,) if self.game == "env.py:make" else ()
 
 
 KINDS = {
@@ -64,10 +70,46 @@ KINDS = {
         lambda: accord.learn(Hidden(kuhn()), episodes=300),
         knows_game=False,
     ),
+    "learn in an environment whose game is known": Kind(
+        ("learn", "env.py:make", "--episodes", 300, "--game", "kuhn"),
+        ("--episodes", 600),
+        lambda: accord.learn(Hidden(kuhn()), episodes=300, game=kuhn()),
+        swept=False,
+    ),
+    "learn from joint plays": Kind(
+        ("learn", "kuhn", "--episodes", 1100, "--feedback", "joint"),
+        ("--episodes", 2200),
+        lambda: accord.learn(kuhn(), episodes=300, feedback="joint"),
+        swept=False,
+    ),
+    "learn from joint plays of an environment": Kind(
+        ("learn", "env.py:make", "--episodes", 300, "--feedback", "joint"),
+        ("--episodes", 600),
+        lambda: accord.learn(Hidden(kuhn()), episodes=1100, feedback="joint"),
+        swept=False,
+        knows_game=False,
+    ),
+    "solve for another notion": Kind(
+        ("solve", "kuhn", "-k", "efcce", "--iterations", 20),
+        ("--iterations", 40),
+        lambda: accord.solve(kuhn(), "efcce", iterations=20),
+    ),
+    "learn another notion": Kind(
+        ("learn", "kuhn", "-k", "afce", "--episodes", 300),
+        ("--episodes", 600),
+        lambda: accord.learn(kuhn(), "afce", episodes=300),
+    ),
+    "learn another notion in an environment": Kind(
+        ("learn", "env.py:make", "-k", "efcce", "--episodes", 300),
+        ("--episodes", 600),
+        lambda: accord.learn(Hidden(kuhn()), "efcce", episodes=300),
+        knows_game=False,
+    ),
     "optimize": Kind(
         ("optimize", "chicken", "--seconds", 60),
         ("--seconds", 60),
         lambda: accord.optimize(accord.load_game("chicken")),
+        name="chicken",
         swept=False,
     ),
 }
@@ -86,10 +128,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def is_resumed(kind: Kind, folder: Path) -> None:
-    command, game = kind.command[:2]
-    named = () if kind.knows_game else (game,)  # code is run only if it is named
+    command = kind.command[0]
     before = read_folder(folder)
-    resumed = run_json(command, *named, "--resume", folder, *kind.more)
+    resumed = run_json(command, *kind.code, "--resume", folder, *kind.more)
     limit = "episodes" if command == "learn" else "iterations"
     grows = 1 if command == "optimize" else 2  # what is optimal stays as it is
     assert resumed[limit] == grows * before.result[limit]
@@ -110,8 +151,10 @@ def is_compared(kind: Kind, folder: Path) -> None:
     """With every run, itself and those of other kinds."""
     others = [name for name in KINDS if Path(name).is_dir()]
     run("report", folder, *others, "--out", "all.html")
-    page = Page(Path("all.html").read_text())
-    assert page.tags["tr"] == 2 + len(others)
+    page = Path("all.html").read_text()
+    Page(page)
+    section = page[page.index("<h2>All runs</h2>") :]
+    assert section[: section.index("</table>")].count("<tr") == 2 + len(others)
 
 
 def is_swept(kind: Kind, folder: Path) -> None:
@@ -122,12 +165,12 @@ def is_swept(kind: Kind, folder: Path) -> None:
 
     (name,) = (name for name, one in KINDS.items() if one is kind)
     results = accord.sweep(job, {"one": {"name": name}}, "swept")
-    assert results["one"]["game"] == ("kuhn" if kind.swept else kind.game)
+    assert results["one"]["game"] == kind.name
     if not kind.swept:
         return
-    limit, count = kind.command[2:]
+    options = kind.command[2:]
     for _ in range(2):  # what is done stays done
-        swept = run_json("sweep", kind.game, limit, count, "--out", "runs")
+        swept = run_json("sweep", kind.game, *options, "--out", "runs")
         (done,) = swept["runs"]
         assert (done["gap"] is not None) == kind.knows_game
         if not kind.knows_game:
@@ -161,7 +204,9 @@ def is_displayed(kind: Kind, folder: Path) -> None:
     assert Page(result.policy._repr_html_()).outside == []
     assert len(result.to_frame()) == len(result.history) >= 1
     assert Page(accord.report(result).html).outside == []
-    assert len(accord.comparison_frame({"one": result, "same": result})) == 2 * len(result.history)
+    assert len(accord.exports.comparison_frame({"one": result, "same": result})) == 2 * len(
+        result.history
+    )
 
 
 USES = {

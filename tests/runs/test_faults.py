@@ -6,6 +6,8 @@ nothing happened to, and no temporary file stays.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import multiprocessing
 import os
@@ -28,18 +30,20 @@ from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
 from accord.game.tree import Game
+from accord.runs.components import Components
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import SAVING, STOPPING, heeding_interrupts
-from accord.runs.iterates import Iterates
 from accord.runs.iterations import Iterations
-from accord.runs.learn import learn, resume_learn
+from accord.runs.learn import learn
 from accord.runs.lock import locked
 from accord.runs.loop import CAUTION, Loop
-from accord.runs.optimize import optimize, resume_optimize
+from accord.runs.optimize import optimize
 from accord.runs.reading import read_finished, read_run
+from accord.runs.request import SolveRequest
 from accord.runs.result import Solution
-from accord.runs.solve import resume_solve, solve
+from accord.runs.solve import run_solve, solve
 from tests.support.command import process, refused
+from tests.support.resuming import resume
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and locks of Unix")
 
@@ -59,7 +63,7 @@ def whole(game: Game) -> Solution:
 
 def ends_like(folder: Path, game: Game, whole: Solution) -> None:
     """The run in ``folder`` resumes to the same bits, and leaves no temporary file."""
-    resumed = resume_solve(game, folder)
+    resumed = resume(game, folder)
     assert (resumed.gap, resumed.average_gap) == (whole.gap, whole.average_gap)
     assert np.array_equal(resumed.policy.behavior, whole.policy.behavior)
     saved = read_finished(RunFolder.open(folder), game)
@@ -237,7 +241,7 @@ def test_a_reader_never_sees_two_states(
     ears = Ears()
     monkeypatch.setattr(Path, "replace", rename_and_die)
     with listening(ears), pytest.raises(KeyboardInterrupt):
-        resume_solve(game, folder, iterations=100)
+        resume(game, folder, iterations=100)
     monkeypatch.undo()
     saved = read_finished(RunFolder.open(folder), game)
     assert saved.result["iterations"] == saved.history[-1].iteration == 100
@@ -335,7 +339,7 @@ def test_a_folder_deleted_meanwhile(replaced: bool, game: Game, tmp_path: Path) 
     with pytest.raises(ArgumentError, match="was deleted, moved or replaced during the run"):
         solve(game, 1, iterations=100, folder=folder, progress=delete)
     assert not replaced or not list(folder.iterdir())
-    resumed = resume_solve(game, tmp_path / "moved")
+    resumed = resume(game, tmp_path / "moved")
     assert resumed.gap == solve(game, 1, iterations=100).gap
 
 
@@ -358,7 +362,7 @@ main()
         f"error: {folder / 'checkpoint.npz'} cannot be written: File too large"
     )
     assert contents(folder) == before
-    longer = resume_solve(game, folder, iterations=2000)
+    longer = resume(game, folder, iterations=2000)
     assert longer.gap == solve(game, 1, iterations=2000).gap
 
 
@@ -402,7 +406,7 @@ def test_convert_follows_no_link_and_leaves_nothing(
     mine.write_text("mine")
     link.symlink_to(mine)
     (tmp_path / "game.efg.part").symlink_to(mine)
-    accord.write_efg(accord.load_game("kuhn"), link)
+    accord.interop.write_efg(accord.load_game("kuhn"), link)
     assert mine.read_text() == "mine"
     assert not link.is_symlink()
 
@@ -446,9 +450,9 @@ def test_a_checkpoint_of_another_run_is_refused(
     before = contents(folder)
     with pytest.raises(MismatchError, match=r"checkpoint\.npz must belong to the run"):
         if one == "this":
-            resume_solve(game, folder, iterations=40)
+            resume(game, folder, iterations=40)
         else:
-            resume_learn(game, folder, episodes=400)
+            resume(game, folder, episodes=400)
     assert contents(folder) == before
 
 
@@ -461,7 +465,7 @@ def test_a_request_that_was_edited_is_refused(
     content["asked"] |= edit
     (folder / "run.json").write_text(json.dumps(content))
     with pytest.raises(MismatchError, match=r"or run\.json was changed"):
-        resume_solve(game, folder, iterations=40)
+        resume(game, folder, iterations=40)
     with pytest.raises(MismatchError, match=r"policy\.npz must belong"):
         read_finished(RunFolder.open(folder), game)
 
@@ -527,7 +531,7 @@ class Ticking:
 class Certifying:
     """An end of ten seconds, and some more for each component, as soon as it is estimated."""
 
-    def __init__(self, iterates: Iterates, each: float) -> None:
+    def __init__(self, iterates: Components, each: float) -> None:
         self.iterates, self.each, self.known = iterates, each, False
 
     def estimate(self) -> None:
@@ -542,7 +546,7 @@ class Certifying:
 
 @pytest.mark.parametrize("each", [0.0, 0.5])
 def test_seconds_leave_time_for_the_end(each: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    play, iterates = Ticking(), Iterates(2, 1000)
+    play, iterates = Ticking(), Components(1000, np.ones(2, np.int32))
     ending = Certifying(iterates, each)
     monkeypatch.setattr("accord.runs.loop.time", play)
     loop = Loop(Iterations(play, iterates, lambda: None))
@@ -551,7 +555,8 @@ def test_seconds_leave_time_for_the_end(each: float, monkeypatch: pytest.MonkeyP
 
 
 def test_seconds_count_from_since(game: Game) -> None:
-    late = solve(game, 1, seconds=5.0, since=time.perf_counter() - 6.0)
+    request = SolveRequest("kuhn", 1, seconds=5.0)
+    late = run_solve(game, request, since=time.perf_counter() - 6.0)
     assert late.iterations == 1
 
 
@@ -593,9 +598,40 @@ def test_a_search_that_is_still_going_can_be_read(
     found = optimize(game, 1, [1, 0, 0], minimize=minimize, folder=folder, progress=look)
     assert found.interrupted
     assert not seen[0].finished
-    assert accord.certify(game, seen[0].policy, 1)[1].gap >= 0.0
-    best = resume_optimize(game, folder)
+    exact = accord.certify(game, seen[0].policy, 1)
+    assert seen[0].result["players"] == list(exact[1].player_gaps)
+    assert seen[0].result["values"] == list(exact.values)
+    best = resume(game, folder)
     assert best.optimal
     assert seen[0].result["objective"] == best.objective
     sign = -1 if minimize else 1
     assert sign * seen[0].result["bound"] >= sign * best.value
+
+
+def test_a_drive_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as some file systems of clusters: the run says so, and ends well."""
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    said: list[str] = []
+
+    class Listens:
+        def hear(self, what: str | None) -> None:
+            """Nothing."""
+
+        def answer(self, text: str) -> None:
+            said.append(text)
+
+        def compiling(self) -> Any:
+            return contextlib.nullcontext()
+
+    with listening(Listens()):
+        solution = accord.solve(accord.load_game("kuhn"), 1, iterations=20, folder=tmp_path / "run")
+    assert len(said) == 1
+    assert "is on a drive without locks (No locks available)" in said[0]
+    assert (tmp_path / "run" / "policy.npz").exists()
+    again = resume(accord.load_game("kuhn"), tmp_path / "run", iterations=30)
+    assert again.iterations == 30 > solution.iterations

@@ -18,9 +18,10 @@ from accord.regret.swrhedge import SWRHedge
 from accord.runs import folder as folders
 from accord.runs import lock
 from accord.runs.iterations import next_checkpoint
-from accord.runs.learn import learn, resume_learn
+from accord.runs.learn import learn
 from accord.runs.lock import is_held, locked
-from accord.runs.solve import resume_solve, solve
+from accord.runs.solve import solve
+from tests.support.resuming import resume
 
 GAME = "kuhn:players=3"
 ITERATIONS = 12_000
@@ -100,11 +101,11 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, straight
 def test_extending_a_finished_run_is_as_if_it_had_been_asked_for_at_once(tmp_path, straight):
     game = library_game(GAME)
     solve(game, 1, iterations=5_000, components=40, folder=tmp_path / "run")
-    longer = resume_solve(game, tmp_path / "run", iterations=ITERATIONS)
+    longer = resume(game, tmp_path / "run", iterations=ITERATIONS)
     whole, solution = straight
     assert longer.gap == solution.gap
     same_policy(tmp_path / "run", whole)
-    again = resume_solve(game, tmp_path / "run", iterations=ITERATIONS)
+    again = resume(game, tmp_path / "run", iterations=ITERATIONS)
     assert (again.iterations, again.gap) == (longer.iterations, longer.gap)
 
 
@@ -112,7 +113,7 @@ def test_a_wrhedge_run_goes_on_with_the_rate_it_began_with(tmp_path):
     game = library_game("kuhn:players=2")
     whole = solve(game, 1, method="wrhedge", iterations=400, folder=tmp_path / "whole")
     solve(game, 1, method="wrhedge", iterations=400, seconds=0.0, folder=tmp_path / "part")
-    part = resume_solve(game, tmp_path / "part", iterations=400)
+    part = resume(game, tmp_path / "part", iterations=400)
     assert part.gap == whole.gap
     assert np.array_equal(part.policy.behavior, whole.policy.behavior)
 
@@ -135,7 +136,7 @@ def test_the_first_interrupt_finishes_the_step_and_saves(tmp_path):
     assert stopped.average_gap == stopped.history[-1].gap
     assert signal.getsignal(signal.SIGINT) is before
     every_file_is_whole(tmp_path / "run")
-    assert not resume_solve(game, tmp_path / "run").interrupted
+    assert not resume(game, tmp_path / "run").interrupted
 
 
 def test_the_files_say_what_the_solution_says(straight):
@@ -171,15 +172,15 @@ def test_a_folder_that_holds_anything_is_not_written_to(tmp_path, straight):
 def test_a_run_goes_on_only_with_its_own_game_and_command(tmp_path, straight):
     whole, _ = straight
     with pytest.raises(MismatchError, match="holds a run of 'kuhn:players=3'"):
-        resume_solve(library_game("kuhn:players=2"), whole)
+        resume(library_game("kuhn:players=2"), whole)
     with pytest.raises(MismatchError, match="not of 'learn'"):
-        resume_learn(library_game(GAME), whole)
+        learn(library_game(GAME), 1, episodes=100, folder=whole, resume=True)
     with (
         locked(whole),
         pytest.raises(ArgumentError, match="another process is writing to this folder"),
     ):
-        resume_solve(library_game(GAME), whole)
-    assert resume_solve(library_game(GAME), whole).iterations == ITERATIONS  # free again
+        resume(library_game(GAME), whole)
+    assert resume(library_game(GAME), whole).iterations == ITERATIONS  # free again
 
 
 def test_asking_who_holds_a_folder_keeps_nobody_out(tmp_path, monkeypatch):
@@ -213,7 +214,7 @@ def test_a_broken_checkpoint_is_named(tmp_path, straight):
     solve(game, 1, iterations=50, folder=tmp_path / "run")
     (tmp_path / "run" / "checkpoint.npz").write_bytes(b"not a checkpoint")
     with pytest.raises(ParseError, match=r"checkpoint\.npz: not a readable checkpoint"):
-        resume_solve(game, tmp_path / "run", iterations=100)
+        resume(game, tmp_path / "run", iterations=100)
 
 
 @pytest.mark.parametrize("lost", ["elapsed", "record", "play_iteration", "iterates_off"])
@@ -225,7 +226,7 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, lost):
         rest = {name: content[name] for name in content.files if name != lost}
     np.savez(file, **rest)
     with pytest.raises(ParseError, match="written by another version of Accord"):
-        resume_solve(game, tmp_path / "run", iterations=100)
+        resume(game, tmp_path / "run", iterations=100)
 
 
 def test_a_full_disk_ends_in_one_clear_error_and_loses_nothing(tmp_path, monkeypatch):
@@ -238,7 +239,7 @@ def test_a_full_disk_ends_in_one_clear_error_and_loses_nothing(tmp_path, monkeyp
 
     monkeypatch.setattr(folders, "write_arrays", full)
     with pytest.raises(ArgumentError, match=r"checkpoint\.npz cannot be written: No space left"):
-        resume_solve(game, tmp_path / "run", iterations=100)
+        resume(game, tmp_path / "run", iterations=100)
     assert (tmp_path / "run" / "checkpoint.npz").read_bytes() == kept
     assert not list((tmp_path / "run").glob("*.tmp"))
     assert not list((tmp_path / "run").glob(".*.tmp"))
@@ -268,23 +269,23 @@ def test_a_run_of_learn_goes_on_with_the_same_bits(tmp_path, method):
     assert part.interrupted
     assert 5_000 < part.episodes < whole.episodes
     every_file_is_whole(tmp_path / "part")
-    rest = resume_learn(game, tmp_path / "part")
+    rest = resume(game, tmp_path / "part")
     assert not rest.interrupted
     assert (rest.episodes, rest.gap) == (whole.episodes, whole.gap)
     same_policy(tmp_path / "whole", tmp_path / "part")
     assert json.loads((tmp_path / "part" / "run.json").read_text())["result"]["gap"] == whole.gap
-    longer = resume_learn(game, tmp_path / "part", episodes=90_000)
+    longer = resume(game, tmp_path / "part", episodes=90_000)
     assert longer.episodes == 90_000
     lines = (tmp_path / "part" / "progress.jsonl").read_text().splitlines()
     assert json.loads(lines[-1])["gap"] == longer.gap == longer.history[-1].gap
     with pytest.raises(MismatchError, match="not of 'solve'"):
-        resume_solve(game, tmp_path / "part")
+        solve(game, 1, folder=tmp_path / "part", resume=True)
 
 
 @pytest.fixture
 def large(monkeypatch):
     """Every run counts as large: iterates are rounded and policies packed."""
-    monkeypatch.setattr("accord.runs.iterates.EXACT_BYTES", 0)
+    monkeypatch.setattr("accord.runs.components.EXACT_BYTES", 0)
     monkeypatch.setattr("accord.equilibrium.policy_npz.PLAIN_BYTES", 0)
 
 
@@ -292,7 +293,7 @@ def test_a_large_run_resumes_with_the_same_bits(tmp_path, large):
     game = library_game(GAME)
     whole = solve(game, 1, iterations=700, components=30, folder=tmp_path / "whole")
     solve(game, 1, iterations=333, components=30, folder=tmp_path / "parts")
-    resumed = resume_solve(game, tmp_path / "parts", iterations=700)
+    resumed = resume(game, tmp_path / "parts", iterations=700)
     assert resumed.average_gap == whole.average_gap
     assert resumed.gap == whole.gap
     same_policy(tmp_path / "parts", tmp_path / "whole")
@@ -305,7 +306,7 @@ def test_rounded_iterates_change_no_gap(k, large, monkeypatch):
     game = library_game(GAME)
     rounded = solve(game, k, iterations=400, components=100)
     assert (rounded.policy.behavior * 2.0**32 % 1 == 0).all()
-    monkeypatch.setattr("accord.runs.iterates.EXACT_BYTES", 2**26)
+    monkeypatch.setattr("accord.runs.components.EXACT_BYTES", 2**26)
     exact = solve(game, k, iterations=400, components=100)
     assert (exact.policy.behavior * 2.0**32 % 1 != 0).any()
     assert rounded.average_gap == exact.average_gap  # the learners saw nothing of it

@@ -56,7 +56,9 @@ def test_info_tells_it():
 @pytest.mark.parametrize("name", ["kuhn:players=3", "kuhn"])
 def test_searches_that_do_not_fit_are_refused_with_the_numbers(call, name, monkeypatch):
     monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
-    with pytest.raises(accord.BudgetError, match=r"kuhn.* takes .* prices .*try a smaller k"):
+    with pytest.raises(
+        accord.errors.BudgetError, match=r"kuhn.* takes .* prices .*try a smaller k"
+    ):
         call(accord.load_game(name), 1)
 
 
@@ -72,14 +74,14 @@ def test_runs_that_do_not_fit_are_refused_with_the_numbers(call, monkeypatch):
     monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 1000)
     limit = {"iterations": 10} if call is accord.solve else {"episodes": 100}
     with pytest.raises(
-        accord.BudgetError, match=r"kuhn at k = inf takes .* kept iterates"
+        accord.errors.BudgetError, match=r"kuhn at k = inf takes .* kept iterates"
     ) as error:
         call(game, math.inf, **limit)
     assert error.value.required > error.value.available == 1000
 
 
 def test_refusals_say_what_takes_how_much():
-    with pytest.raises(accord.BudgetError) as error:
+    with pytest.raises(accord.errors.BudgetError) as error:
         check_memory("this", {"learners": 2e9, "leaves": 1e6, "nothing": 0.0}, 10**9, "try less")
     assert str(error.value) == (
         "this takes 2 GB of memory (learners 2 GB, leaves 1 MB), and 1 GB are available; try less"

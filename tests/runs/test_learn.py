@@ -26,11 +26,12 @@ from accord.regret.sampled_matching import SampledRegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.learn import learn, resume_learn
+from accord.runs.learn import learn
 from accord.runs.request import LearnRequest
 from accord.runs.result import Learned
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
+from tests.support.resuming import resume
 
 METHODS = tuple(SAMPLED_METHODS)
 
@@ -140,7 +141,7 @@ def test_an_extended_run_measures_what_it_saves(method: str, tmp_path: Path) -> 
     game = kuhn()
     learn(game, 1, episodes=4000, components=40, method=method, folder=tmp_path / "run")
     for episodes in (7000, 9000, 30_000):
-        longer = resume_learn(game, tmp_path / "run", episodes=episodes)
+        longer = resume(game, tmp_path / "run", episodes=episodes)
         assert longer.policy.n_components == 40
         assert longer.gap == pytest.approx(certify(game, longer.policy, 1)[1].gap, abs=1e-12)
         assert longer.certificate[1].gap == pytest.approx(longer.gap, abs=1e-12)
@@ -160,7 +161,7 @@ def test_interrupted_before_anything_was_kept(method: str, tmp_path: Path) -> No
     assert part.interrupted
     assert part.policy.n_components == 1
     assert part.iterations < 100
-    rest = resume_learn(game, tmp_path / "run")
+    rest = resume(game, tmp_path / "run")
     assert same(rest, whole)
 
 
@@ -193,12 +194,12 @@ def test_components(method: str, episodes: int, components: int) -> None:
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(
     ("components", "averages"),
-    [(1, 4), (10, 4), (12, 4), (13, 3), (22, 2), (26, 1), (44, 1), (133, 1)],
+    [(1, 10), (2, 5), (10, 4), (12, 4), (13, 3), (22, 2), (26, 1), (44, 1), (133, 1)],
 )
 def test_components_average_evenly_spaced_iterates(
     components: int, averages: int, k: float, method: str
 ) -> None:
-    """Of up to four: 400 episodes of 3 decisions visit 12 infosets 100 times, and half is free."""
+    """400 episodes of 3 decisions visit 12 infosets 100 times; a half or a tenth of it is free."""
     game, episodes = kuhn(), 400
     form = sequence_form(game)
     learned = learn(game, k, episodes=episodes, seed=9, components=components, method=method)
@@ -252,15 +253,15 @@ def test_how_many_components_are_saved_by_default(
 
 
 def test_components_may_average_more_or_fewer() -> None:
-    """One component of eight iterates is their mean where the player always decides."""
+    """One component of three iterates is their mean where the player always decides."""
     game = matching_pennies()
-    form, asked = sequence_form(game), {"episodes": 24, "seed": 2}
-    eight = learn(game, 1, components=1, method=SampledRegretMatching(averages=8), **asked)
-    each = learn(game, 1, components=8, method=SampledRegretMatching(averages=1), **asked)
-    assert eight.iterations == each.policy.n_components == 8
+    form, asked = sequence_form(game), {"episodes": 9, "seed": 2}
+    three = learn(game, 1, components=1, method=SampledRegretMatching(averages=3), **asked)
+    each = learn(game, 1, components=3, method=SampledRegretMatching(averages=1), **asked)
+    assert three.iterations == each.policy.n_components == 3
     assert form.n_sequences == 6
     np.testing.assert_allclose(
-        eight.policy.behavior[0], each.policy.behavior.mean(axis=0), atol=1e-15
+        three.policy.behavior[0], each.policy.behavior.mean(axis=0), atol=1e-15
     )
 
 
@@ -329,7 +330,7 @@ def test_a_configured_minimizer_is_kept_and_resumed(method: Any, tmp_path: Path)
     assert kept["options"] == asdict(method)
     assert LearnRequest.from_json(kept).minimizer == method
     assert same(first, learn(game, 1, **asked))
-    assert same(first, resume_learn(game, folder))
+    assert same(first, resume(game, folder))
 
     sent = []
 
@@ -341,7 +342,7 @@ def test_a_configured_minimizer_is_kept_and_resumed(method: Any, tmp_path: Path)
     part = learn(game, 1, **asked, folder=tmp_path / "part", progress=interrupt)
     assert part.interrupted
     assert part.iterations < first.iterations
-    assert same(first, resume_learn(game, tmp_path / "part"))
+    assert same(first, resume(game, tmp_path / "part"))
 
 
 def test_shared_episodes_are_as_many_as_configured() -> None:
@@ -379,7 +380,7 @@ def test_swrhedge_learns_from_whole_plays() -> None:
 )
 def test_kuhn_gets_better(method: str, k: float, few: float, many: float) -> None:
     """Seeds are fixed, so these are facts; the bounds leave room for other machines' rounding."""
-    gaps = [learn(kuhn(), k, episodes=n, method=method).gap for n in (40_000, 400_000)]
+    gaps = [learn(kuhn(), k, episodes=n, method=method, seed=3).gap for n in (40_000, 400_000)]
     assert gaps[0] < few
     assert gaps[1] < many
     assert gaps[1] < 0.7 * gaps[0]
@@ -416,9 +417,13 @@ def test_the_multiplier_on_the_learning_rate() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["prm", "rm"])
 def test_long_corridors_are_explored(method: str) -> None:
-    """Uniform play would get to the end of a corridor once in 2^12 episodes."""
+    """Uniform play would get to the end of a corridor once in 2^12 episodes.
+
+    Seeds differ by a factor of four.
+    """
     game = library_game("unbalanced:horizon=12,actions=2")
-    assert learn(game, 1, episodes=200_000, method=method).gap < 0.05
+    gaps = [learn(game, 1, episodes=200_000, method=method, seed=s).gap for s in range(5)]
+    assert np.median(gaps) < 0.05
 
 
 # --- trivial games --------------------------------------------------------------------------------
@@ -493,7 +498,10 @@ def test_scale_and_shift_of_payoffs_change_nothing(method: str) -> None:
         ({"components": 2.0}, "components must be a whole number"),
         ({"method": "wrhedge"}, "method must be one of prm, rm, swrhedge; got 'wrhedge'"),
         ({"method": 0}, "method must be one of"),
-        ({"method": WRHedge()}, "or a configured SWRHedge, SampledRegretMatching; got WRHedge"),
+        (
+            {"method": WRHedge()},
+            "SWRHedge, SampledRegretMatching, or a minimizer of your own; got WRHedge",
+        ),
         ({"learning_rate_scale": 0.0}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": -1.0}, "learning_rate_scale must be positive"),
         ({"learning_rate_scale": math.inf}, "learning_rate_scale must be positive"),

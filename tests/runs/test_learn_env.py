@@ -38,13 +38,13 @@ from accord.interop.python_files import names_python
 from accord.reports.compare import compare
 from accord.reports.page import run_page
 from accord.reports.source import read_source
-from accord.reports.summary import summarise
+from accord.reports.summary import summarize
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.learn import learn, resume_learn
-from accord.runs.learn_env import learn_env
+from accord.runs.learn import learn
 from accord.runs.reading import Bounds
 from tests.support.command import run
 from tests.support.environments import Hidden, NoisyChicken, Open
+from tests.support.resuming import resume
 
 SEED = {"seed": 3, "episodes": 600}
 
@@ -74,7 +74,7 @@ def test_a_run_that_broke_continues_with_the_same_bits(tmp_path: Path) -> None:
     with pytest.raises(SimulatorError, match="no connection") as broken:
         learn(Breaks(200), 1, folder=tmp_path / "broken", **SEED)
     assert broken.value.learned.episodes == 198
-    resumed = resume_learn(Hidden(kuhn()), tmp_path / "broken")
+    resumed = resume(Hidden(kuhn()), tmp_path / "broken")
     assert resumed.episodes == whole.episodes == 600
     assert learned_bits(tmp_path / "broken") == learned_bits(tmp_path / "whole")
     assert resumed.values == whole.values
@@ -84,14 +84,14 @@ def test_a_run_that_broke_continues_with_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_can_be_extended(tmp_path: Path) -> None:
-    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "a", plays=10, **SEED)
-    more = resume_learn(Hidden(kuhn()), tmp_path / "a", episodes=900)
+    learn(Hidden(kuhn()), 1, folder=tmp_path / "a", plays=10, **SEED)
+    more = resume(Hidden(kuhn()), tmp_path / "a", episodes=900)
     assert more.episodes == 900
     with pytest.raises(MismatchError, match="holds a run of 'kuhn'"):
-        resume_learn(NoisyChicken(), tmp_path / "a")
+        resume(NoisyChicken(), tmp_path / "a")
     learn(kuhn(), 1, episodes=30, folder=tmp_path / "game")
     with pytest.raises(MismatchError, match="holds a run of 'kuhn' with digest"):
-        resume_learn(Hidden(kuhn()), tmp_path / "game")
+        resume(Hidden(kuhn()), tmp_path / "game")
 
 
 class OpenBreaks(Breaks, Open):
@@ -105,10 +105,10 @@ def test_the_papers_policies_are_resumed(tmp_path: Path, options: dict[str, Any]
     with pytest.raises(SimulatorError, match="no connection") as broken:
         learn(OpenBreaks(202), 1, folder=tmp_path / "broken", **SEED, **options)
     assert broken.value.learned.episodes == 200
-    resumed = resume_learn(Open(kuhn()), tmp_path / "broken")
+    resumed = resume(Open(kuhn()), tmp_path / "broken")
     assert resumed.episodes == whole.episodes == 600
     assert learned_bits(tmp_path / "broken") == learned_bits(tmp_path / "whole")
-    worked = learn_env(Open(kuhn()), 1, workers=2, batch=1, **SEED, **options)
+    worked = learn(Open(kuhn()), 1, workers=2, batch=1, **SEED, **options)
     assert worked.policy.behavior.tobytes() == whole.policy.behavior.tobytes()
 
 
@@ -134,7 +134,7 @@ def test_fresh_plays_that_break_lose_nothing(tmp_path: Path, at: int) -> None:
         learn(Breaks(at), 1, folder=tmp_path / "run", **SEED)
     kept = broken.value.learned
     assert (kept.episodes, kept.certificate) == (600, None)
-    resumed = resume_learn(Hidden(kuhn()), tmp_path / "run")
+    resumed = resume(Hidden(kuhn()), tmp_path / "run")
     assert resumed.policy.behavior.tobytes() == kept.policy.behavior.tobytes()
     assert resumed.plays == 600
     assert 590 < resumed.certificate.plays <= 600
@@ -143,14 +143,14 @@ def test_fresh_plays_that_break_lose_nothing(tmp_path: Path, at: int) -> None:
 def test_bounds_that_are_refused_leave_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = learn_env(NoisyChicken(), 1, episodes=30)
+    few = learn(NoisyChicken(), 1, episodes=30)
     assert (few.certificate, few.plays) == (None, 30)
     assert few.refusal == "bounds on the gap need at least 40 plays; there were 30"
 
     def refuse(*arguments: Any) -> Any:
         raise BudgetError("the rechistories need 7.4 GB", required=7, available=6)
 
-    monkeypatch.setattr("accord.runs.environment_run.bounded_by_play", refuse)
+    monkeypatch.setattr("accord.runs.learning_run.bounded_by_play", refuse)
     monkeypatch.chdir(tmp_path)
     Path("env.py").write_text("from tests.support.environments import NoisyChicken\n")
     text = run("learn", "env.py:NoisyChicken", "--episodes", "300", "--out", "run").stdout
@@ -163,7 +163,7 @@ def test_bounds_that_are_refused_leave_the_rest(
 
 def test_running_values_and_memory(tmp_path: Path) -> None:
     seen: list[Checkpoint] = []
-    learned = learn_env(
+    learned = learn(
         NoisyChicken(), 1, episodes=900, plays=10, folder=tmp_path / "run",
         progress=seen.append,
     )  # fmt: skip
@@ -173,14 +173,15 @@ def test_running_values_and_memory(tmp_path: Path) -> None:
     assert last.seen is not None
     assert (last.seen.infosets, last.seen.full) == (2, False)
     assert last.seen.memory > 1000
-    assert all(0.0 < value < 7.0 for value in last.values)
-    assert all(0.1 < margin < 1.0 for margin in last.seen.margins)
+    assert all(0.0 <= value <= 7.0 for value in last.values)
+    assert all(0.0 <= margin < 1.5 for margin in last.seen.margins)  # of a hundred plays or so
     lines = (tmp_path / "run" / "progress.jsonl").read_text().splitlines()
     kept = [Checkpoint.from_json(json.loads(line)) for line in lines]
     assert [point.values for point in kept] == [point.values for point in learned.history]
     assert kept[-1].seen == last.seen
     words = _Pace(900, None).state(last)
-    assert re.fullmatch(r"900 episodes, values \S+ \S+, 2 infosets in [\d.]+ kB", words)
+    known = "100% of decisions known"
+    assert re.fullmatch(rf"900 episodes, values \S+ \S+, 2 infosets in [\d.]+ kB, {known}", words)
 
 
 def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
@@ -191,9 +192,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     assert "<strong>This run has not finished.</strong> The page shows its last" in page
     assert "the episodes in which nobody explored" in page
     for seed in (3, 4):
-        learn_env(
-            Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, plays=400
-        )
+        learn(Hidden(kuhn()), 1, folder=tmp_path / f"{seed}", seed=seed, episodes=300, plays=400)
     folders = [tmp_path / name for name in ("broken", "3", "4")]
     compared = compare([read_source(folder).facts for folder in folders])
     assert (compared.game, compared.best) == ("kuhn", None)
@@ -213,7 +212,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
     ):
         assert words in page
     assert (tmp_path / "all-bounds.svg").exists()
-    learn_env(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, plays=400)
+    learn(Hidden(kuhn()), 2, folder=tmp_path / "k2", episodes=300, plays=400)
     two = compare([read_source(tmp_path / name).facts for name in ("3", "k2")])
     assert [group.label for group in two.groups] == ["K = 1", "K = 2"]
     best = compare([read_source(tmp_path / name).facts for name in ("3", "4")])
@@ -221,7 +220,7 @@ def test_reports_of_unfinished_runs_and_of_several(tmp_path: Path) -> None:
 
 
 def test_bounds_that_are_none_are_refused() -> None:
-    learned = learn_env(NoisyChicken(), 1, episodes=100, plays=50)
+    learned = learn(NoisyChicken(), 1, episodes=100, plays=50)
     certificate = json.loads(json.dumps(learned.certificate.to_json()))
     bounds = Bounds.from_json(certificate, 2)
     assert (bounds.lower, bounds.upper) == (learned.certificate[1].lower, bounds.player_upper[0])
@@ -240,7 +239,7 @@ def test_bounds_that_are_none_are_refused() -> None:
 
 def test_runs_in_games_and_environments_side_by_side(tmp_path: Path) -> None:
     """Those in environments have bounds and no curve, and the page says so."""
-    learn_env(Hidden(kuhn()), 1, folder=tmp_path / "env", episodes=300, plays=400)
+    learn(Hidden(kuhn()), 1, folder=tmp_path / "env", episodes=300, plays=400)
     for seed in (1, 2):
         learn(kuhn(), 1, seed=seed, episodes=300, folder=tmp_path / f"game{seed}")
     folders = [tmp_path / name for name in ("env", "game1", "game2")]
@@ -258,7 +257,7 @@ def test_runs_in_games_and_environments_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_game_that_is_known_after_all_gives_exact_gaps(tmp_path: Path) -> None:
-    learned = learn_env(Hidden(kuhn()), 1, folder=tmp_path / "run", episodes=300, plays=400)
+    learned = learn(Hidden(kuhn()), 1, folder=tmp_path / "run", episodes=300, plays=400)
     run("report", tmp_path / "run", "--game", "kuhn")
     page = (tmp_path / "run" / "report.html").read_text("utf-8")
     gap = certify(kuhn(), learned.policy, 1)[1].gap
@@ -276,7 +275,7 @@ def test_a_game_that_is_known_after_all_gives_exact_gaps(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 def test_policies_of_environments_need_no_game(tmp_path: Path, suffix: str) -> None:
-    learned = learn_env(Hidden(kuhn()), 1, plays=10, components=7, **SEED)
+    learned = learn(Hidden(kuhn()), 1, plays=10, components=7, **SEED)
     path = tmp_path / f"policy.{suffix}"
     save_policy(learned.policy, path)
     policy = load_policy(path)
@@ -296,7 +295,7 @@ def test_policies_of_environments_need_no_game(tmp_path: Path, suffix: str) -> N
 
 
 def test_damaged_policies_of_environments(tmp_path: Path) -> None:
-    learned = learn_env(NoisyChicken(), 1, episodes=30, plays=10, components=2)
+    learned = learn(NoisyChicken(), 1, episodes=30, plays=10, components=2)
     path = tmp_path / "policy.json"
     save_policy(learned.policy, path)
     content = json.loads(path.read_text())
@@ -390,7 +389,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     texts = zip(bounds.found, (None, "somebody dares"), strict=True)
     bounds = replace(bounds, found=tuple(replace(one, text=text) for one, text in texts))
     source = replace(source, facts=replace(source.facts, bounds=bounds))
-    page = run_page(summarise(source), None, None)
+    page = run_page(summarize(source), None, None)
     for words in (
         "The plays that searched found no deviation that seemed to gain",
         "somebody dares",
@@ -447,17 +446,22 @@ def test_killed_and_resumed_has_the_same_bits(
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (folder / "policy.npz").exists()
-    resume_learn(Hidden(kuhn()), folder)
+    resume(Hidden(kuhn()), folder)
     learn(Hidden(kuhn()), 1, folder=tmp_path / "whole", episodes=20_000, seed=5)
     assert learned_bits(folder) == learned_bits(tmp_path / "whole")
 
 
 def test_a_run_stopped_before_its_first_component_leaves_no_workers() -> None:
-    found = learn_env(
-        NoisyChicken(), episodes=30_000, components=1, workers=2,
-        progress=lambda _: signal.raise_signal(signal.SIGINT),
-    )  # fmt: skip
+    told = []
+
+    def interrupt_once(now: Checkpoint) -> None:
+        told.append(now)
+        if len(told) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    found = learn(NoisyChicken(), episodes=30_000, components=1, workers=2, progress=interrupt_once)
     assert found.interrupted
+    assert found.episodes < 30_000
     assert found.policy.n_components == 1
     assert multiprocessing.active_children() == []
 
@@ -470,12 +474,12 @@ def test_a_damaged_checkpoint_is_refused_and_left_alone(
     tmp_path: Path, name: str, array: np.ndarray
 ) -> None:
     """What was restored before the damage was noticed must not be saved over it."""
-    learn_env(NoisyChicken(), 1, episodes=200, components=4, folder=tmp_path)
+    learn(NoisyChicken(), 1, episodes=200, components=4, folder=tmp_path)
     file = tmp_path / "checkpoint.npz"
     with np.load(file) as content:
         arrays = {name: content[name] for name in content.files}
     np.savez(file, **{**arrays, f"play_learner1_{name}": array})
     damaged = file.read_bytes()
     with pytest.raises(ParseError, match=r"checkpoint\.npz: is damaged"):
-        resume_learn(NoisyChicken(), tmp_path, episodes=400)
+        resume(NoisyChicken(), tmp_path, episodes=400)
     assert file.read_bytes() == damaged

@@ -15,7 +15,8 @@ from accord.game.library import chicken, kuhn, signalling
 from accord.runs.region import region
 
 KEYS = [
-    "game", "players", "exact", "error", "tolerance", "polygons", "zero_sum", "nash", "directions",
+    "game", "players", "commits", "exact", "error", "tolerance", "polygons", "zero_sum", "nash",
+    "mixed_nash", "directions",
     "seconds",
 ]  # fmt: skip
 
@@ -23,9 +24,9 @@ KEYS = [
 def test_it_is_public():
     assert accord.region is region
     found = region(chicken(), 1)
-    assert isinstance(found, accord.Region)
-    assert isinstance(found[1], accord.PayoffPolygon)
-    assert isinstance(found[1].vertices[0], accord.RegionVertex)
+    assert isinstance(found, accord.runs.Region)
+    assert isinstance(found[1], accord.runs.PayoffPolygon)
+    assert isinstance(found[1].vertices[0], accord.runs.RegionVertex)
     assert repr(found) == (
         "Region('chicken', players=('row', 'col'), [PayoffPolygon(k=1, vertices=4, exact)])"
     )
@@ -36,8 +37,8 @@ def test_json():
     content = region(signalling(), (math.inf, 0)).to_json()
     json.dumps(content, allow_nan=False)
     assert list(content) == KEYS
-    assert [polygon["k"] for polygon in content["polygons"]] == [0, "inf"]
-    assert [polygon["notion"] for polygon in content["polygons"]] == ["NFCCE", "BCE"]
+    assert [polygon["k"] for polygon in content["polygons"]] == [0, 1]
+    assert [polygon["notion"] for polygon in content["polygons"]] == ["NFCCE", "EFCE"]
     vertices = content["polygons"][0]["vertices"]
     assert len(vertices) == 3
     for vertex in vertices:
@@ -58,8 +59,9 @@ def test_devices_of_vertices_can_be_saved_and_run(tmp_path):
 def test_the_order_of_k_and_players():
     found = region(chicken(), [1, 0, 1])
     assert [polygon.k for polygon in found.polygons] == [0, 1]
-    with pytest.raises(ArgumentError, match="polygons of k = 0, 1; got 2"):
-        found[2]
+    assert found[2] is found[1]
+    with pytest.raises(ArgumentError, match="polygons of k = 0, 1; got 'afce'"):
+        found["afce"]
     one = region(signalling(), 0, players=("professor", "student"))
     assert one.players == ("professor", "student")
     assert max(vertex.payoffs[0] for vertex in one[0].vertices) == pytest.approx(7.5)
@@ -108,6 +110,18 @@ def test_progress_and_ctrl_c():
     assert seen[-1].region.error == found.error
 
 
+def test_ctrl_c_at_the_end_loses_nothing(monkeypatch):
+    whole = region(signalling(), 1)
+
+    def interrupted(form):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("accord.runs.region.pure_nash_payoffs", interrupted)
+    found = region(signalling(), 1)
+    assert found.interrupted
+    assert [v.payoffs for v in found[1].vertices] == [v.payoffs for v in whole[1].vertices]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -115,7 +129,7 @@ def test_progress_and_ctrl_c():
         ({"k": 0.5}, "k must be a whole number"),
         ({"k": ()}, "at least one number"),
         ({"k": "many"}, "k must be a whole number"),
-        ({"k": ("efcce", "nfce")}, "got 'nfce', .* its region lies inside that of k = infinity"),
+        ({"k": ("efcce", "lce")}, "got 'lce', .* its region lies inside that of k = 1"),
         ({"players": ("row", "row")}, "two different players; got .* the players are 'row', 'col'"),
         ({"players": ("row", "x")}, "no player 'x'; the players are 'row', 'col'"),
         ({"players": ("row",)}, "two different players"),

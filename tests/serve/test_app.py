@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
@@ -16,7 +17,6 @@ from urllib.parse import urlsplit
 import pytest
 
 import accord
-from accord.serve.app import LATE
 from accord.serve.connections import PromptConnection
 from accord.serve.hall import Hall
 from tests.support.labels import NASTY, nasty_game
@@ -31,6 +31,8 @@ from tests.support.server import (
     plain,
     running,
 )
+
+LATE = "That move came too late, or you had already made another."
 
 
 @pytest.fixture
@@ -196,7 +198,7 @@ def test_wrong_links_all_get_the_same_answer(operator: Client, hall: Hall, serve
     answers = {
         clean(guess.get(path).text)
         for path in (
-            revoked, revoked + "/state", "/seat/nonsense", "/seat/" + "x" * 43, "/", "/seat",
+            revoked, revoked + "/state", "/seat/nonsense", "/seat/" + "x" * 43, "/join/NO", "/seat",
             "/operator/nonsense", "/operator/" + row.path.split("/")[-1], "/nowhere",
             "/seat/" + operator.path.split("/")[-1], row.path + "/act", "/seat/%00", "/seat/%C3%A9",
         )
@@ -235,7 +237,7 @@ def test_large_forms_are_refused(operator: Client) -> None:
 def test_forms_that_never_end_are_refused(
     operator: Client, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.serve.app.SLOWEST_FORM", 0.2)
+    monkeypatch.setattr("accord.serve.fields.SLOWEST_FORM", 0.2)
     row, _ = two_seats(operator)
     host, port = urlsplit(server).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=30) as slow:
@@ -287,6 +289,74 @@ def test_the_length_of_a_page_does_not_tell_who_decides(operator: Client) -> Non
     assert len(lengths) == 1
 
 
+def long_labels() -> accord.Game:
+    """Chicken after a choice; every label has its own length, far above that of a page."""
+    b = accord.GameBuilder(players=["a" * 3000, "b"])
+    b.move(player="a" * 3000, infoset="<" * 5000, actions=["x", "y" * 20_000])
+    b.move(["x"], ["y" * 20_000], player="b", infoset="z" * 9000, actions=["é" * 16_384, "&"])
+    for n, first in enumerate(["x", "y" * 20_000]):
+        for m, second in enumerate(["é" * 16_384, "&"]):
+            b.payoff([first, second], n, m)
+    return b.build()
+
+
+def test_the_length_of_a_page_tells_nothing_however_long_labels_are(tmp_path: Path) -> None:
+    game, lengths, told_lengths = long_labels(), set(), set()
+    for seed in range(6):
+        policy = random_policy(game, 1, components=2, pure=0.0)
+        hall = open_hall(tmp_path / f"{seed}.db", policy, seed=seed, clock=Clock())
+        with running(hall) as server:
+            operator = Client(server + operator_link(hall))
+            seats = two_seats(operator, start=False)
+            lengths |= {len(seat.get().text.encode()) for seat in seats}
+            operator.post("/play/1/start")
+            for seat in seats:
+                text = seat.get().text
+                told_lengths.add(len(told(text) or ""))
+                lengths.add(len(text.encode()))
+                seat.post("/act", infoset=0, action=seed % 2)
+            lengths |= {len(seat.get().text.encode()) for seat in seats}
+    assert len(told_lengths) > 2
+    assert len(lengths) == 1
+
+
+def test_a_full_disk_does_not_hide_a_page(
+    operator: Client, hall: Hall, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That a page was opened cannot be noted then, but the page can be shown."""
+    row, _ = two_seats(operator)
+
+    def fail(*_: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(hall.store, "note_opened", fail)
+    assert "Your turn" in row.get().text
+    assert "OperationalError: database or disk is full" in caplog.text
+
+
+HALF = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nx"
+
+
+@pytest.mark.parametrize("sent", [b"", HALF[:12], HALF], ids=["nothing", "half a line", "a form"])
+def test_idle_connections_do_not_keep_others_out(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """If there are too many, the oldest that wait for their clients are closed."""
+    monkeypatch.setattr(PromptConnection, "most", 20)
+    with running(hall) as server, contextlib.ExitStack() as stack:
+        place = urlsplit(server).hostname, urlsplit(server).port
+        idle = [stack.enter_context(socket.create_connection(place)) for _ in range(60)]
+        for one in idle:
+            with contextlib.suppress(OSError):
+                one.sendall(sent)
+        seats = two_seats(Client(server + operator_link(hall)))
+        assert [seat.get().status for seat in seats] == [200, 200]
+        for one in idle[:20]:
+            one.settimeout(60)
+            with contextlib.suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+
+
 def test_failures_say_nothing(
     operator: Client, hall: Hall, monkeypatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -333,9 +403,9 @@ def test_logs_have_neither_links_nor_recommendations(
             seat.post("/act", infoset=0, action=0)
     text = "\n".join(record.getMessage() for record in caplog.records)
     assert text.splitlines() == [
-        "play 1: player row was given a recommendation, decision 1",
-        "play 1: player col was given a recommendation, decision 1",
         "play 1: started",
+        "play 1: player row is asked, decision 1",
+        "play 1: player col is asked, decision 1",
         "play 1: player row moved, decision 1",
         "play 1: player col moved, decision 1",
         "play 1: is over",
@@ -359,10 +429,10 @@ def test_links_begin_with_the_address_that_players_use(hall: Hall) -> None:
 
 def test_players_are_not_told_the_rules_when_it_is_over(operator: Client) -> None:
     seats = two_seats(operator)
-    assert "You may disobey" in seats[0].get().text
+    assert "is called disobeying" in seats[0].get().text
     for seat in seats:
         seat.post("/act", infoset=0, action=0)
-    assert "You may disobey" not in seats[0].get().text
+    assert "is called disobeying" not in seats[0].get().text
 
 
 def test_the_operators_forms(operator: Client, hall: Hall) -> None:

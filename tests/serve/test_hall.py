@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -21,8 +22,9 @@ import accord
 from accord.errors import AccordError, ArgumentError, MediatorError, MismatchError
 from accord.serve.export import PRIVATE, PUBLIC, export
 from accord.serve.hall import Hall
-from accord.serve.store import hash_link
+from accord.serve.store import OPERATOR, OPERATOR_SECONDS, hash_link
 from accord.serve.views import SeatView, digest
+from tests.support.fuzzing import mutated_json
 from tests.support.mediation import crossed, delayed
 from tests.support.policies import random_policy
 from tests.support.server import Clock, device_policy, open_hall
@@ -346,6 +348,74 @@ def test_a_damaged_play_does_not_stop_a_restart(
     assert caplog.text.count("robots could not move") == 1  # not at every tick
 
 
+DAMAGE = (
+    ("asked", "x"), ("asked", "[]"), ("asked", '{"0": "soon"}'), ("created", "x"), ("ended", "x"),
+    ("base", "x"), ("state", "{"), ("state", "[]"), ("state", "[" * 100_000), ("status", "lost"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "value"), DAMAGE)
+def test_one_unreadable_row_breaks_nothing_else(tmp_path: Path, column: str, value: str) -> None:
+    """The operator still sees, starts and exports the other plays, also after a restart."""
+    clock = Clock()
+    hall = hall_of(tmp_path, clock=clock, limit=30)
+    first, second, third = hall.create(3)
+    hall.start(first)
+    for play in (second, third):
+        for player in (0, 1):
+            hall.set_robot(play, player, True)
+    with sqlite3.connect(tmp_path / "plays.db") as data:
+        data.execute(f"UPDATE plays SET {column} = ? WHERE id IN (?, ?)", (value, first, second))
+    data.close()
+    for _ in range(2):
+        hall.start_ready()
+        hall.tick()
+        hall.fill_seats()
+        hall.invite_missing()
+        assert {play.id for play in hall.list_plays()} == {first, second, third}
+        assert hall.watch(third).status == "over"
+        assert f"\n{third}," in export(hall, private=False)
+        assert f"\n{third}," in export(hall, private=True)
+        hall.store.close()
+        hall = hall_of(tmp_path, clock=clock, limit=30)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_state_is_refused(tmp_path: Path, seed: int) -> None:
+    hall, rng = hall_of(tmp_path, "separation:k=1"), random.Random(seed)
+    (play,) = hall.create()
+    hall.start(play)
+    follow(hall, play, 0)
+    with hall.store.transaction():
+        row = hall.store.play(play)
+        state = json.dumps(mutated_json(json.loads(row.state), rng))
+        hall.store.save_play(dataclasses.replace(row, state=state))
+    with contextlib.suppress(AccordError):
+        views(hall, play)
+
+
+def test_the_log_does_not_tell_who_disobeyed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At K = 1 the mediator is silent after a deviation, but the log is not."""
+    logs = []
+    for disobeys in (False, True):
+        (folder := tmp_path / str(disobeys)).mkdir()
+        hall = hall_of(folder, "separation:k=1")
+        caplog.clear()
+        with caplog.at_level("INFO", "accord"):
+            (play,) = hall.create()
+            hall.start(play)
+            while any(view.status == "act" for view in views(hall, play)):
+                player = next(i for i, view in enumerate(views(hall, play)) if view.status == "act")
+                view = hall.look(play, player)
+                told = 0 if view.told is None else view.actions.index(view.told)
+                hall.act(play, player, view.number, told ^ disobeys)
+        logs.append(caplog.messages)
+    assert logs[0] == logs[1]
+    assert sum("is asked, decision 2" in line for line in logs[0]) > 0
+
+
 def test_a_restart_gives_everybody_their_time_again(tmp_path: Path) -> None:
     clock = Clock()
     hall = hall_of(tmp_path, limit=30, clock=clock)
@@ -371,6 +441,21 @@ def test_a_restart_after_the_clock_was_set_back(tmp_path: Path) -> None:
         hall = hall_of(folder, "signalling", clock=clock, **options)
         assert hall.look(play, 0).status == "act"
         assert hall.look(play, 0).until == (clock.now + 30 if options else None)
+
+
+def test_finished_plays_do_not_wait_again_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, pace=30, clock=clock)
+    (play,) = hall.create()
+    hall.start(play)
+    play_on(hall, play)
+    assert [view.status for view in views(hall, play)] == ["wait", "wait"]
+    hall.store.close()
+    clock.now -= 500
+    hall = hall_of(tmp_path, pace=30, clock=clock)
+    assert [view.status for view in views(hall, play)] == ["wait", "wait"]
+    clock.now += 30
+    assert [view.status for view in views(hall, play)] == ["over", "over"]
 
 
 def test_a_restart_asks_everybody_at_once_who_was_asked_one_after_another(tmp_path: Path) -> None:
@@ -573,9 +658,22 @@ def test_links_are_stored_hashed_and_can_be_revoked(tmp_path: Path) -> None:
 def test_the_operators_link_is_no_seat(tmp_path: Path) -> None:
     hall = hall_of(tmp_path)
     with hall.store.transaction():
-        token = hall.store.make_link(None, None, 0.0)
-        assert hall.store.find_link(token) == (None, None)
+        token = hall.store.make_link(None, 0.0)
+        assert hall.store.find_link(token, hall.clock()) == OPERATOR
     assert hall.find_seat(token) is None
+
+
+def test_links_of_the_operator_expire(tmp_path: Path) -> None:
+    clock = Clock()
+    hall = hall_of(tmp_path, clock=clock)
+    with hall.store.transaction():
+        (play,) = hall.create()
+        operator, seat = hall.store.make_link(None, clock()), hall.invite(play, 0)
+        clock.now += OPERATOR_SECONDS - 1
+        assert hall.store.find_link(operator, clock()) == OPERATOR
+        clock.now += 1
+        assert hall.store.find_link(operator, clock()) is None
+    assert hall.find_seat(seat) == (play, 0)
 
 
 def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from accord._arrays import CHANCE, NO_INFOSET, TERMINAL
-from accord.deviations.rechistory import ROOT, RechistoryTree
+from accord.deviations.notions import EFCE
+from accord.deviations.rechistory import (
+    EXTERNAL,
+    ROOT,
+    SWAP,
+    RechistoryArrays,
+    RechistoryTree,
+)
 from accord.game.tree import Game
 from accord.learning.episode_learner import EpisodeLearner
 from accord.learning.estimators import sampling_sets
@@ -46,13 +53,28 @@ def own_path(game: Game, i: int, end: reference.Terminal) -> list[tuple[int, int
 
 
 def tree_of(learner: EpisodeLearner) -> RechistoryTree:
-    """The player's rechistories, from what the learner's tables have."""
+    """The player's rechistories, from what the learner's tables have.
+
+    For a K-EFCE they are built anew. For other notions they are those that the tables have, as if
+    they were all SWAP or EXTERNAL.
+    """
     own = learner.tables
     n, before = own.n_infosets, own.parent_seq[: own.n_infosets]
     above = np.where(before > 0, own.seq_infoset[before], NO_INFOSET)
     action = before - own.arrays.infosets["first_seq"][above] if n else []
     plex = Treeplex.from_parents(own.arrays.infosets["n_actions"][:n], above, action)
-    return RechistoryTree.build(plex, own.k)
+    if not (own.rule.coarse or own.rule.agent):
+        return RechistoryTree.build(plex, own.rule.k)
+    records, nodes = own.arrays.infosets[:n], own.arrays.nodes[: own.n_nodes]
+    ends = np.append(records["first_node"], own.n_nodes).astype(np.int32)
+    swap = records["first_external"] > records["first_node"]
+    sizes = np.where(swap, plex.n_actions**2, plex.n_actions)
+    cells = np.concatenate([[0, 1], 1 + np.cumsum(np.repeat(sizes, np.diff(ends)))])
+    arrays = RechistoryArrays(
+        ends, records["first_external"].copy(), nodes["parent"].copy(), nodes["rec_seq"].copy(),
+        np.zeros(own.n_nodes, np.int32), cells.astype(np.int32), np.array([SWAP, EXTERNAL]),
+    )  # fmt: skip
+    return RechistoryTree(plex, own.rule.k, arrays, EFCE)
 
 
 def replay(learner: EpisodeLearner, law: list[float], path: Sequence[tuple[int, int]]) -> None:

@@ -60,7 +60,7 @@ class Hidden:
 
 
 class Open(Hidden):
-    """The same with explicit chance, which can be cloned."""
+    """A game as an environment with explicit chance, which can be cloned."""
 
     def settle(self) -> None:
         pass
@@ -101,6 +101,33 @@ class NoisyChicken:
     def payoffs(self) -> Sequence[float]:
         means = self.means[self.done[0]][self.done[1]]
         return [7.0 * (self.rng.random() < mean / 7.0) for mean in means]
+
+
+class Strange:
+    """Two players who see a new number in every play, and move twice each."""
+
+    name, players, payoff_bounds = "strange", ("ann", "bob"), ((0.0, 1.0), (0.0, 1.0))
+    digits = 9
+
+    def reset(self, rng: np.random.Generator) -> None:
+        self.seen = rng.random(2)
+        self.done: list[int] = []
+
+    def turn(self) -> int:
+        return len(self.done) % 2 if len(self.done) < 4 else TERMINAL
+
+    def infoset(self) -> str:
+        i = self.turn()
+        return f"{self.seen[i]:.{self.digits}f} {self.done[i::2]}"
+
+    def actions(self) -> Sequence[str]:
+        return ("left", "right")
+
+    def step(self, action: int) -> None:
+        self.done.append(action)
+
+    def payoffs(self) -> Sequence[float]:
+        return [float(self.done[0] == self.done[1]), float(self.done[2] != self.done[3])]
 
 
 class Forgetful:

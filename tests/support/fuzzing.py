@@ -3,7 +3,8 @@
 A mutant is a valid file with one to three mutations, drawn from a seed. Reading it must succeed or
 raise an :class:`AccordError` with a message of reasonable length. Any other exception is a finding,
 and so are a reader that does not come back, one that takes far more memory than the valid file, and
-a run that continues from a damaged state to a number that cannot be.
+a run that continues from a damaged state to a number that cannot be. Bounds, certificates and the
+terminal are checked with new random games.
 
 ``make fuzz`` draws new seeds for a minute per kind, or as long as ``SECONDS`` says, and prints how
 to repeat each finding.
@@ -29,18 +30,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import accord
 from accord.equilibrium import policy_npz
 from accord.equilibrium.packing import Packed
 from accord.errors import AccordError
 from accord.runs.folder import RunFolder
-from accord.runs.learn import resume_learn
 from accord.runs.reading import read_run
 from accord.runs.result import Solution
-from accord.runs.solve import resume_solve
 from accord.runs.sweep import sweep
+from tests.support.command import run
 from tests.support.environments import NoisyChicken
+from tests.support.exact_bounds import check_bounds, check_tree_bounds
+from tests.support.exact_certificates import CONFIDENCE, check_certificate, is_covered
+from tests.support.hostile import check_harmless, hostile_game
+from tests.support.resuming import resume
 
 LONGEST_MESSAGE = 5_000
 MOST_MEMORY = 2**28
@@ -298,7 +303,7 @@ def kinds(base: Path) -> dict[str, Kind]:
     )
     for folder in (games, policies):
         folder.mkdir(parents=True)
-    accord.write_efg(game, games / "game.efg")
+    accord.interop.write_efg(game, games / "game.efg")
     solution = accord.solve(game, 1, iterations=20, components=4, folder=solved)
     accord.save_policy(solution.policy, policies / "policy.json")
     accord.save_policy(solution.policy, policies / "policy.npz")
@@ -312,15 +317,15 @@ def kinds(base: Path) -> dict[str, Kind]:
 
     def read_solved(folder: Path) -> Solution:
         read_run(RunFolder.open(folder), game)
-        return resume_solve(game, folder, iterations=25)
+        return resume(game, folder, iterations=25)
 
     def read_learned(folder: Path) -> None:
         read_run(RunFolder.open(folder), game)
-        resume_learn(game, folder, episodes=250)
+        resume(game, folder, episodes=250)
 
     def read_played(folder: Path) -> None:
         read_run(RunFolder.open(folder))
-        accord.resume_learn(NoisyChicken(), folder, episodes=250)
+        resume(NoisyChicken(), folder, episodes=250)
 
     def read_large(folder: Path) -> None:
         certificate = accord.certify(game, accord.load_policy(folder / "policy.npz", game))
@@ -370,6 +375,57 @@ def _job(folder: Path, n: int) -> dict[str, int]:
     return {"n": n}
 
 
+def check_labels(seed: int) -> int:
+    """No command obeys random labels; return how many were tried."""
+    rng = random.Random(seed)
+    evil = "".join(chr(rng.choice([*range(1, 32), *range(127, 160), 8238, 8294])) for _ in "12345")
+    label = evil.replace("\n", "").replace("\r", "") + rng.choice(["[2J", "]0;x", "x"])
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "game.efg"
+        quoted = label.replace("\\", "").replace('"', "")
+        path.write_text(hostile_game(quoted), encoding="utf-8")
+        commands = [("info", path), ("solve", path, "--iterations", 3), ("optimize", path)]
+        for command in commands:
+            result = run(*command)
+            check_harmless(result.stdout + result.stderr)
+    return len(commands)
+
+
+CHECKS = {
+    "bounds": (check_bounds, "exact equilibria"),
+    "bounds of trees": (check_tree_bounds, "exact equilibria"),
+    "certificates": (check_certificate, "numbers within their errors"),
+    "labels": (check_labels, "commands"),
+}
+"""Random games, and how many of what is checked in them."""
+
+
+def _try_coverage(seconds: float) -> int:
+    """Certificates from play with new seeds for so long; 1 if too many do not hold."""
+    end, tried, failed = time.monotonic() + seconds, 0, 0
+    while time.monotonic() < end:
+        tried += 1
+        failed += not is_covered(random.SystemRandom().randrange(2**32))
+    print(f"coverage: {tried:,} certificates at {CONFIDENCE:.0%} confidence, {failed:,} failed")
+    return int(stats.binom.sf(failed - 1, tried, 1.0 - CONFIDENCE) < 1e-6)
+
+
+def _try_games(kind: str, seconds: float) -> int:
+    """Check games with new seeds for so long; the number of findings."""
+    check, what = CHECKS[kind]
+    end, tried, checked, found = time.monotonic() + seconds, 0, 0, 0
+    while time.monotonic() < end:
+        seed = random.SystemRandom().randrange(2**32)
+        tried += 1
+        try:
+            checked += check(seed)
+        except Exception:
+            found += 1
+            print(f"{kind}, seed {seed}:\n{traceback.format_exc()}", flush=True)
+    print(f"{kind}: {tried:,} games, {checked:,} {what}", flush=True)
+    return found
+
+
 def main(seconds: float, *names: str) -> int:
     """Fuzz every kind, or those with these names, with new seeds for so long; the number of
     findings."""
@@ -387,6 +443,11 @@ def main(seconds: float, *names: str) -> int:
                     found += 1
                     print(f"{kind}, seed {seed}:\n{finding}", flush=True)
             print(f"{kind}: {tried:,} mutants", flush=True)
+    for kind in CHECKS:
+        if not names or kind in names:
+            found += _try_games(kind, seconds)
+    if not names or "coverage" in names:
+        found += _try_coverage(seconds)
     print(f"{found} findings")
     return found
 

@@ -17,8 +17,9 @@ from accord.errors import ParseError
 from accord.game.library import library_game
 from accord.regret.methods import SAMPLED_METHODS
 from accord.runs.folder import RunFolder
-from accord.runs.learn import learn, resume_learn
-from accord.runs.solve import resume_solve, solve
+from accord.runs.learn import learn
+from accord.runs.solve import solve
+from tests.support.resuming import resume
 
 GAME = library_game("kuhn:players=3")
 COMPONENTS = 40
@@ -65,7 +66,7 @@ def _run_small(begun: Event, folder: Path) -> None:
     begun.set()
     game = library_game("kuhn")
     if (folder / "run.json").exists():
-        resume_solve(game, folder)
+        resume(game, folder)
     else:
         solve(game, 1, iterations=600, components=20, folder=folder)
 
@@ -84,7 +85,7 @@ def _run(written: tuple[str, int] | None, method: str, folder: Path, count: int)
 
     Path.replace, RunFolder.save = rename_or_die, save_now
     try:
-        (resume_solve if method == "prm+" else resume_learn)(GAME, folder)
+        resume(GAME, folder)
     except ParseError:  # it was killed before it had written anything
         if method == "prm+":
             solve(GAME, 1, iterations=count, components=COMPONENTS, folder=folder)

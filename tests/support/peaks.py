@@ -22,7 +22,7 @@ from pathlib import Path
 
 import accord
 from accord.deviations.counting import count_rechistories
-from accord.deviations.notions import as_notion
+from accord.deviations.notions import as_notion, outcome_notion
 from accord.game.tree import Game
 from accord.optimal.region import RegionSearch
 from accord.optimal.zero_sum import constant_sum
@@ -110,7 +110,7 @@ class _Case:
         if self._cells() > NUMBERS / 8:
             components = max(1, components // 10)
 
-        def run(game: Game, where: str, episodes: int) -> accord.Learned:
+        def run(game: Game, where: str, episodes: int) -> accord.runs.Learned:
             folder = self.place / where
             return accord.learn(
                 game, self.k, method=method, episodes=episodes, components=components, folder=folder
@@ -151,11 +151,13 @@ class _Case:
 
     def region(self) -> tuple[int, Parts]:
         """What it builds before the first program."""
+        notions = list(dict.fromkeys(outcome_notion(as_notion(k)) for k in self.ks))
         grown = self._searched()
-        return grown, _before_programs(region_memory(self.form, self.ks))
+        return grown, _before_programs(region_memory(self.form, notions))
 
     def _searched(self) -> int:
-        notions, held = list(map(as_notion, self.ks)), []
+        notions = list(dict.fromkeys(outcome_notion(as_notion(k)) for k in self.ks))
+        held: list[RegionSearch] = []
 
         def build(game: Game) -> None:
             held.append(RegionSearch(sequence_form(game), notions, (0, 1), 1e-6))
@@ -173,7 +175,7 @@ class _Case:
 
 
 def _before_programs(parts: Parts) -> Parts:
-    return {name: size for name, size in parts.items() if not name.startswith("prices")}
+    return {name: size for name, size in parts.items() if not name.startswith(("prices", "tuples"))}
 
 
 def _run(command: str, name: str, cases: list[str]) -> Iterator[dict[str, object]]:

@@ -23,7 +23,9 @@ from accord.mediator.referee import Referee
 from accord.mediator.timing import TimingWarning
 from accord.serve.app import make_app
 from accord.serve.connections import PromptConnection
+from accord.serve.design import Design
 from accord.serve.hall import Hall
+from accord.serve.room import Room
 from accord.serve.store import Store
 
 
@@ -50,6 +52,14 @@ def open_hall(
         referee = Referee(mediator)
     about = {what: str(value) for what, value in mediator.identity.items()}
     return Hall(referee, Store(path, about), **options)
+
+
+def open_room(
+    path: Path, game: str = "chicken", design: Design | None = None, **options: Any
+) -> Room:
+    """A session with the device of a library game, continued if the file exists."""
+    messages = options.pop("messages", None)
+    return Room(open_hall(path, device_policy(game), **options), design, messages)
 
 
 class Answer(NamedTuple):
@@ -82,15 +92,16 @@ class Client:
 
 @contextmanager
 def running(
-    hall: Hall, listen: int = 0, *, url: str | None = None, **options: Any
+    served: Hall | Room, listen: int = 0, *, url: str | None = None, **options: Any
 ) -> Iterator[str]:
     """The address of a server that runs while the block does, at a free port by default.
 
     ``url`` is what the links of its seats begin with, as in ``accord serve --url``.
     """
     listener = socket.create_server(("127.0.0.1", listen))
+    room = served if isinstance(served, Room) else Room(served)
     config = uvicorn.Config(
-        make_app(hall, url), log_config=None, log_level="critical", access_log=False,
+        make_app(room, url), log_config=None, log_level="critical", access_log=False,
         server_header=False, http=PromptConnection, **options,
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -107,7 +118,7 @@ def running(
 
 def operator_link(hall: Hall) -> str:
     with hall.store.transaction():
-        return "/operator/" + hall.store.make_link(None, None, hall.clock())
+        return "/operator/" + hall.store.make_link(None, hall.clock())
 
 
 def plain(page: str) -> str:

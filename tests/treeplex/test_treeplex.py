@@ -283,7 +283,7 @@ def test_the_plays_of_any_policy_have_probability_one(game, seed):
 
 @checked
 @given(games(), seeds)
-def test_losses_are_normalised_payoffs_with_the_sign_reversed(game, seed):
+def test_losses_are_normalized_payoffs_with_the_sign_reversed(game, seed):
     """The loss of a whole play is in [0, 1], and best - range * loss is the payoff."""
     plexes, leaves, behaviors = drawn(game, seed)
     reach = joint_reach(plexes, behaviors)

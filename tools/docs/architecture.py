@@ -61,11 +61,10 @@ SOLVE = (
     "The path of accord solve through the packages",
     (
         Box("", (("", "$ accord solve kuhn_poker -k 1 --out runs/x"),), "arguments"),
-        Box("cli", (("solve.py", "reads the options"),), "name of the game"),
         Box(
-            "interop",
-            (("load.py", "finds the game by its name"), ("openspiel.py", "builds its tree")),
-            "Game",
+            "cli",
+            (("solve.py", "reads the options"), ("loading.py", "loads the game by its name")),
+            "Game, request",
         ),
         Box(
             "runs",
@@ -90,13 +89,10 @@ SOLVE = (
     (
         Box(
             "equilibrium",
-            (
-                ("gap.py", "the exact gap"),
-                ("correlated.py", "the mixture of iterates"),
-                ("certify.py", "the best deviations"),
-            ),
-            "policy, certificate",
+            (("gap.py", "the exact gap"), ("policy.py", "the mixture of iterates")),
+            "CorrelatedPolicy",
         ),
+        Box("certifying", (("exact.py", "the best deviations"),), "Certificate"),
         Box(
             "runs",
             (("folder.py", "writes the files of runs/x"), ("result.py", "holds the outcome")),
@@ -116,31 +112,23 @@ SOLVE = (
 )
 
 LEARN = (
-    "The path of learn_env on a PettingZoo environment through the packages",
+    "The path of learn on a PettingZoo environment through the packages",
     (
-        Box("", (("", "learn_env(PettingZooEnvironment(...), k=1)"),), "PettingZoo env"),
+        Box("", (("", "learn(PettingZooEnvironment(...), k=1, ...)"),), "Environment"),
         Box(
-            "interop",
-            (("pettingzoo.py", "turns, infosets and payoffs"),),
+            "runs",
+            (("learn.py", "checks what was asked"), ("loop.py", "runs blocks of iterations")),
             "Environment",
         ),
         Box(
-            "runs",
-            (("request.py", "checks what was asked"), ("loop.py", "runs blocks of iterations")),
-            "Environment",
+            "learning",
+            (("episode_play.py", "players take turns"), ("whole_plays.py", "one learner each")),
+            "policies to explore",
         ),
         Box(
             "play",
             (("episodes.py", "plays episodes"), ("own_tree.py", "numbers the infosets")),
-            "infosets, plays",
-        ),
-        Box(
-            "learning",
-            (
-                ("episode_play.py", "players take turns"),
-                ("whole_plays.py", "one learner each"),
-            ),
-            "sampled losses",
+            "infosets, losses",
         ),
     ),
     Box(
@@ -153,15 +141,57 @@ LEARN = (
         "policies",
     ),
     (
-        Box("equilibrium", (("mixture.py", "the mixture of policies"),), "Mixture"),
-        Box("play", (("rollout.py", "mean payoffs of fresh plays"),), "values, margins"),
-        Box("runs", (("result.py", "holds the outcome"),), "LearnedByPlay"),
-        Box("", (("", "learned.policy, learned.values"),)),
+        Box("equilibrium", (("policy.py", "the mixture of components"),), "CorrelatedPolicy"),
+        Box("certifying", (("by_play.py", "bounds from fresh plays"),), "Certificate"),
+        Box("runs", (("result.py", "holds the outcome"),), "Learned"),
+        Box("", (("", "learned.policy, learned.certificate"),)),
     ),
     Box(
         "treeplex, deviations",
         (
             ("treeplex.py", "each player's decisions"),
+            ("rechistory.py", "what a deviator remembers, for each K"),
+        ),
+    ),
+)
+
+OPTIMIZE = (
+    "The path of accord optimize through the packages",
+    (
+        Box("", (("", "$ accord optimize chicken -k 1 --out runs/y"),), "arguments"),
+        Box(
+            "cli",
+            (("optimize.py", "reads the options"), ("loading.py", "loads the game by its name")),
+            "Game, request",
+        ),
+        Box(
+            "runs",
+            (("optimize.py", "chooses the search"), ("loop.py", "runs its rounds")),
+            "treeplexes, table of leaves",
+        ),
+        Box(
+            "optimal",
+            (
+                ("column_generation.py", "adds joint plans"),
+                ("program.py", "finds the best lottery"),
+                ("pricing.py", "finds plans to add"),
+                ("tuples.py", "bounds all equilibria"),
+                ("polish.py", "makes the lottery exact"),
+            ),
+            "lottery, bound",
+        ),
+    ),
+    Box("equilibrium", (("policy.py", "the mixture of joint plans"),), "CorrelatedPolicy"),
+    (
+        Box("certifying", (("exact.py", "the best deviations"),), "Certificate"),
+        Box("runs", (("folder.py", "writes the files of runs/y"),), "Optimum"),
+        Box("", (("", "welfare 10.5, proved optimal; ..."),)),
+    ),
+    Box(
+        "game, treeplex, deviations",
+        (
+            ("tree.py", "the game: flat arrays, one entry per node"),
+            ("treeplex.py, leaves.py", "each player's decisions, and the payoffs at the leaves"),
             ("rechistory.py", "what a deviator remembers, for each K"),
         ),
     ),
@@ -234,7 +264,7 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text{style} x="{x:g}" y="{y:g}">{escape(text, quote=False)}</text>'
 
 
-PICTURES = {"solve.svg": SOLVE, "learn-env.svg": LEARN}
+PICTURES = {"solve.svg": SOLVE, "learn.svg": LEARN, "optimize.svg": OPTIMIZE}
 
 
 if __name__ == "__main__":

@@ -36,9 +36,18 @@ class Docstrings(Extension):
             obj.docstring.value = ROLE.sub(_linked, obj.docstring.value)
 
 
+PUBLIC = {name: f"accord.{name}" for name in accord.__all__} | {
+    name: f"accord.{package}.{name}"
+    for package in dir(accord)
+    if package not in accord.__all__
+    for name in getattr(getattr(accord, package), "__all__", ())
+}
+"""The addresses of public names."""
+
+
 def _linked(role: re.Match[str]) -> str:
     name = role[1].split(".")[-1]
-    return f"[`{name}`][accord.{name}]" if name in accord.__all__ else f"`{name}`"
+    return f"[`{name}`][{PUBLIC[name]}]" if name in PUBLIC else f"`{name}`"
 
 
 def _comment(attr: Attribute) -> str | None:

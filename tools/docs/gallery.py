@@ -1,7 +1,8 @@
 """The pictures of docs/gallery: each page has the command that draws its picture.
 
-``python tools/docs/gallery.py`` runs them and writes the pictures beside the pages; names of pages,
-such as ``sheriff``, draw only those. Everything takes about two minutes.
+``python tools/docs/gallery.py`` runs them and writes the pictures beside the pages, and each once
+more as a page on which readers can choose payoffs; names of pages, such as ``sheriff``, draw only
+those. Everything takes about four minutes.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ def draw(page: Path) -> None:
 
     for words in commands(page):
         place = words.index("--out") + 1
-        drawn = [*words[:place], str(GALLERY / words[place]), *words[place + 1 :], "--force"]
-        code = app(drawn, standalone_mode=False)
-        if code:
-            sys.exit(f"accord {shlex.join(words)} exited with {code}")
+        picture = GALLERY / words[place]
+        for file in (picture, picture.with_name(f"{picture.stem}-devices.html")):
+            drawn = [*words[:place], str(file), *words[place + 1 :], "--force"]
+            code = app(drawn, standalone_mode=False)
+            if code:
+                sys.exit(f"accord {shlex.join(words)} exited with {code}")
 
 
 if __name__ == "__main__":

@@ -87,9 +87,7 @@ def on_post_build(config: Any) -> None:
 
     package = find_spec("ziamath")  # STIX Two Math comes with it
     if package is None or package.origin is None:
-        raise ModuleNotFoundError(
-            "the documentation needs ziamath; try: pip install 'accord[docs]'"
-        )
+        raise ModuleNotFoundError("the documentation needs ziamath; try: pip install '.[docs]'")
     source = next((Path(package.origin).parent / "fonts").glob("STIXTwoMath*.ttf"))
     target = Path(config["site_dir"]) / FONT
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 For each notion asked for, a certificate holds a gap of every player in payoff units and the best
 deviation found, both as a modification phi and in words. Notions are the K-EFCE, of which K = 0 is
-the NFCCE, K = 1 the EFCE and K = infinity the behavioural (BCE) one, and the coarse and agent-form
+the NFCCE, K = 1 the EFCE and K = infinity the behavioral (BCE) one, and the coarse and agent-form
 ones of ``deviations/notions.py``.
 
 *The game is known* (``certifying/exact.py``). Gaps are exact, and the deviations attain them. Every
@@ -20,6 +20,13 @@ Except at K = 0, the gain of phi splits into its *first* deviations: obey up to 
 there, play something else and continue with phi. Each such event has a probability and a gain, and
 the gains add up to the gap (this is the decomposition behind Proposition 3). A coarse deviator
 leaves at x before being told r.
+
+*Credible advice.* What is recommended where nobody comes who obeys does not change these gaps. It
+counts if the others' hands tremble (``equilibrium/evaluation.py``): the *trembled* gap is the gain
+against them, and a *threat* is a recommendation off the path that its receiver would disobey.
+
+*Commitment.* A player who commits follows the recommendations whether or not that is best for them.
+Nothing that they could gain counts, so their gap is 0, and the certificate says who they are.
 """
 
 from __future__ import annotations
@@ -34,7 +41,11 @@ from accord._above import DISPLAY, FRAMES, call_above
 from accord._format import number
 from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion
+from accord.equilibrium.linear_gap import LinearDeviation
 from accord.game.labels import player_name
+
+FAMILIAR = 0.5
+"""Share of decisions at known infosets below which a certificate warns that little was learned."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +62,33 @@ class FirstDeviation:
     plays: str
     gain: float  # added to the player's expected payoff
     probability: float  # of getting there by obeying and, unless coarse, being told this
+    planned: float | None = None  # this probability if no hand trembles; None if none can
+    asks: str | None = None  # a linear deviator, who may ask about this infoset instead of playing
+
+    @property
+    def is_off_path(self) -> bool:
+        """Whether only a trembling hand leads there."""
+        return self.planned == 0.0
+
+    @property
+    def gain_there(self) -> float:
+        """The expected gain of a player who has come there."""
+        return self.gain / self.probability if self.probability else math.nan
 
     def __str__(self) -> str:
-        if self.told is None:
+        if self.asks is not None:
+            heard = "" if self.told is None else f"told {self.told!r} "
+            does = f"{heard}asks the mediator about {self.asks!r}"
+        elif self.told is None:
             does = f"plays {self.plays!r} before being told anything"
         elif self.plays == self.told:
             does = f"told {self.told!r} obeys, then ignores the mediator"
         else:
             does = f"told {self.told!r} plays {self.plays!r} instead"
-        return (
-            f"{player_name(self.player)} at {self.infoset!r} {does}: gains {self.gain:.4g}; "
-            f"reached with probability {self.probability:.3g}"
-        )
+        place = f"{player_name(self.player)} at {self.infoset!r} {does}: gains"
+        if self.is_off_path:
+            return f"{place} {self.gain_there:.4g} (nobody who obeys gets there)"
+        return f"{place} {self.gain:.4g}; reached with probability {self.probability:.3g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +102,10 @@ class Witness:
 
     player: str
     gain: float
-    modification: Modification
+    modification: Modification | LinearDeviation
     first_deviations: tuple[FirstDeviation, ...]  # by gain, largest first; empty at K = 0
     margin: float | None = None  # the true gain is at most this much less; None in a known game
+    commits: bool = False  # whether the player commits, so that nothing they could gain counts
 
     @property
     def is_found(self) -> bool:
@@ -86,7 +113,13 @@ class Witness:
 
         At K = 0, where nobody may just obey, there is always one.
         """
-        return bool(self.first_deviations) or self.modification.tree.k == 0
+        return bool(self.first_deviations) or (self._plan is not None and not self.commits)
+
+    @property
+    def _plan(self) -> Modification | None:
+        """The modification if it is a plan, at K = 0."""
+        phi = self.modification
+        return phi if isinstance(phi, Modification) and phi.tree.k == 0 else None
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object; ``text`` is null if plays found no deviation, which proves nothing."""
@@ -100,10 +133,12 @@ class Witness:
 
     def __str__(self) -> str:
         name = player_name(self.player)
-        if not self.modification.tree.plex.n_infosets:
+        if not self.modification.plex.n_infosets:
             return f"{name} never decides"
-        if self.modification.tree.k == 0:
-            return f"{name} {_plan(self.modification)}: gains {self.gain:.4g}"
+        if self.commits:
+            return f"{name} commits to what is recommended"
+        if self._plan is not None:
+            return f"{name} {_plan_in_words(self._plan)}: gains {self.gain:.4g}"
         if not self.first_deviations:
             if self.margin is not None:
                 return f"no deviation of {name} has been found that gains"
@@ -198,7 +233,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class TriggerGap:
-    """The gap of trigger policies, and the best trigger; NaN if plays made the certificate."""
+    """The gap of trigger policies, and the best trigger; NaN if plays made the certificate, or if
+    there are too many triggers."""
 
     gap: float
     trigger: FirstDeviation | None
@@ -226,6 +262,32 @@ class Certificate:
     trigger: TriggerGap
     nfce: Gap | None  # None if it was refused
     nfce_refusal: str | None  # the reason
+    upper_refusal: str | None = None  # why plays gave no upper bound, except for the best payoff
+    coverage: float | None = None  # share of decisions in obedient plays at infosets that the
+    # policy knows; None if the game is known, or nobody decided anything
+    tremble: float = 0.0  # how often the others' hands tremble
+    trembled: tuple[Gap, ...] = ()  # the gaps against them, in the order of ``gaps``
+    commits: tuple[str, ...] = ()  # the players who commit: their gaps count as 0
+
+    @property
+    def threats(self) -> tuple[FirstDeviation, ...]:
+        """Recommendations that nobody hears who obeys, and that a player would disobey if somebody
+        else's hand trembled. Those that tempt most come first."""
+        found: dict[tuple[str, str, str | None], FirstDeviation] = {}
+        for gap in self.trembled:
+            for witness in gap.witnesses:
+                for event in witness.first_deviations:
+                    if event.is_off_path:
+                        place = (event.player, event.infoset, event.told)
+                        found[place] = max(found.get(place, event), event, key=_tempting)
+        return tuple(sorted(found.values(), key=_tempting, reverse=True))
+
+    @property
+    def is_credible(self) -> bool | None:
+        """Whether there are no :attr:`threats`; None if no hand trembled, or nobody was advised."""
+        if all(gap.notion.deviations == 0 for gap in self.trembled):
+            return None
+        return not self.threats
 
     @property
     def is_exact(self) -> bool:
@@ -259,6 +321,8 @@ class Certificate:
             "infosets": self.infosets,
             "confidence": self.confidence,
             "plays": self.plays,
+            "upper_refusal": self.upper_refusal,
+            "coverage": self.coverage,
             "values": list(self.values),
             "value_errors": list(self.value_errors),
             "gaps": [gap.to_json() for gap in self.gaps],
@@ -269,6 +333,10 @@ class Certificate:
             "nfce_error": None if self.nfce is None else self.nfce.error,
             "nfce_players": None if self.nfce is None else list(self.nfce.player_gaps),
             "nfce_refusal": self.nfce_refusal,
+            "tremble": self.tremble,
+            "trembled": [gap.to_json() for gap in self.trembled],
+            "credible": self.is_credible,
+            "commits": list(self.commits),
         }
 
     def to_frame(self) -> Any:
@@ -276,7 +344,7 @@ class Certificate:
 
         Its columns are ``notion``, ``k`` (NaN where there is none), ``player``, ``gap`` (NaN if it
         is only bounded), ``lower``, ``upper``, ``value`` and ``deviation``, the best one in words.
-        It needs the extra ``accord[pandas]``.
+        It needs pandas (the extra ``pandas``).
         """
         return call_above(FRAMES, "certificate_frame", self)
 
@@ -290,8 +358,36 @@ class Certificate:
         found = [witness for gap in self.gaps for witness in gap.witnesses]
         best = max(found, key=lambda witness: witness.gain, default=None)
         if best is not None:
-            lines.append(str(best) if best.gain > 0.0 else "no player can gain by deviating")
-        return lines
+            lines.append(str(best) if best.gain > 0.0 else self.nobody_gains())
+        return [*lines, *self.credibility()]
+
+    def nobody_gains(self) -> str:
+        """That no player can gain by deviating, in words which name those who commit."""
+        if not self.commits:
+            return "no player can gain by deviating"
+        names = " and ".join(map(player_name, self.commits))
+        verb = "commits" if len(self.commits) == 1 else "commit"
+        return f"{names} {verb}; no other player can gain by deviating"
+
+    def credibility(self) -> list[str]:
+        """Whether the advice off the path is credible, in a sentence; nothing if nobody trembled.
+
+        If it is not, the threats follow, a line each, at most five.
+        """
+        if self.is_credible is None:
+            return []
+        if self.is_credible:
+            return [
+                "credible: advice that nobody hears who obeys is a best reply if others slip with "
+                f"probability {self.tremble:g}"
+            ]
+        threats = self.threats
+        more = [f"and {len(threats) - 5} more"] if len(threats) > 5 else []
+        return [
+            "not credible: advice that nobody hears who obeys would be disobeyed",
+            *(f"  {threat}" for threat in threats[:5]),
+            *more,
+        ]
 
     def _bounded_lines(self) -> list[str]:
         """The bounds of each gap, whether they say anything, and the deviation that proves most."""
@@ -305,7 +401,7 @@ class Certificate:
             if idle:
                 lines.append(
                     f"the upper bound of {', '.join(map(player_name, idle))} says only that nobody "
-                    "is paid more than the best payoff; play more"
+                    f"is paid more than the best payoff; {self.upper_refusal or 'play more'}"
                 )
             best = gap.witnesses[int(np.argmax(gap.player_lower))]
             lines.append(
@@ -313,7 +409,12 @@ class Certificate:
                 if gap.lower > 0.0
                 else "no deviation has been shown to gain"
             )
-        return lines
+        return lines if self.is_familiar else [*lines, coverage_advice(self.coverage or 0.0)]
+
+    @property
+    def is_familiar(self) -> bool:
+        """Whether the policy knows the infosets of at least half of the decisions in plays."""
+        return self.coverage is None or self.coverage >= FAMILIAR
 
     def __repr__(self) -> str:
         gaps = ", ".join(
@@ -327,7 +428,20 @@ class Certificate:
         return str(call_above(DISPLAY, "certificate_html", self))
 
 
-def _plan(phi: Modification) -> str:
+def coverage_advice(coverage: float) -> str:
+    """What it means that a policy knows only this share of decisions, and what to do about it."""
+    return (
+        f"the policy knows the infosets of only {coverage:.0%} of the decisions in fresh "
+        "plays and plays uniformly at all others, so little was learned, and bounds say little; "
+        "play more episodes, or let labels tell less apart (observe= or label=)"
+    )
+
+
+def _tempting(event: FirstDeviation) -> float:
+    return event.gain_there
+
+
+def _plan_in_words(phi: Modification) -> str:
     """A K = 0 modification in words: its actions at the infosets that it can reach."""
     plex = phi.tree.plex
     steps = []

@@ -30,7 +30,7 @@ from accord._arrays import Floats
 LARGEST_BET = 0.45
 """The largest bet. Because X_t - m is at least -2, a bet below 1/2 keeps every factor positive."""
 
-STEPS = 50
+BISECTIONS = 50
 """The number of bisections that find the bound."""
 
 
@@ -51,7 +51,7 @@ def mean_at_least(values: Floats, delta: float) -> float:
     n, logarithm = len(values), math.log(1.0 / delta)
     bets = np.minimum(np.sqrt(2.0 * logarithm / (n * _variances(values))), LARGEST_BET)
     low, high = -1.0, 1.0
-    for _ in range(STEPS):
+    for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if np.log1p(bets * (values - middle)).sum() >= logarithm:
             low = middle

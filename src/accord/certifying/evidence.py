@@ -62,25 +62,36 @@ TYPICAL_LOSS = 0.5
 class Evidence:
     """Estimates, from plays, of what each cell of one player's deviations loses.
 
+    Without ``estimates``, which take by far the most memory, it only counts obedient plays, and
+    there is no bound (:meth:`most`).
+
     Attributes:
         tree: The player's rechistories.
+        obedient: Whether the player has always obeyed at each of them.
         weights: The probabilities of the sampling policies.
         explored: The number of plays in which the player explored.
         obeyed: The number of plays in which everybody obeyed.
     """
 
-    def __init__(self, plex: Treeplex, k: float, behavior: Floats) -> None:
-        self.tree, self.behavior = RechistoryTree.build(plex, k), behavior
+    def __init__(
+        self, plex: Treeplex, k: float, behavior: Floats, *, estimates: bool = True
+    ) -> None:
+        self.tree, self.behavior, self.estimates = (
+            RechistoryTree.build(plex, k),
+            behavior,
+            estimates,
+        )
         self.base = spread_behavior(plex)
         self.weights = np.full(max(1, plex.horizon), 1.0 / max(1, plex.horizon))
         self.explored = self.obeyed = 0
-        n = self.tree.n_cells
+        n = self.tree.n_cells if estimates else 0
         self.loss, self.square, self.damped = np.zeros(n), np.zeros(n), np.zeros(n)
         self.rate, self.undamped = 0.0, 0  # of damping, and how many plays came before it
         self.obeying, self.unseen = np.zeros((2, plex.n_sequences))
         self.passed = np.zeros(plex.n_sequences)  # plays in which obeying led there
         self._rec_reach = np.zeros(self.tree.n_nodes)
         self.obedient = np.zeros(self.tree.n_nodes, np.bool_)
+        write_obedient(plex.arrays, self.tree.arrays, self.tree.k > 0, self.obedient)
         self.doubt = np.zeros(n)
         self._reached = np.ones(len(self.weights))  # plays in which obeying reached each layer
         self.plan()
@@ -89,10 +100,11 @@ class Evidence:
         """Choose the sampling policies by the obedient plays so far, before the player explores."""
         self.weights = self._reached / self._reached.sum()
         plex = self.tree.plex
-        write_doubts(
-            plex.arrays, plex.depth, self.tree.arrays, self.tree.k > 0, self.base, FOLLOW,
-            self.weights, self.obedient, self.doubt,
-        )  # fmt: skip
+        if self.estimates:
+            write_doubts(
+                plex.arrays, plex.depth, self.tree.arrays, self.base, FOLLOW, self.weights,
+                self.obedient, self.doubt,
+            )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
         """Add a play in which the player explored."""
@@ -130,7 +142,7 @@ class Evidence:
     def most(self, delta: float) -> float:
         """A bound on the gain of every deviation that holds with probability 1 - delta."""
         n, m, logarithm = self.explored - self.undamped, self.obeyed, math.log(2.0 / delta)
-        if min(n, m) < 1 or self.rate == 0.0:
+        if min(n, m) < 1 or self.rate == 0.0 or not self.estimates:
             return math.inf
         rate = math.sqrt(2.0 * logarithm / (TYPICAL_LOSS * m))
         scale = rate / -math.expm1(-rate)
@@ -175,17 +187,22 @@ class Evidence:
         )  # fmt: skip
 
 
-def check_evidence(plexes: Sequence[Treeplex], k: float) -> None:
+def check_evidence(
+    plexes: Sequence[Treeplex], k: float, budget: int | None = None, *, estimates: bool = True
+) -> None:
     """Refuse evidence about the deviations of all players that does not fit into memory.
 
     Raises:
-        BudgetError: If it does not.
+        BudgetError: If it takes more than ``budget`` bytes, by default all that is free.
     """
     counts = [count_rechistories(plex, k) for plex in plexes]
-    held = sum(one.tree_bytes + 9 * one.nodes + 32 * one.cells for one in counts)
-    sweeping = max(4 * one.rows + 24 * one.cells for one in counts)
-    parts = {"sums": held + derived_bytes(counts), "the search for the best": sweeping}
-    check_memory("bounding the gain of every deviation", parts, None, "try a smaller k")
+    held = sum(one.tree_bytes + 9 * one.nodes + 4 * one.rows for one in counts)
+    parts = {"rechistories": held + derived_bytes(counts)}
+    if estimates:
+        parts["sums"] = sum(32.0 * one.cells for one in counts)
+        parts["the search for the best"] = max(24.0 * one.cells for one in counts)
+    advice = "give more memory, or try a smaller k"
+    check_memory("bounding the gain of every deviation", parts, budget, advice)
 
 
 def _errors(total: Floats, square: Floats, n: int) -> Any:
@@ -195,18 +212,31 @@ def _errors(total: Floats, square: Floats, n: int) -> Any:
 
 
 @jit
+def write_obedient(
+    plex: TreeplexArrays, tree: RechistoryArrays, listens: bool, obedient: NDArray[np.bool_]
+) -> None:
+    """Overwrite ``obedient``: at which rechistories a player who ``listens`` always obeyed."""
+    obedient[0] = listens
+    for x in range(len(plex.parent_seq)):
+        seq = plex.parent_seq[x]
+        for node in range(tree.first_node[x], tree.first_node[x + 1]):
+            swap = node < tree.first_external[x]
+            above = obedient[tree.parent[node]]
+            obedient[node] = listens and swap and above and tree.rec_seq[node] == seq
+
+
+@jit
 def write_doubts(
     plex: TreeplexArrays,
     depth: Ints,
     tree: RechistoryArrays,
-    listens: bool,
     base: Floats,
     follow: float,
     weights: Floats,
     obedient: NDArray[np.bool_],
     doubt: Floats,
 ) -> None:
-    """Overwrite ``obedient``, and ``doubt``: the value of a cell in one play, about the largest.
+    """Overwrite ``doubt``: the value of a cell in one play, about the largest.
 
     If b and r first differ from the player's moves at layer h, sampling policy h shows that values
     are at most 1 / (its weight times the product over j >= h of (1 - f) base(a_j | x_j)), times the
@@ -216,7 +246,6 @@ def write_doubts(
     low, share = np.ones(len(tree.parent)), np.ones(len(tree.parent))
     low[0] = weights[0]
     width = np.ones(len(tree.parent))  # actions at the infoset of each node
-    obedient[0] = listens
     for x in range(len(plex.parent_seq)):
         seq = plex.parent_seq[x]
         first = plex.first_seq[x]
@@ -224,7 +253,6 @@ def write_doubts(
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             above = tree.parent[node]
             swap = node < tree.first_external[x]
-            obedient[node] = listens and swap and obedient[above] and tree.rec_seq[node] == seq
             width[node] = n
             if obedient[node]:
                 low[node] = weights[depth[x]]

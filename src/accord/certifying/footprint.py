@@ -3,7 +3,7 @@
 A rechistory tree has four numbers per rechistory. On it a deviator (``equilibrium/gap.py``) has its
 time selections and the sums U. When all components have been added, one deviator after the other is
 solved in the memory of its sums; what is derived from its tree for that stays, as does its best
-deviation. The leaves are sorted once per player, and once more with losses from a centre.
+deviation. The leaves are sorted once per player, and once more with losses from a center.
 """
 
 from __future__ import annotations
@@ -26,8 +26,13 @@ from accord.treeplex.form import SequenceForm
 BLOCKS = 3 * 2.0**22
 """Working memory for blocks of probabilities that are checked, packed or unpacked at once."""
 
-SMALL = 2.0**21
+SMALL_BYTES = 2.0**21
 """Memory for whatever else is small."""
+
+
+TRIGGER_CELLS = 1e9
+"""Cells of triggers beyond which a certificate leaves them out. They grow with the square of the
+depth of a game, and the deviators of K = 0 do not."""
 
 
 def leaf_bytes(form: SequenceForm) -> float:
@@ -42,8 +47,8 @@ def sorted_bytes(form: SequenceForm) -> float:
     return float(len(form.leaves) * form.n_players * (4 * (form.n_players - 1) + 16))
 
 
-def centred_bytes(form: SequenceForm) -> float:
-    """The losses and gains of all players' leaves, measured from centres, and the last order."""
+def centered_bytes(form: SequenceForm) -> float:
+    """The losses and gains of all players' leaves, measured from centers, and the last order."""
     return 16.0 * len(form.leaves) * (form.n_players + 1)
 
 
@@ -86,9 +91,16 @@ def deviator_bytes(counts: Iterable[RechistoryCount], sums: int = 1) -> float:
 def certify_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:
     """All that :func:`accord.certify` allocates, except the policy and the leaf table."""
     counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
-    counts += map(count_triggers, form.plexes)
+    counts += trigger_counts(form)
     solving = max(derived_bytes([one]) + solving_bytes(one) - 8 * one.nodes for one in counts)
-    return deviator_bytes(counts) + solving + centred_bytes(form)
+    return deviator_bytes(counts) + solving + centered_bytes(form)
+
+
+def trigger_counts(form: SequenceForm) -> list[RechistoryCount]:
+    """The sizes of all players' trees of trigger policies; none if they are not made, because there
+    would be more than ``TRIGGER_CELLS``."""
+    counts = [count_triggers(plex) for plex in form.plexes]
+    return counts if sum(one.cells for one in counts) <= TRIGGER_CELLS else []
 
 
 def certificate_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:

@@ -22,13 +22,14 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.certifying.certificate import Certificate
-from accord.certifying.exact import Deviators
+from accord.certifying.exact import Deviators, measurable
 from accord.deviations.notions import Notion
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.evaluation import BestDeviation, Obedience, evaluate
 from accord.equilibrium.gap import Deviator
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import settled_all
+from accord.game.labels import as_players
 from accord.treeplex.form import SequenceForm
 
 LEAST_PROB = 1e-290
@@ -56,7 +57,7 @@ class Inspection:
     def follow(self, player: int, x: int) -> Floats:
         """``[n_actions]`` expected payoff of following each recommendation; NaN if never told."""
         loss = self._part(player, x, self.obedience[player].loss)
-        return self.obedience[player].centre - _quotient(loss, self.prob(player, x))
+        return self.obedience[player].center - _quotient(loss, self.prob(player, x))
 
     def gain(self, k: float, player: int, x: int) -> Floats:
         """``[told, played]`` gain over following, for ``k`` >= 1; NaN where it is never told."""
@@ -72,7 +73,7 @@ class Inspection:
         if there <= LEAST_PROB:
             return None
         loss = self.deviators[0][player].cells(x)[0]
-        return np.asarray(self.obedience[player].centre - loss / there)
+        return np.asarray(self.obedience[player].center - loss / there)
 
     def _part(self, player: int, x: int, of: Floats) -> Floats:
         """The part of a vector over sequences that belongs to ``x``."""
@@ -106,15 +107,20 @@ def inspect(policy: CorrelatedPolicy, ks: Sequence[float]) -> Inspection:
 
 
 def certify_and_inspect(
-    policy: CorrelatedPolicy, notions: Sequence[Notion], ks: Sequence[float]
+    policy: CorrelatedPolicy,
+    notions: Sequence[Notion],
+    ks: Sequence[float],
+    commits: Sequence[str] = (),
 ) -> tuple[Certificate, Inspection]:
     """The certificate for ``notions`` and the inspection for ``ks``, which must be among them.
 
-    Both come from one pass over the components.
+    Both come from one pass over the components. Notions whose gap the policy does not have are left
+    out.
     """
-    form = policy.form
-    every = Deviators.of(form, notions, None)
-    losses = {k: every.of_notions[list(notions).index(Notion(k))] for k in ks}
+    form, notions = policy.form, measurable(policy, notions)
+    every = Deviators.of(form, notions, None, commits=as_players(commits, form.game.player_labels))
+    of_notions = dict(zip(notions, every.of_notions, strict=True))
+    losses = {k: [one for one in of_notions[Notion(k)] if isinstance(one, Deviator)] for k in ks}
     probs = {k: [Deviator(one.tree) for one in losses[k]] for k in ks}
     by_player = {i: [probs[k][i] for k in ks] for i in range(form.n_players)}
     obedience = evaluate(policy, every.by_player(), by_player)

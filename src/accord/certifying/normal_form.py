@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord.equilibrium.evaluation import BLOCK_NUMBERS, Block, Sums, centres
+from accord.equilibrium.evaluation import BLOCK_NUMBERS, Block, Sums, centers
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT
 from accord.errors import BudgetError
@@ -35,7 +35,7 @@ from accord.treeplex.values import best_response
 LIMIT = 10_000
 """The most pure policies that mixed components are expanded into. It takes well under a second."""
 
-NUMBERS = 2**23
+MOST_NUMBERS = 2**23
 """The most numbers that the losses of these policies may have: in a large game they are fewer."""
 
 REPEATS = 100
@@ -58,7 +58,7 @@ def measured_nfce_gaps(
     """The gaps of :func:`nfce_gaps`, and the error of each (``equilibrium/rounding.py``)."""
     form = policy.form
     recommended = [_Recommended(policy, i, limit) for i in range(form.n_players)]
-    return [_gap(form, policy, i, centre, recommended[i]) for i, centre in centres(policy).items()]
+    return [_gap(form, policy, i, center, recommended[i]) for i, center in centers(policy).items()]
 
 
 class _Recommended:
@@ -67,7 +67,7 @@ class _Recommended:
     def __init__(self, policy: CorrelatedPolicy, player: int, limit: int | None) -> None:
         form = policy.form
         self.plex = form.plexes[player]
-        limit = min(LIMIT, NUMBERS // self.plex.n_sequences) if limit is None else limit
+        limit = min(LIMIT, MOST_NUMBERS // self.plex.n_sequences) if limit is None else limit
         part = form.split(policy.behavior)[player]
         counts, rows = np.empty(len(part)), max(1, BLOCK_NUMBERS // part.shape[1])
         for start in range(0, len(part), rows):
@@ -98,10 +98,10 @@ class _Recommended:
 
 
 def _gap(
-    form: SequenceForm, policy: CorrelatedPolicy, i: int, centre: float, told: _Recommended
+    form: SequenceForm, policy: CorrelatedPolicy, i: int, center: float, told: _Recommended
 ) -> tuple[float, float]:
     """The gap of player ``i`` and its error."""
-    plex, sums = form.plexes[i], Sums(form, i, centre)
+    plex, sums = form.plexes[i], Sums(form, i, center)
     met: dict[bytes, Floats] = {}  # the loss met by each sigma of a mixed component
     least, rows = 0.0, max(1, BLOCK_NUMBERS // form.n_sequences)
     for number, same in enumerate(told.groups):

@@ -64,13 +64,13 @@ EXPECTED = 0.5
 SILENT = -1
 """In place of the recommended action where the mediator is silent."""
 
-UNKNOWN = -1
+UNVISITED = -1
 """In place of the number of a row or cell that no play has visited."""
 
 Move = tuple[int, int, int, int]
 """The infoset's first sequence and number of actions, the recommended action, the action taken."""
 
-ROW = np.dtype(
+SEARCH_ROW = np.dtype(
     [("parent_cell", np.int64), ("first_cell", np.int64), ("first_seq", np.int64),
      ("n_actions", np.int32), ("told", np.int32), ("depth", np.int32)],
 )  # fmt: skip
@@ -88,7 +88,7 @@ class Search:
     def __init__(self, k: float, prior: Floats) -> None:
         self.k, self._prior = k, prior
         self._number: dict[tuple[int, int], int] = {}  # rows by parent cell and sequence
-        self._rows = np.zeros(64, ROW)
+        self._rows = np.zeros(64, SEARCH_ROW)
         self._n_cells = 1
         self._plays, self._ended, self._value = np.zeros((3, 64))  # of cells
         self._tried, self._mean = np.zeros((2, len(prior)))  # of sequences
@@ -99,7 +99,7 @@ class Search:
         """The action in a play that searches, after these ``moves``; ``draw`` is in [0, 1)."""
         cell, left = self._place(moves)
         told = told if left < self.k else SILENT
-        row = self._number.get((cell, first_seq + max(told, 0)), UNKNOWN)
+        row = self._number.get((cell, first_seq + max(told, 0)), UNVISITED)
         self._make_room(first_seq + n_actions)
         return int(
             choose_cell(
@@ -113,8 +113,8 @@ class Search:
         cell, left = ROOT, 0
         for first_seq, _, told, action in moves:
             heard = told if left < self.k else SILENT
-            row = self._number.get((cell, first_seq + max(heard, 0)), UNKNOWN)
-            cell = int(self._rows[row]["first_cell"]) + action if row != UNKNOWN else UNKNOWN
+            row = self._number.get((cell, first_seq + max(heard, 0)), UNVISITED)
+            cell = int(self._rows[row]["first_cell"]) + action if row != UNVISITED else UNVISITED
             left += action != heard
         return cell, left
 
@@ -123,8 +123,8 @@ class Search:
         cell, left = ROOT, 0
         for depth, (first_seq, n_actions, told, action) in enumerate(moves):
             heard = told if left < self.k else SILENT
-            row = self._number.get((cell, first_seq + max(heard, 0)), UNKNOWN)
-            if row == UNKNOWN:
+            row = self._number.get((cell, first_seq + max(heard, 0)), UNVISITED)
+            if row == UNVISITED:
                 row = self._add_row(cell, first_seq, n_actions, heard, depth)
             cell = int(self._rows[row]["first_cell"]) + action
             self._plays[cell] += 1.0
@@ -172,13 +172,17 @@ class Search:
         )  # fmt: skip
 
     def best(
-        self, tree: RechistoryTree, obedient: NDArray[np.bool_]
+        self,
+        tree: RechistoryTree,
+        obedient: NDArray[np.bool_],
+        given: Modification | None = None,
     ) -> tuple[Modification, Floats]:
         """The best deviation, and how much less it loses where it leaves the mediator.
 
         Args:
             tree: The player's rechistories, with all rows that plays have visited.
             obedient: ``[n_nodes]`` where the player has always obeyed.
+            given: A deviation of this tree that takes the place of the best one.
 
         Returns:
             The deviation, and ``[n_sequences]`` its mean saving if it first leaves when told to
@@ -186,11 +190,12 @@ class Search:
         """
         self.sweep()
         self._make_room(tree.plex.n_sequences)
-        choice, saved = Modification.obey(tree).choice.copy(), np.zeros(tree.plex.n_sequences)
+        choice = (given or Modification.obey(tree)).choice.copy()
+        saved = np.zeros(tree.plex.n_sequences)
         write_choices(
             self._rows[: len(self._number)], self._value, self._mean, tree.plex.arrays,
             tree.plex.seq_infoset, tree.arrays, tree.first_row, obedient,
-            np.zeros(self._n_cells, np.int64), choice, saved,
+            np.zeros(self._n_cells, np.int64), given is None, choice, saved,
         )  # fmt: skip
         return Modification(tree, choice), saved
 
@@ -216,7 +221,7 @@ def choose_cell(
     mean: Floats,
     value: Floats,
 ) -> int:
-    """The action to try next; ``row`` may be ``UNKNOWN``."""
+    """The action to try next; ``row`` may be ``UNVISITED``."""
     total = 1.0
     for seq in range(first_seq, first_seq + n_actions):
         total += tried[seq]
@@ -228,7 +233,7 @@ def choose_cell(
         share = 0.5 * (prior[seq] + 1.0 / n_actions)
         if told != SILENT:
             share = 0.5 * (share + (a == told))
-        now = value[rows[row].first_cell + a] if row != UNKNOWN else mean[seq]
+        now = value[rows[row].first_cell + a] if row != UNVISITED else mean[seq]
         now -= EAGERNESS * share * math.sqrt(total) / (1.0 + tried[seq])
         if now < least:
             best, least = a, now
@@ -296,10 +301,14 @@ def write_choices(
     first_row: Ints,
     obedient: NDArray[np.bool_],
     tree_cell: NDArray[np.int64],
+    chooses: bool,
     choice: Ints,
     saved: Floats,
 ) -> None:
-    """Overwrite ``choice`` and ``saved``; ``tree_cell`` is working memory, 0 at the first cell."""
+    """Overwrite ``saved`` and, if ``chooses``, ``choice`` with the best.
+
+    ``tree_cell`` is working memory, 0 at the first cell.
+    """
     for x in range(len(plex.parent_seq)):
         first, best = plex.first_seq[x], 0
         for a in range(1, plex.first_seq[x + 1] - first):
@@ -308,10 +317,11 @@ def write_choices(
         for node in range(tree.first_node[x], tree.first_node[x + 1]):
             for told in range(first_row[node + 1] - first_row[node]):
                 less = mean[first + told] - mean[first + best]
-                if less > 0.0 or node >= tree.first_external[x]:
+                if chooses and (less > 0.0 or node >= tree.first_external[x]):
                     choice[first_row[node] + told] = best
                 if obedient[node]:
-                    saved[first + told] = less
+                    taken = choice[first_row[node] + told]
+                    saved[first + told] = mean[first + told] - mean[first + taken]
     for row in range(len(rows)):
         at = rows[row]
         x = seq_infoset[at.first_seq]
@@ -324,6 +334,8 @@ def write_choices(
             tree_cell[at.first_cell + a] = tree.first_cell[node] + told * at.n_actions + a
             if value[at.first_cell + a] < value[at.first_cell + best]:
                 best = a
-        choice[first_row[node] + told] = best
+        if chooses:
+            choice[first_row[node] + told] = best
+        taken = choice[first_row[node] + told]
         if obedient[node]:
-            saved[at.first_seq + told] = value[at.first_cell + told] - value[at.first_cell + best]
+            saved[at.first_seq + told] = value[at.first_cell + told] - value[at.first_cell + taken]

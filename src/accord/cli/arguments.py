@@ -156,10 +156,10 @@ def notion_option(description: str) -> Any:
 
 
 K = Annotated[
-    float,
-    k_option(
+    Notion,
+    notion_option(
         "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-        "inf (bce)."
+        "inf (bce); or efcce, afce or afcce."
     ),
 ]
 Silence = Annotated[
@@ -188,6 +188,15 @@ Resume = Annotated[
         help="Resume the run in DIR. Only limits may change; give GAME if its file moved.",
     ),
 ]
+Commits = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PLAYER",
+        help="A player who commits to what is recommended, whether or not it is best for them; may "
+        "be repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -206,6 +215,16 @@ Payoffs = Annotated[
         show_default=False,
     ),
 ]
+StepSeconds = Annotated[
+    float | None,
+    typer.Option(
+        parser=parse_number,
+        metavar="S",
+        help="Give up an environment that has not answered for S seconds; by default 600, or its "
+        "own attribute step_seconds.",
+        show_default=False,
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -219,7 +238,7 @@ Ray = Annotated[
     typer.Option(
         metavar="ADDRESS",
         help="Play an environment on a Ray cluster: HOST:PORT, `auto` for the one that this "
-        "machine is part of, or `local` for all cores of this machine. Needs accord[ray].",
+        "machine is part of, or `local` for all cores of this machine. Needs ray.",
         show_default=False,
     ),
 ]
@@ -237,7 +256,7 @@ def refuse_for_games(**options: object) -> None:
     """Refuse options that only environments have."""
     for name, value in options.items():
         if value is not None:
-            raise ArgumentError(f"--{name} is for environments")
+            raise ArgumentError(f"--{name.replace('_', '-')} is for environments")
 
 
 def refuse_with_resume(context: typer.Context, *names: str) -> None:

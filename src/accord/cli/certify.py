@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import counted, number
+from accord._format import number
 from accord.cli.arguments import (
     AsJson,
     Payoffs,
@@ -14,7 +15,9 @@ from accord.cli.arguments import (
     PlayableOrRun,
     PolicyName,
     Ray,
+    StepSeconds,
     Workers,
+    choice,
     notion_option,
     parse_number,
     parse_whole,
@@ -29,11 +32,14 @@ from accord.cli.loading import (
 )
 from accord.cli.outcome import within
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
-from accord.deviations.notions import NFCE, Notion, chains, written_k
+from accord.deviations.notions import EFCE, NFCE, Notion, chains, written_k
 from accord.errors import ArgumentError
+from accord.play.feedback import FEEDBACKS, OWN
 
 if TYPE_CHECKING:
-    from accord.certifying.certificate import Certificate
+    from collections.abc import Sequence
+
+    from accord.certifying.certificate import Certificate, Gap
     from accord.game.tree import Game
 
 
@@ -43,9 +49,9 @@ def certify(
     k: Annotated[
         list[Notion] | None,
         notion_option(
-            "Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, nfce; may be "
-            "repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a large "
-            "one."
+            "Number of deviations, or one of nfcce, efcce, efce, afcce, afce, bce, lce, nfce; "
+            "may be repeated. By default all of them and K = 2 in a small game, and 0, 1, inf in a "
+            "large one."
         ),
     ] = None,
     plays: Annotated[
@@ -66,16 +72,54 @@ def certify(
             show_default=False,
         ),
     ] = None,
+    feedback: Annotated[
+        str,
+        choice(
+            FEEDBACKS,
+            "For an environment: what is used of a play, the moves of one player at a time (own) "
+            "or of all of them (joint), which bounds the gap from above much better.",
+        ),
+    ] = OWN,
+    tremble: Annotated[
+        float,
+        typer.Option(
+            parser=parse_number,
+            metavar="E",
+            help="Also measure the gaps against others who at each infoset, with probability E, "
+            "take an action at random: is advice credible that nobody hears who obeys?",
+            show_default=False,
+        ),
+    ] = 0.0,
+    commits: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLAYER",
+            help="A player who commits to what is recommended, so that their gap counts as 0; may "
+            "be repeated. By default those who commit in the run.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="S",
+            help="For an environment: the seed of the plays; by default 0. They are not the plays "
+            "of a run with this seed.",
+            show_default=False,
+        ),
+    ] = None,
     play: Play = False,
     payoffs: Payoffs = None,
     workers: Workers = None,
     ray: Ray = None,
+    step_seconds: StepSeconds = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the exact gaps of a correlated policy and the deviations that attain them.
 
     For an environment, FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game, print bounds
-    on the gap that hold with the stated probability.
+    on the gap that hold with the stated probability, for all -k together.
 
     \b
     Examples:
@@ -83,41 +127,56 @@ def certify(
         accord certify kuhn_poker policy.npz -k 0 -k 1 -k inf
         accord certify separation:k=1 device -k 1 -k 2
         accord certify greenwald_sarfati_1 device --notion efcce --notion afce
+        accord certify signalling device -k 1 --tremble 0.01
         accord certify env.py:make_env runs/env -k 1 --plays 10000
     """
     name, policy = game_and_policy(game, policy)
+    how: dict[str, Any] = {"play": play, "payoffs": payoffs, "step_seconds": step_seconds}
     with announced_compilation():
         if (folder := run_folder(policy)) is not None:
-            made, record = load_playable_of(folder, name, play=play, payoffs=payoffs)
+            made, record = load_playable_of(folder, name, **how)
         else:
             assert name is not None
-            made, record = load_playable(name, play=play, payoffs=payoffs)
+            made, record = load_playable(name, **how)
     if record is not None:
+        if tremble:
+            raise ArgumentError("--tremble needs a loaded game: plays cannot tell who has slipped")
+        if commits:
+            raise ArgumentError("--commits needs a loaded game")
         asked = {
             "plays": 20_000 if plays is None else plays,
             "confidence": 0.95 if confidence is None else confidence,
+            "seed": 0 if seed is None else seed,
             "workers": workers,
             "ray": ray,
+            "feedback": feedback,
         }
         _by_play(made, policy, k, asked, as_json=as_json)
         return
     refuse_for_games(workers=workers, ray=ray)
-    if plays is not None or confidence is not None:
+    if plays is not None or confidence is not None or seed is not None or feedback != OWN:
         raise ArgumentError(
-            "--plays and --confidence are for environments; the gap of a loaded game is exact"
+            "--plays, --confidence, --seed and --feedback are for environments; the gap of a "
+            "loaded game is exact"
         )
 
     from accord._activity import doing
     from accord.certifying.exact import certify as certify_policy
+    from accord.runs.folder import RunFolder
+    from accord.runs.request import commits_of
 
     with announced_compilation():
         mixture = load_policy(policy, made)
         with doing("certifying"):
-            certificate = certify_policy(made, mixture, k or None)
+            if commits is None and folder is not None:
+                commits = list(commits_of(RunFolder.open(folder).request))
+            certificate = certify_policy(
+                made, mixture, k or None, tremble=tremble, commits=commits or ()
+            )
     if as_json:
         print_json(certificate.to_json())
         return
-    print_text(f"{made.name}: {policy}, {counted(mixture.n_components, 'component')}\n")
+    print_text(f"{made.name}: {policy}, {mixture.size}\n")
     _print(made, certificate, show_nfce=not k or NFCE in k)
 
 
@@ -132,17 +191,14 @@ def _by_play(
     from accord.certifying.by_play import certify_by_play
     from accord.equilibrium.policy_files import load_policy
 
-    ks = [notion.k for notion in notions or [Notion(1)]]
-    if None in ks:
-        raise ArgumentError("in an environment the notion must be a K: 0, 1, ..., inf")
     folder = run_folder(policy)
     with announced_compilation():
         mixture = load_policy(policy if folder is None else folder / "policy.npz")
-        certificates = [certify_by_play(env, mixture, k, **asked) for k in ks if k is not None]
+        certificate = certify_by_play(env, mixture, notions or [EFCE], **asked)
     if as_json:
-        print_json({"certificates": [certificate.to_json() for certificate in certificates]})
+        print_json(certificate.to_json())
         return
-    print_text("\n".join(map(str, certificates)))
+    print_text(str(certificate))
 
 
 def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
@@ -150,6 +206,37 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
 
     gaps = certificate.all_gaps if show_nfce else certificate.gaps
     players = [player_name(label) for label in game.player_labels]
+    _print_gaps(players, gaps)
+    for chain in chains(gap.notion for gap in gaps):
+        print_text(f"in every game {' <= '.join(map(str, chain))}")
+    print_text(f"exact{within(0.0, max((gap.error for gap in gaps), default=0.0))}")
+    values = zip(players, certificate.values, strict=True)
+    print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
+    said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
+    for gap in gaps:
+        if gap.witnesses:
+            best = max(gap.witnesses, key=lambda witness: witness.gain)
+            words = str(best) if best.gain > 0 else certificate.nobody_gains()
+            said.setdefault(words, []).append(gap.notion.name)
+    for words, names in said.items():
+        print_text(f"{', '.join(names)}: {words}")
+    trigger_gap = certificate.trigger.gap
+    words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
+    if math.isnan(trigger_gap):
+        print_text("trigger gap not computed: there are too many triggers")
+    else:
+        print_text(f"trigger gap {number(trigger_gap)}{words}")
+    if certificate.nfce_gap is None:
+        print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
+    elif not show_nfce:
+        print_text(f"NFCE gap {number(certificate.nfce_gap)}")
+    if certificate.trembled:
+        print_text(f"\nif each move of the others slips with probability {certificate.tremble:g}:")
+        _print_gaps(players, certificate.trembled)
+        print_text("\n".join(certificate.credibility()))
+
+
+def _print_gaps(players: list[str], gaps: Sequence[Gap]) -> None:
     print_table(
         ("notion", "K", "gap", "relative", "sum", *players),
         [
@@ -165,23 +252,3 @@ def _print(game: Game, certificate: Certificate, *, show_nfce: bool) -> None:
         ],
         left=2,
     )
-    for chain in chains(gap.notion for gap in gaps):
-        print_text(f"in every game {' <= '.join(map(str, chain))}")
-    print_text(f"exact{within(0.0, max((gap.error for gap in gaps), default=0.0))}")
-    values = zip(players, certificate.values, strict=True)
-    print_text(f"\nvalue: {', '.join(f'{number(value)} for {who}' for who, value in values)}")
-    said: dict[str, list[str]] = {}  # notions with the same best deviation share a line
-    for gap in gaps:
-        if gap.witnesses:
-            best = max(gap.witnesses, key=lambda witness: witness.gain)
-            words = str(best) if best.gain > 0 else "no player can gain by deviating"
-            said.setdefault(words, []).append(gap.notion.name)
-    for words, names in said.items():
-        print_text(f"{', '.join(names)}: {words}")
-    trigger_gap = certificate.trigger.gap
-    words = f": {certificate.trigger.trigger}" if trigger_gap > 0 else ""
-    print_text(f"trigger gap {number(trigger_gap)}{words}")
-    if certificate.nfce_gap is None:
-        print_text(f"NFCE gap not computed: {certificate.nfce_refusal}")
-    elif not show_nfce:
-        print_text(f"NFCE gap {number(certificate.nfce_gap)}")

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from accord._format import counted
 from accord.cli.arguments import GameOfPolicy, check_target
 from accord.cli.loading import POLICY_FORMS, is_policy, load_game, load_policy
 from accord.cli.terminal import announced_compilation, print_text
@@ -61,15 +60,12 @@ def convert(
 
 
 def _convert_game(source: str, target: Path) -> str:
-    from accord.interop.efg import write_efg
-    from accord.interop.nfg import write_nfg
-    from accord.interop.python_code import write_python
+    from accord.interop.save import save_game
 
     if is_policy(source):
         raise ArgumentError(f"{source} is a policy; TARGET must be a .json or .npz file")
     game = load_game(source)
-    write = {".efg": write_efg, ".nfg": write_nfg, ".py": write_python}[target.suffix]
-    write(game, target)
+    save_game(game, target)
     return f"{game.name}, {game.n_nodes:,} nodes"
 
 
@@ -82,4 +78,4 @@ def _convert_policy(source: str, target: Path, game: str | None) -> str:
         )
     policy = load_policy(source, game)
     save_policy(policy, target)
-    return f"policy of {policy.form.game.name}, {counted(policy.n_components, 'component')}"
+    return f"policy of {policy.form.game.name}, {policy.size}"

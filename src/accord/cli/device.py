@@ -17,7 +17,7 @@ from accord.errors import ArgumentError
 if TYPE_CHECKING:
     from accord.equilibrium.device import Device
 
-FORMATS = (".csv", ".tex", ".json")
+DEVICE_FORMATS = (".csv", ".tex", ".json")
 
 PRINTED = 20
 """Plans that are printed by default."""
@@ -74,7 +74,7 @@ def device(
         accord device policy.npz --game kuhn_poker --plans 50 --out device.csv
     """
     if out is not None:
-        if out.suffix not in FORMATS:
+        if out.suffix not in DEVICE_FORMATS:
             raise ArgumentError(f"FILE must end in .csv, .tex or .json; got {str(out)!r}")
         check_target(out, force=force)
     most = (PRINTED if out is None and not as_json else WRITTEN) if plans is None else plans
@@ -88,10 +88,7 @@ def device(
     elif out is not None:
         print_text(f"{out}: {_counted(found)}")
     else:
-        print_text(
-            f"{found.game}: {source}, {counted(policy.n_components, 'component')}, "
-            f"{_counted(found)}\n"
-        )
+        print_text(f"{found.game}: {source}, {policy.size}, {_counted(found)}\n")
         print_text(found.to_text(line_width()))
         _print_notes(found)
 

@@ -16,6 +16,7 @@ from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.policy import CorrelatedPolicy
+    from accord.game.tree import Game
 
 FORMATS = {
     "device": (".csv", ".tex", ".xlsx", ".json"),
@@ -23,6 +24,7 @@ FORMATS = {
     "certificate": (".csv", ".tex", ".xlsx", ".json"),
     "history": (".csv", ".xlsx"),
     "tree": (".svg", ".tex"),
+    "region": (".svg", ".png", ".pdf"),
 }
 """What can be exported, and the endings of its files."""
 
@@ -32,7 +34,7 @@ def export(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="The folder of a run; a .json or .npz policy; or, for a tree, a game.",
+            help="The folder of a run; a .json or .npz policy; or, for a tree or region, a game.",
             show_default=False,
         ),
     ],
@@ -51,7 +53,7 @@ def export(
     game: GameOfPolicy = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
 ) -> None:
-    """Write the device, policy, certificate or history of a run, or a game tree, to a file.
+    """Write the device, policy, certificate or history of a run, or a picture, to a file.
 
     \b
     device        .csv .tex .xlsx .json   plans and their probabilities
@@ -59,6 +61,7 @@ def export(
     certificate   .csv .tex .xlsx .json   the gap of every notion and player
     history       .csv .xlsx              the gap at every checkpoint of a run
     tree          .svg .tex (TikZ)        the tree of a small game, with probabilities
+    region        .svg .png .pdf          payoffs of two players in all equilibria
 
     Open .xlsx files in spreadsheets. They would take labels in a .csv file that start with = or @
     for formulas. A run in an environment has a policy and a history; the rest needs its game.
@@ -137,24 +140,30 @@ def _history(source: str, game: str | None, ending: str) -> bytes:
     return _table(checkpoints_frame(run.history, run.policy.player_labels), ending)
 
 
-def _tree(source: str, game: str | None, ending: str) -> bytes:
-    from accord.reports.page import tree_svg
-    from accord.reports.tikz import tree_tikz
-    from accord.reports.tree import LARGEST_TREE, tree_view
-
+def _with_game(source: str, game: str | None) -> tuple[CorrelatedPolicy | None, Game]:
+    """A policy and its game, or a game alone."""
     if Path(source).is_dir() or is_policy(source):
-        policy: CorrelatedPolicy | None = load_policy(source, game)
-        assert policy is not None
-        drawn = policy.form.game
-    else:
-        policy, drawn = None, load_game(source)
-    view = tree_view(drawn, None if policy is None else _recommended(policy))
-    if view is None:
-        raise ArgumentError(
-            f"a tree must have at most {LARGEST_TREE} nodes to be drawn; {drawn.name} has "
-            f"{drawn.n_nodes:,}"
-        )
-    return _text(tree_svg(view) if ending == ".svg" else tree_tikz(view))
+        policy = load_policy(source, game)
+        return policy, policy.form.game
+    return None, load_game(source)
+
+
+def _region(source: str, game: str | None, ending: str) -> bytes:
+    from accord.reports.chart import to_pdf, to_png, to_svg
+    from accord.runs.region import region
+
+    figure = region(_with_game(source, game)[1]).plot()
+    if ending == ".svg":
+        return _text(to_svg(figure))
+    return to_png(figure) if ending == ".png" else to_pdf(figure)
+
+
+def _tree(source: str, game: str | None, ending: str) -> bytes:
+    from accord.reports.drawing import game_drawing
+
+    policy, drawn = _with_game(source, game)
+    drawing = game_drawing(drawn, None if policy is None else _recommended(policy))
+    return _text(drawing.svg if ending == ".svg" else drawing.tikz)
 
 
 EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
@@ -163,6 +172,7 @@ EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
     "certificate": _certificate,
     "history": _history,
     "tree": _tree,
+    "region": _region,
 }
 
 
@@ -173,7 +183,12 @@ def _recommended(policy: CorrelatedPolicy) -> Any:
 
 
 def _table(frame: Any, ending: str) -> bytes:
-    return _sheet(frame) if ending == ".xlsx" else _text(frame.to_csv(index=False))
+    if ending == ".xlsx":
+        return _sheet(frame)
+    from accord.equilibrium.tables import as_csv
+
+    cells = frame.astype(object).where(frame.notna(), None)  # written as nothing
+    return _text(as_csv([frame.columns, *cells.itertuples(index=False)]))
 
 
 def _sheet(frame: Any) -> bytes:

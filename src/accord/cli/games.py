@@ -20,7 +20,7 @@ def games(as_json: AsJson = False) -> None:
         accord games
     """
     from accord.game.library import LIBRARY
-    from accord.interop.catalogue import OPENSPIEL_GAMES
+    from accord.interop.catalog import OPENSPIEL_GAMES
 
     with announced_compilation():
         library = [_described(entry) for entry in LIBRARY.values()]

@@ -11,15 +11,12 @@ from accord._format import count, memory, number
 from accord.cli.arguments import AsJson, GameName, k_option, parse_number
 from accord.cli.loading import load_game
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
-from accord.deviations.notions import written_k
+from accord.deviations.notions import SHOWN_KS, written_k
 from accord.regret.methods import DEFAULT
 
 if TYPE_CHECKING:
     from accord.game.tree import Game
     from accord.treeplex.form import SequenceForm
-
-SHOWN = (0, 1, 2, math.inf)
-"""The numbers of deviations shown by default."""
 
 
 def info(
@@ -48,7 +45,7 @@ def info(
         accord info leduc_poker -k 1 --target-gap 0.1
     """
     with announced_compilation():
-        described = _described(load_game(game), list(k or SHOWN), target_gap)
+        described = _described(load_game(game), list(k or SHOWN_KS), target_gap)
     if as_json:
         print_json(described)
     else:
@@ -108,15 +105,15 @@ def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
     from accord.optimal.zero_sum import constant_sum
     from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
     from accord.reports.source import report_memory
+    from accord.runs.components import default_components
     from accord.runs.footprint import (
         certify_memory,
         learn_memory,
         optimize_memory,
         solve_memory,
     )
-    from accord.runs.iterates import Iterates
 
-    components = Iterates.default_components(form.n_sequences)
+    components = default_components(form.n_sequences)
     zero_sum = constant_sum(form) is not None and NFCCE.is_bounded_by(Notion(k))
     parts = {
         "solve": solve_memory(form, k),
@@ -138,7 +135,7 @@ def _planned(game: Game, k: float, target_gap: float) -> dict[str, Any]:
         "iterations": planned.iterations,
         "default_iterations": planned.default_iterations,
         "episodes": planned.episodes,
-        "failure_prob": planned.failure_prob,
+        "confidence": planned.confidence,
     }
 
 
@@ -200,7 +197,7 @@ def _print(described: dict[str, Any]) -> None:
         print_text(
             f"\nGuaranteed for a gap of {number(first['target_gap'])}: iterations of solve by "
             "method, or episodes of learn\nwith swrhedge (probability "
-            f"{1 - first['failure_prob']:g})\n"
+            f"{first['confidence']:g})\n"
         )
         names = ("iterations", "default_iterations", "episodes")
         print_table(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import time
+from typing import Annotated
 
 import typer
 
@@ -17,19 +18,30 @@ from accord.cli.arguments import (
     Play,
     Ray,
     Resume,
+    StepSeconds,
     Workers,
     choice,
+    game_option,
     parse_memory,
     parse_number,
     parse_whole,
     refuse_for_games,
     refuse_with_resume,
 )
-from accord.cli.loading import load_playable, load_playable_of
-from accord.cli.outcome import exit_if_interrupted, print_outcome, print_played, resumable
+from accord.cli.loading import load_game_of, load_given, load_playable, load_playable_of
+from accord.cli.outcome import (
+    exit_if_interrupted,
+    played,
+    print_bounds,
+    print_outcome,
+    resumable,
+)
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json
+from accord.cli.tracking import Track, tracked
+from accord.deviations.notions import EFCE
 from accord.errors import ArgumentError
+from accord.play.feedback import FEEDBACKS, OWN
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, described
 
 
@@ -45,7 +57,7 @@ def learn(
             show_default=False,
         ),
     ] = None,
-    k: K = 1,
+    k: K = EFCE,
     method: Annotated[
         str, choice(SAMPLED_METHODS, f"Regret minimizer: {described(SAMPLED_METHODS)}.")
     ] = SAMPLED_DEFAULT,
@@ -73,11 +85,24 @@ def learn(
             help="Random seed; the same seed gives the same result.",
         ),
     ] = 0,
+    feedback: Annotated[
+        str,
+        choice(
+            FEEDBACKS,
+            "What learners see of a play: own, each player their own infosets, actions and payoff, "
+            "as in the paper; or joint, all moves of everybody, which takes far fewer episodes.",
+        ),
+    ] = OWN,
     components: Components = None,
     play: Play = False,
+    known: Annotated[
+        str | None,
+        game_option("The game that an environment plays, if you have it, for the exact gap."),
+    ] = None,
     payoffs: Payoffs = None,
     workers: Workers = None,
     ray: Ray = None,
+    step_seconds: StepSeconds = None,
     batch: Annotated[
         int | None,
         typer.Option(
@@ -87,17 +112,46 @@ def learn(
             "policies; by default once, or 16 times with --workers or --ray.",
         ),
     ] = None,
+    plays: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Bound the gap in an environment from N fresh plays, or not at all with 0; by "
+            "default as many as episodes, at most 10000.",
+            show_default=False,
+        ),
+    ] = None,
+    value_plays: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Estimate the values in an environment from N fresh plays; by default as many as "
+            "--plays.",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            parser=parse_number,
+            metavar="S",
+            help="Stop after S seconds, also before all episodes, with the time for fresh plays.",
+        ),
+    ] = None,
     memory: Annotated[
         int | None,
         typer.Option(
             parser=parse_memory,
             metavar="SIZE",
             help="Memory for what is learned in an environment, such as 2GB; when it is full, "
-            "infosets that are new are not learned.",
+            "infosets that are new are not learned, and joint plays continue with own feedback.",
             show_default=False,
         ),
     ] = None,
     out: Out = None,
+    track: Track = None,
     resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
@@ -105,8 +159,9 @@ def learn(
 
     The learners only play: each sees its own infosets, actions and payoffs. The gap is exact,
     computed from the whole game, which the learners do not see. GAME may also be an environment,
-    FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game of any size. Its game is not
-    known, so the gap is bounded from fresh plays. To resume a run of Python code, name it again.
+    FILE.py:NAME or MODULE:NAME, or with --play an OpenSpiel game of any size. If you do not give
+    its game with --game, the gap is bounded from fresh plays. To resume a run of Python code, name
+    it again.
 
     \b
     Examples:
@@ -116,63 +171,75 @@ def learn(
         accord learn env.py:make_env -k 1 --episodes 10000 --out runs/env
         accord learn chess --play --episodes 100
     """
+    begun = time.perf_counter()
     if game is None and resume is None:
         raise ArgumentError("give a GAME to learn, or --resume DIR to resume a run")
     if resume is not None:
         options = ("k", "method", "learning_rate_scale", "exploration", "seed", "components", "out")
-        refuse_with_resume(context, *options, "play", "payoffs", "batch", "memory")
+        refuse_with_resume(context, *options, "batch", "memory", "feedback")
     elif episodes is None:
         raise ArgumentError("give --episodes N, the number of episodes to play")
 
     from accord.runs.folder import RunFolder
+    from accord.runs.learn import fresh_plays, run_learn
     from accord.runs.learn import learn as learn_game
-    from accord.runs.learn import resume_learn
-    from accord.runs.learn_env import learn_env, resume_learn_env
     from accord.runs.request import LearnRequest
-    from accord.runs.result import Learned, LearnedByPlay
 
-    learned: Learned | LearnedByPlay
-    folder = out or resume
+    folder, given = out or resume, None
+    end = None if seconds is None else begun + seconds
     with resumable("learn", folder, game), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, LearnRequest.command).request
             assert isinstance(request, LearnRequest)
-            made, record = load_playable_of(resume, game)
-            with shown_progress(episodes or request.episodes, None) as show:
-                if record is not None:
-                    learned = resume_learn_env(
-                        made, resume, episodes=episodes, progress=show, workers=workers, ray=ray
-                    )
-                else:
-                    refuse_for_games(workers=workers, ray=ray)
-                    learned = resume_learn(made, resume, episodes=episodes, progress=show)
-        elif game is not None and episodes is not None:
-            asked: dict[str, Any] = {
-                "episodes": episodes, "seed": seed, "components": components, "method": method,
-                "learning_rate_scale": learning_rate_scale, "exploration": exploration,
-                "folder": out,
-            }  # fmt: skip
-            made, record = load_playable(game, play=play, payoffs=payoffs)
+            wanted = request.episodes if episodes is None and seconds is not None else episodes
+            request = request.continued(episodes=wanted, seconds=seconds)
+            made, record = load_playable_of(
+                resume, game, play=play, payoffs=payoffs, step_seconds=step_seconds
+            )
             if record is None:
-                refuse_for_games(workers=workers, ray=ray, batch=batch, memory=memory)
-            with shown_progress(episodes, None) as show:
-                if record is not None:
-                    learned = learn_env(
-                        made, k, source=record, workers=workers, ray=ray, batch=batch,
-                        memory=memory, progress=show, **asked,
-                    )  # fmt: skip
-                else:
-                    learned = learn_game(made, k, progress=show, **asked)
+                refuse_for_games(
+                    workers=workers, ray=ray, game=known, plays=plays, value_plays=value_plays
+                )
+            elif known is not None or request.known is not None:
+                given = load_game_of(resume, request.known or "", known)
+            total = request.episodes
+            if record is not None and given is None:
+                total += sum(fresh_plays(total, value_plays, plays))
+            with shown_progress(total, end) as bar, tracked(track, made, bar) as show:
+                learned = run_learn(
+                    made, request, folder=resume, resume=True, progress=show, workers=workers,
+                    ray=ray, game=given, plays=plays, value_plays=value_plays, since=begun,
+                )  # fmt: skip
+        else:
+            assert game is not None and episodes is not None
+            made, record = load_playable(
+                game, play=play, payoffs=payoffs, step_seconds=step_seconds
+            )
+            if record is None:
+                refuse_for_games(
+                    workers=workers, ray=ray, batch=batch, memory=memory, game=known, plays=plays,
+                    value_plays=value_plays,
+                )  # fmt: skip
+            given, total = load_given(known), episodes
+            if record is not None and given is None:
+                total += sum(fresh_plays(episodes, value_plays, plays))
+            with shown_progress(total, end) as bar, tracked(track, made, bar) as show:
+                learned = learn_game(
+                    made, k, episodes=episodes, seed=seed, components=components, method=method,
+                    learning_rate_scale=learning_rate_scale, exploration=exploration, folder=out,
+                    source=record, workers=workers, ray=ray, batch=batch, memory=memory,
+                    game=given, progress=show, feedback=feedback, plays=plays,
+                    value_plays=value_plays, seconds=seconds,
+                )  # fmt: skip
         if as_json:
             print_json(learned.to_json())
-        elif isinstance(learned, LearnedByPlay):
-            print_played(learned, folder)
+        elif learned.game is None:
+            print_bounds(learned, folder)
         else:
             print_outcome(
                 learned,
                 f"{learned.game.name}: {learned.request.notion} learned by {learned.method} "
-                f"from {counted(learned.episodes, 'episode')}, "
-                f"{counted(learned.iterations, 'iteration')}",
+                f"from {played(learned)}",
                 f", of the saved mixture of {counted(learned.policy.n_components, 'policy')}",
                 folder,
             )

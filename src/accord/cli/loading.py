@@ -6,10 +6,12 @@ a run is not run: the folder may come from anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord._check import as_number
+from accord.cli.arguments import refuse_for_games
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -47,7 +49,11 @@ def load_game_of(folder: Path, name: str, given: str | None) -> Game:
 
 
 def load_playable(
-    name: str, *, play: bool, payoffs: tuple[str, str] | None
+    name: str,
+    *,
+    play: bool = False,
+    payoffs: Sequence[str] | None = None,
+    step_seconds: float | None = None,
 ) -> tuple[Any, dict[str, Any] | None]:
     """The game called ``name``; or an environment, and how a run records it.
 
@@ -55,6 +61,7 @@ def load_playable(
         name: The name of a game, or of Python code that makes a game or an environment.
         play: Whether to play the OpenSpiel game of this name through its states.
         payoffs: The worst and the best payoff of a PettingZoo environment.
+        step_seconds: Seconds in which an environment must answer.
     """
     from accord.interop.load import is_game, python_game
     from accord.interop.load_env import as_environment, load_environment
@@ -63,12 +70,13 @@ def load_playable(
     bounds = None if payoffs is None else _bounds(payoffs)
     record: dict[str, Any] = {"source": name, "payoff_bounds": bounds, "play": play}
     if play:
-        return load_environment(**record), record
+        return _patient(load_environment(**record), step_seconds), record
     made = load_python(name) if names_python(name) else None
     if made is not None and not is_game(made):
-        return as_environment(made, bounds), record
+        return _patient(as_environment(made, bounds), step_seconds), record
     if payoffs is not None:
         raise ArgumentError("--payoffs is for PettingZoo environments, FILE.py:NAME")
+    refuse_for_games(step_seconds=step_seconds)
     return (load_game(name) if made is None else python_game(name, made)), None
 
 
@@ -77,7 +85,8 @@ def load_playable_of(
     given: str | None,
     *,
     play: bool = False,
-    payoffs: tuple[str, str] | None = None,
+    payoffs: Sequence[str] | None = None,
+    step_seconds: float | None = None,
 ) -> tuple[Any, dict[str, Any] | None]:
     """The game or environment of the run in ``folder``; arguments override what it records.
 
@@ -89,21 +98,37 @@ def load_playable_of(
     from accord.runs.folder import RunFolder
 
     request = RunFolder.open(folder).request
-    record = dict(getattr(request, "environment", None) or {})
-    if not record:
+    if not request.in_environment:
+        refuse_for_games(step_seconds=step_seconds, play=play or None, payoffs=payoffs)
         return load_game_of(folder, request.game, given), None
+    record = dict(getattr(request, "environment", None) or {})
     if given is not None:
         record["source"] = given
+    elif not record:
+        raise ArgumentError(
+            f"{folder} is a run that Python code began in {request.game}, so it does not say how "
+            "to make that environment; name it, as GAME: FILE.py:NAME or MODULE:NAME, or the name "
+            "of an OpenSpiel game with --play"
+        )
     elif not record.get("play"):
         refuse_code(folder, record["source"])
     record |= {"play": True} if play else {}
     record |= {} if payoffs is None else {"payoff_bounds": _bounds(payoffs)}
-    return load_environment(**record), record
+    return _patient(load_environment(**record), step_seconds), record
 
 
-def _bounds(payoffs: tuple[str, str]) -> list[float]:
+def _bounds(payoffs: Sequence[str]) -> list[float]:
     worst, best = (as_number("--payoffs", payoff) for payoff in payoffs)
     return [worst, best]
+
+
+def _patient(env: Any, step_seconds: float | None) -> Any:
+    """``env``, which must answer within ``step_seconds`` if they are given."""
+    if step_seconds is not None:
+        if not step_seconds > 0.0:
+            raise ArgumentError(f"--step-seconds must be positive; got {step_seconds:g}")
+        env.step_seconds = step_seconds
+    return env
 
 
 def is_policy(name: str) -> bool:

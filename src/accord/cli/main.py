@@ -14,13 +14,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from accord.cli.arguments import parse_whole
-from accord.cli.terminal import INTERRUPTED, say
+from accord.cli.terminal import INTERRUPTED, json_only, say
 from accord.errors import AccordError, ArgumentError
 
 COMMANDS = {
@@ -29,6 +30,7 @@ COMMANDS = {
     "solve": "Compute a K-EFCE.",
     "optimize": "Find the best K-EFCE, exactly.",
     "region": "Find and draw the payoffs of all K-EFCE.",
+    "curve": "Find the best K-EFCE against a parameter of the game.",
     "reduce": "Turn a saved mixture into a small exact one.",
     "learn": "Learn a K-EFCE from played episodes.",
     "sweep": "Solve or learn many combinations.",
@@ -38,6 +40,7 @@ COMMANDS = {
     "export": "Write a table or picture of a run, a policy or a game.",
     "play": "Play with the mediator, or simulate plays.",
     "serve": "Run plays with real people, on web pages.",
+    "mcp": "Give an agent of a language model a seat, as tools.",
     "report": "Write a run as a page with plots and an inspector.",
     "convert": "Write a game or a policy in another format.",
 }
@@ -47,7 +50,7 @@ BAD_INPUT = 2
 INTERNAL_ERROR = 70
 BROKEN_PIPE = 141
 
-MAX_NODES = "--max-nodes"
+MAX_NODES_OPTION = "--max-nodes"
 
 GARBAGE = 200_000
 """New objects after which Python looks for garbage. With the usual 700 a short command spends a
@@ -97,14 +100,19 @@ class Command(TyperCommand):
                 with formatter.section(title):
                     formatter.write_dl(lines)
 
+    def invoke(self, ctx: Any) -> Any:
+        with json_only() if ctx.params.get("as_json") else nullcontext():
+            return super().invoke(ctx)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             _check_given_once(self, ctx, args)
         except Exception as error:
-            if getattr(error, "option_name", None) != MAX_NODES:
+            if getattr(error, "option_name", None) != MAX_NODES_OPTION:
                 raise
             raise ArgumentError(
-                f"{MAX_NODES} must come before the command: accord {MAX_NODES} N {self.name}"
+                f"{MAX_NODES_OPTION} must come before the command: accord {MAX_NODES_OPTION} N "
+                f"{self.name}"
             ) from None
         return super().parse_args(ctx, args)
 
@@ -157,7 +165,7 @@ class Commands(TyperGroup):
             elif os.environ.get(DEBUG):
                 raise
             else:
-                code = _apologise(error)
+                code = _apologize(error)
         if code == INTERRUPTED:
             say("interrupted")
         if code == BROKEN_PIPE and standalone:
@@ -182,7 +190,7 @@ def _refuse(message: str) -> int:
     return BAD_INPUT
 
 
-def _apologise(error: Exception) -> int:
+def _apologize(error: Exception) -> int:
     """One line about an error that nobody expected."""
     message = " ".join(f"{type(error).__name__}: {error}".split())
     say(
@@ -219,7 +227,7 @@ def accord(
     max_nodes: Annotated[
         int | None,
         typer.Option(
-            MAX_NODES,
+            MAX_NODES_OPTION,
             parser=parse_whole,
             metavar="N",
             help="Load OpenSpiel games of up to N nodes; by default two million.",

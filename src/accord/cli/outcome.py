@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from accord._format import counted, number
+from accord._format import counted, fraction, number
 from accord.cli.terminal import INTERRUPTED, print_table, print_text, say
 
 if TYPE_CHECKING:
-    from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
+    from accord.runs.result import Learned, Optimum, Solution
 
 
 def print_outcome(
@@ -33,14 +33,16 @@ def print_outcome(
     from accord.equilibrium.rounding import is_accurate
     from accord.treeplex.form import sequence_form
 
+    assert outcome.game is not None and outcome.certificate is not None
     scale = sequence_form(outcome.game).leaves.loss_scale.tolist()
     relative = [gap * unit for gap, unit in zip(outcome.player_gaps, scale, strict=True)]
     print_text(f"{title} in {outcome.seconds:.3g} s\n")
     columns = (outcome.game.player_labels, outcome.player_gaps, relative, outcome.values)
-    print_table(
-        ("player", "gap", "relative", "value"),
-        [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)],
-    )
+    rows = [(label, *map(number, numbers)) for label, *numbers in zip(*columns, strict=True)]
+    rational = getattr(outcome, "rational", None)
+    if rational is not None:
+        rows = [(*row[:3], fraction(u)) for row, u in zip(rows, rational.payoffs, strict=True)]
+    print_table(("player", "gap", "relative", "value"), rows)
     if device is not None:
         print_text(f"\n{device}")
     print_text(
@@ -50,8 +52,10 @@ def print_outcome(
     if not is_accurate(max(map(abs, outcome.values)) or outcome.gap, outcome.value_error):
         print_text(f"values are exact to within {outcome.value_error:.2g}")
     best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
-    nobody = "no player can gain by deviating from it"
+    nobody = f"{outcome.certificate.nobody_gains()} from it"
     print_text(f"best deviation from it: {best}" if best.gain > 0 else nobody)
+    if credibility := outcome.certificate.credibility():
+        print_text("\n".join(credibility))
     if last is not None:
         print_text(last)
     _print_files(folder)
@@ -67,20 +71,32 @@ def _print_files(folder: Path | None) -> None:
         say("Nothing was kept. With --out DIR the run is saved, and can be resumed and reported.")
 
 
-def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
+def print_bounds(learned: Learned, folder: Path | None) -> None:
     """Print what was learned in an environment: values, and bounds on the gap from fresh plays."""
+    from accord.certifying.certificate import FAMILIAR, coverage_advice
+
     policy = learned.policy
     infosets = sum(plex.n_infosets for plex in policy.plexes)
     print_text(
         f"{learned.name}: {learned.request.notion} learned by {learned.method} from "
-        f"{counted(learned.episodes, 'episode')}, {counted(learned.iterations, 'iteration')} in "
+        f"{played(learned)} in "
         f"{learned.seconds:.3g} s; {counted(infosets, 'infoset')} seen, "
-        f"{counted(policy.n_components, 'policy')} saved\n"
+        f"{counted(policy.n_components, 'policy')} saved"
     )
-    certificate = learned.certificate
+    if learned.coverage is not None:
+        print_text(
+            f"{learned.coverage:.0%} of the decisions in fresh plays are at infosets seen before"
+        )
+    if learned.is_full:
+        print_text(
+            "the tables were full: infosets that were new then were not learned; give more --memory"
+        )
+    print_text("")
+    certificate, margins = learned.certificate, learned.margins
+    assert margins is not None
     bounds = [("", "")] * len(learned.values)
     if certificate is not None:
-        gap = certificate[learned.k]
+        gap = certificate[learned.notion]
         ends = zip(gap.player_lower, gap.player_upper, strict=True)
         bounds = [(number(lower), number(upper)) for lower, upper in ends]
     print_table(
@@ -88,12 +104,22 @@ def print_played(learned: LearnedByPlay, folder: Path | None) -> None:
         [
             (label, number(value), number(margin), *pair)
             for label, value, margin, pair in zip(
-                policy.player_labels, learned.values, learned.margins, bounds, strict=True
+                policy.player_labels, learned.values, margins, bounds, strict=True
             )
         ],
     )
     print_text(f"\n{certificate or f'no bounds on the gap: {learned.refusal}'}")
+    if certificate is None and learned.coverage is not None and learned.coverage < FAMILIAR:
+        print_text(coverage_advice(learned.coverage))
     _print_files(folder)
+
+
+def played(learned: Learned) -> str:
+    """What was played, in words."""
+    if learned.request.is_joint:
+        return counted(learned.episodes, "joint play")
+    episodes, iterations = learned.episodes, learned.iterations
+    return f"{counted(episodes, 'episode')}, {counted(iterations, 'iteration')}"
 
 
 def within(gap: float, error: float) -> str:
@@ -104,7 +130,7 @@ def within(gap: float, error: float) -> str:
 
 
 def exit_if_interrupted(
-    outcome: Solution | Learned | LearnedByPlay | Optimum,
+    outcome: Solution | Learned | Optimum,
     command: str,
     folder: Path | None,
     game: str | None,

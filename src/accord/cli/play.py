@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from accord.mediator.referee import RefereedPlay, RefereedSeat
     from accord.mediator.seat import Move
     from accord.mediator.timing import Timing
-    from accord.play.rollout import Rollout
+    from accord.play.obedient_plays import ObedientPlays
 
 DEFAULT_PLAYS = 10_000
 PROMPT = "your move: "
@@ -106,7 +106,7 @@ def play(
         _play_as(loaded, mixture, people, k_of(policy) if k is None else k, seed)
         return
 
-    from accord.play.rollout import obedient_plays
+    from accord.play.obedient_plays import obedient_plays
 
     with announced_compilation():
         exact = mixture.values()
@@ -128,7 +128,7 @@ def play(
     )
 
 
-def _rows(game: Game, rollout: Rollout, exact: Any) -> list[dict[str, Any]]:
+def _rows(game: Game, rollout: ObedientPlays, exact: Any) -> list[dict[str, Any]]:
     sided = not math.isnan(rollout.margin[0])
     return [
         {

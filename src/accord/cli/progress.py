@@ -137,16 +137,22 @@ class _Pace:
             value = "no equilibrium yet" if best.value is None else f"value {best.value:.6g}"
             rounds = f"round {now.iteration:,}, {best.columns:,} plans"
             return f"{rounds}, {value}, bound {best.bound:.6g}{gap}"
+        if now.fresh is not None:
+            return f"{now.episodes:,} episodes, {now.fresh:,} fresh plays to measure the result"
         seen = "" if now.seen is None or gap else _seen(now, now.seen)
-        return f"{_done(now):,} {what}{speed if rate else ''}{gap}{seen}"
+        covered = "" if now.covered is None else f", {now.covered:.0%} of the game seen"
+        return f"{_done(now):,} {what}{speed if rate else ''}{gap}{covered}{seen}"
 
 
 def _seen(now: Checkpoint, seen: Seen) -> str:
     """Running values, and the size of what has been seen."""
     values = " ".join(f"{value:.3g}" for value in now.values[:MOST_VALUES])
     more = " ..." if len(now.values) > MOST_VALUES else ""
-    full = ", full" if seen.full else ""
-    return f", values {values}{more}, {seen.infosets:,} infosets in {memory(seen.memory)}{full}"
+    full = "" if now.covered is None else ": no room for joint plays, players learn on their own"
+    full = (full or ", full") if seen.full else ""
+    known = "" if seen.coverage is None else f", {seen.coverage:.0%} of decisions known"
+    infosets = f"{seen.infosets:,} infosets in {memory(seen.memory)}{full}"
+    return f", values {values}{more}, {infosets}{known}"
 
 
 def _time_left(seconds: float) -> str:
@@ -156,4 +162,4 @@ def _time_left(seconds: float) -> str:
 
 def _done(now: Checkpoint) -> int:
     """What the run counts: episodes if it plays any, iterations if not."""
-    return now.iteration if now.episodes is None else now.episodes
+    return now.iteration if now.episodes is None else now.episodes + (now.fresh or 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import number
-from accord.cli.arguments import AsJson, GameName, check_target, notion_option, parse_number
+from accord.cli.arguments import (
+    AsJson,
+    Commits,
+    GameName,
+    check_target,
+    notion_option,
+    parse_number,
+)
 from accord.cli.loading import load_game
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import (
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from accord.runs.region import PayoffPolygon, Region
 
 NOT_REACHED = 1
-PICTURES = (".svg", ".png", ".pdf")
+PICTURES = (".svg", ".png", ".pdf", ".html")
 
 
 def region(
@@ -37,13 +43,15 @@ def region(
         list[Notion] | None,
         notion_option(
             "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0, 1 and inf."
+            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0 and 1, whose region "
+            "is that of every larger K."
         ),
     ] = None,
     players: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="The two players; by default the first two."),
     ] = None,
+    commits: Commits = None,
     tolerance: Annotated[
         float,
         typer.Option(
@@ -58,7 +66,11 @@ def region(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the region: a .svg, .png or .pdf file."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw the region: a .svg, .png or .pdf file, or an .html page with the device of "
+            "every point.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     as_json: AsJson = False,
@@ -76,7 +88,7 @@ def region(
     """
     if out is not None:
         if out.suffix.lower() not in PICTURES:
-            raise ArgumentError(f"FILE must end in .svg, .png or .pdf; got {str(out)!r}")
+            raise ArgumentError(f"FILE must end in .svg, .png, .pdf or .html; got {str(out)!r}")
         check_target(out, force=force)
 
     from accord.runs.region import region as find_region
@@ -90,16 +102,17 @@ def region(
         with shown_progress(None, end) as show:
             found = find_region(
                 loaded,
-                k or (0, 1, math.inf),
+                k or (0, 1),
                 players=players,
+                commits=commits or (),
                 tolerance=tolerance,
                 seconds=seconds,
                 progress=show,
             )
         if out is not None:
-            from accord.reports.region import write_picture
+            from accord.reports.write import write_region
 
-            write_picture(found, out)
+            write_region(found, out)
         _print(found, out, as_json=as_json)
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -115,12 +128,13 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
-    from accord.game.labels import player_name
+    from accord.game.labels import committed, player_name
 
     a, b = found.players
     directions = f"{found.directions} direction" + ("" if found.directions == 1 else "s")
     print_text(
-        f"{found.game.name}: payoffs of {player_name(a)} and {player_name(b)}, {directions} in "
+        f"{found.game.name}{committed(found.commits)}: payoffs of {player_name(a)} and "
+        f"{player_name(b)}, {directions} in "
         f"{found.seconds:.3g} s"
     )
     for polygon in found.polygons:
@@ -143,6 +157,9 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
         points = ", ".join(f"({_payoff(x)}, {_payoff(y)})" for x, y in found.nash)
         kind = "Nash" if found.zero_sum else "pure Nash"
         print_text(f"\npayoffs of {kind} equilibria: {points or 'none'}")
+    if found.mixed_nash:
+        points = ", ".join(f"({_payoff(x)}, {_payoff(y)})" for x, y in found.mixed_nash)
+        print_text(f"payoffs of mixed Nash equilibria: {points}")
     if out is not None:
         print_text(f"\nDrawn in {out}.")
 
@@ -150,10 +167,12 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
 def _title(polygon: PayoffPolygon) -> str:
     count = len(polygon.vertices)
     kind = {0: "nothing found", 1: "a point", 2: "a segment"}.get(count, f"{count} vertices")
-    state = "exact" if polygon.exact else f"error {polygon.error:.2g} of the payoff ranges"
-    notion = polygon.notion
-    name = notion.name if notion.k is None else f"K = {notion.written} ({notion.name})"
-    return f"{name}: {kind}, {state}"
+    state = f"error {polygon.error:.2g} of the payoff ranges"
+    if polygon.exact:
+        state = "exact"
+    elif polygon.met:
+        state = f"exact up to a gap of {number(polygon.gap)}"
+    return f"{polygon.title}: {kind}, {state}"
 
 
 def _payoff(value: float) -> str:

@@ -7,6 +7,8 @@ import logging
 import os
 import re
 import socket
+import sqlite3
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import number
+from accord._format import LONGEST_MESSAGE, number, safe
+from accord.cli import session
 from accord.cli.arguments import (
     GameOrRun,
     PolicyName,
@@ -30,11 +33,18 @@ from accord.errors import ArgumentError, BudgetError, MissingDependencyError
 
 if TYPE_CHECKING:
     from accord.mediator.mediator import Mediator
-    from accord.mediator.referee import Referee
+    from accord.serve.design import Design, Treatment
+    from accord.serve.messages import Messages
 
 DATA = Path("plays.db")
 WORTH_A_WARNING = 0.01
 """A gap above this share of the payoff range is worth a warning."""
+
+WARNINGS_PER_MINUTE, MINUTE = 10, 60.0
+"""Lines of the log about the same kind of trouble, and a minute in seconds."""
+
+SAME_KIND = 40
+"""Letters in which lines about the same kind of trouble agree; addresses come later."""
 
 GRACE = 3
 """Seconds that requests have to end after Ctrl-C; slow clients cannot keep the server running."""
@@ -94,20 +104,41 @@ def serve(
         str | None,
         typer.Option(metavar="URL", help="How the server is reached, for links."),
     ] = None,
+    rounds: session.Rounds = 1,
+    match: session.Match = "arrival",
+    rematch: session.Rematch = "partners",
+    roles: session.Roles = "fixed",
+    treatment: session.Treatments = None,
+    ask: session.Ask = "nothing",
+    instructions: session.Instructions = None,
+    consent: session.Consent = None,
+    quiz: session.Quiz = False,
+    practice: session.Practice = False,
+    debrief: session.Debrief = "own",
+    rate: session.Rate = None,
+    fee: session.Fee = 0.0,
+    currency: session.Currency = "",
+    gone: session.Gone = None,
+    stop: session.Stop = False,
+    language: session.Language = "en",
 ) -> None:
-    """Run plays with real people: a private page per seat, and one for the operator.
+    """Run plays with real people: a page for everybody, and one for the operator.
 
-    Prints the operator's link. There you create plays, make a private link for each seat, fill
-    empty seats with robots, start, watch and export. Stop with Ctrl-C; the plays continue when you
-    start the server again with the same database.
+    Prints the operator's link. There you find the address and the QR code by which people come in
+    and are matched into plays, round by round. Or create plays and make a private link for each
+    seat. Watch, pause and export; fill empty seats with robots. Stop with Ctrl-C; the plays
+    continue when you start the server again with the same database and options.
 
     \b
     Examples:
-        accord serve chicken device
+        accord serve chicken device --host 0.0.0.0
         accord serve runs/chicken --data chicken.db
-        accord serve signalling device --data lab.db --pace 30 --host 0.0.0.0
+        accord serve signalling device --data lab.db --pace 30
+        accord serve chicken device --rounds 5 --rematch strangers --treatment alone=none
     """
     try:
+        import markdown_it  # noqa: F401
+        import segno  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
@@ -117,28 +148,64 @@ def serve(
         raise ArgumentError(f"--root-path must start with /; got {root_path!r}")
     if url is not None and not re.fullmatch(r"https?://[^/\s?#]+[^\s?#]*", url):
         raise ArgumentError(f"--url must be like https://example.org/lab; got {url!r}")
-    referee = _prepare(*game_and_policy(game, policy), k, limit, pace)
+    from accord.serve.messages import load_messages
+    from accord.serve.rules import check_quiz
+
+    messages = load_messages(language)
+    treatments = _prepare(*game_and_policy(game, policy), k, limit, pace, treatment or [])
+    design = session.make_design(
+        treatments[0].mediator.game, [one.name for one in treatments],
+        rounds=rounds, match=match, rematch=rematch, roles=roles, ask=ask,
+        instructions=instructions, consent=consent, quiz=quiz, practice=practice, debrief=debrief,
+        rate=rate, fee=fee, currency=currency, gone=gone, stop=stop,
+    )  # fmt: skip
+    check_quiz(treatments[0].mediator.game, design)
     with _listen(host, port) as listener:
-        _run(referee, listener, data, limit, pace, root_path, proxy, url)
+        _run(treatments, design, messages, listener, data, limit, pace, root_path, proxy, url)
     say(f"stopped; all plays are in {data}")
 
 
 def _prepare(
-    game: str | None, policy: str, k: float | None, limit: float | None, pace: float | None
-) -> Referee:
-    """The referee of the plays. Bad arguments are refused before the database is opened."""
+    game: str | None,
+    policy: str,
+    k: float | None,
+    limit: float | None,
+    pace: float | None,
+    others: list[str],
+) -> list[Treatment]:
+    """The treatments of the session. Bad arguments are refused before the database is opened."""
     from accord.mediator.mediator import Mediator
     from accord.mediator.referee import Referee
     from accord.mediator.timing import TimingWarning
+    from accord.serve.design import Treatment
     from accord.serve.hall import check_times
 
+    named = [session.parse_treatment(text) for text in others]
+    names = [Treatment.MEDIATOR, *(name for name, _ in named)]
+    if len(set(names)) < len(names):
+        raise ArgumentError(
+            f"treatments must have different names, and the first is called {names[0]}; got "
+            f"{', '.join(names[1:])}"
+        )
     with announced_compilation(), warnings.catch_warnings():
         warnings.simplefilter("ignore", TimingWarning)
         mixture = load_policy(policy, game)
-        referee = Referee(Mediator(mixture.form.game, mixture, k_of(policy) if k is None else k))
-        check_times(referee, limit, pace)
-        _say_whether_disobeying_pays(referee.mediator)
-    return referee
+        own = k_of(policy) if k is None else k
+        played = mixture.form.game
+        found = [Treatment(Referee(Mediator(played, mixture, own)))]
+        check_times(found[0].referee, limit, pace)
+        for name, file in named:
+            if file == "none":
+                found.append(Treatment(Referee(Mediator(played, mixture, 0)), name, mediated=False))
+            else:
+                other = load_policy(file, game)
+                found.append(Treatment(Referee(Mediator(played, other, own)), name))
+        for one in found:
+            if one.mediated:
+                _say_whether_disobeying_pays(one.mediator)
+                _say_whether_threats_are_shown(one.mediator)
+            _ = one.hindsights  # now, and not when the first play ends
+    return found
 
 
 def _say_whether_disobeying_pays(mediator: Mediator) -> None:
@@ -161,8 +228,27 @@ def _say_whether_disobeying_pays(mediator: Mediator) -> None:
         )
 
 
+def _say_whether_threats_are_shown(mediator: Mediator) -> None:
+    """Warn about advice that players would disobey when somebody's disobedience shows it."""
+    from accord.certifying.exact import TREMBLE, certify_judged
+    from accord.deviations.notions import as_notion
+
+    try:
+        found = certify_judged(mediator.policy, as_notion(mediator.k), TREMBLE)
+    except BudgetError:
+        return
+    if found.threats:
+        say(
+            "\n".join(
+                ["warning: the device is " + found.credibility()[0], *found.credibility()[1:]]
+            )
+        )
+
+
 def _run(
-    referee: Referee,
+    treatments: list[Treatment],
+    design: Design,
+    messages: Messages,
     listener: socket.socket,
     data: Path,
     limit: float | None,
@@ -175,27 +261,37 @@ def _run(
     import uvicorn
 
     from accord.serve.app import make_app
-    from accord.serve.connections import PromptConnection
+    from accord.serve.connections import PromptConnection, allowed_connections
+    from accord.serve.design import identity
     from accord.serve.hall import Hall
+    from accord.serve.room import Room
     from accord.serve.store import Store
 
-    about = {what: str(value) for what, value in referee.mediator.identity.items()}
-    hall = Hall(referee, Store(data, about), limit=limit, pace=pace)
+    try:
+        hall = Hall(treatments, Store(data, identity(treatments)), limit=limit, pace=pace)
+        room = Room(hall, design, messages)
+    except sqlite3.Error as error:
+        raise ArgumentError(
+            f"{data} is damaged or cannot be written ({error}); restore a copy, or give another "
+            "file with --data"
+        ) from None
+    PromptConnection.most, backlog = allowed_connections()
     if os.name == "posix" and data.stat().st_mode & 0o077:
         say(f"warning: {data} is secret, but others can read it; use chmod 600 {data}")
     if hall.warning:
         say(f"warning: {hall.warning}")
     config = uvicorn.Config(
-        make_app(hall, url), access_log=False, log_config=None, log_level="critical",
-        server_header=False, http=PromptConnection,
+        make_app(room, url), access_log=False, log_config=None, log_level="critical",
+        server_header=False, http=PromptConnection, backlog=backlog,
         root_path=root_path.rstrip("/"), proxy_headers=True, forwarded_allow_ips=proxy,
         lifespan="on", timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
     with hall.store.transaction():
-        secret = hall.store.make_link(None, None, hall.clock())
+        secret = hall.store.make_link(None, hall.clock())
     where = url or _address(listener, root_path)
     print_text(f"{hall.game.name}: open {where.rstrip('/')}/operator/{secret}")
-    print_text("Whoever has this link is the operator. Stop the server with Ctrl-C.")
+    print_text(f"People come in at {where.rstrip('/')} with the code {room.code}.")
+    print_text("Whoever has the first link is the operator. Stop the server with Ctrl-C.")
     try:
         with _shown_log():
             uvicorn.Server(config).run(sockets=[listener])
@@ -208,8 +304,13 @@ def _run(
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port < 1 << 16:
         raise ArgumentError(f"--port must be 0 to 65535; got {port}")
+    if not host.strip():
+        raise ArgumentError(
+            "--host must be an address of this computer; to listen at all of them, give 0.0.0.0"
+        )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.getaddrinfo(host, port, family)  # refuses names that no computer can have
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = str(error.strerror or error).split(" (while")[0]
@@ -219,6 +320,10 @@ def _listen(host: str, port: int) -> socket.socket:
             errno.EACCES: "; choose a port above 1023 with --port",
         }.get(error.errno or 0, "")
         raise ArgumentError(f"cannot listen at {host}, port {port}: {reason}{advice}") from None
+    except (UnicodeError, ValueError):
+        raise ArgumentError(
+            f"--host must be the name or an address of this computer; got {host!r:.100}"
+        ) from None
 
 
 def _address(listener: socket.socket, root_path: str) -> str:
@@ -241,13 +346,52 @@ def _address_in_network(family: int) -> str:
 
 @contextmanager
 def _shown_log() -> Iterator[None]:
-    """Log every recommendation and move to standard error, but not which action it was."""
+    """Log who is asked and who moves to standard error, but not what was recommended or played.
+
+    What asyncio has to say is there, too, and nothing of it could fill a disk.
+    """
     handler: Any = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    log = logging.getLogger("accord")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    handler.setFormatter(_OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
+    handler.addFilter(Seldom())
+    logs = [logging.getLogger("accord"), logging.getLogger("asyncio")]
+    for log in logs:
+        log.addHandler(handler)
+    logs[0].setLevel(logging.INFO)
     try:
         yield
     finally:
-        log.removeHandler(handler)
+        for log in logs:
+            log.removeHandler(handler)
+
+
+class _OneLine(logging.Formatter):
+    """Lines that a terminal cannot obey, without tracebacks, which can have links in them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.exc_info = record.exc_text = record.stack_info = None
+        return safe(super().format(record), LONGEST_MESSAGE, keep="")
+
+
+class Seldom(logging.Filter):
+    """Lets through a few warnings of each kind per minute, and says how many it has kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[str, int] = {}
+        self._began: dict[str, float] = {}
+        self._shown: dict[str, int] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` is shown."""
+        if record.levelno < logging.WARNING:
+            return True
+        kind, now = str(record.msg)[:SAME_KIND], time.monotonic()
+        if now - self._began.get(kind, -MINUTE) >= MINUTE:
+            self._began[kind], self._shown[kind] = now, 0
+            if kept := self._kept.pop(kind, 0):
+                record.msg = f"{record.msg} (and {kept:,} more such lines before)"
+        self._shown[kind] += 1
+        if self._shown[kind] > WARNINGS_PER_MINUTE:
+            self._kept[kind] = self._kept.get(kind, 0) + 1
+            return False
+        return True

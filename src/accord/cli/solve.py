@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,8 @@ from accord.cli.loading import load_game, load_game_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable, within
 from accord.cli.progress import shown_progress
 from accord.cli.terminal import announced_compilation, print_json, say
+from accord.cli.tracking import Track, tracked
+from accord.deviations.notions import EFCE
 from accord.errors import ArgumentError
 from accord.regret.methods import DEFAULT, METHODS, described
 
@@ -33,7 +35,7 @@ TARGET_MISSED = 1
 def solve(
     context: typer.Context,
     game: OptionalGameName = None,
-    k: K = 1,
+    k: K = EFCE,
     method: Annotated[str, choice(METHODS, f"Regret minimizer: {described(METHODS)}.")] = DEFAULT,
     learning_rate: Annotated[
         float | None,
@@ -68,6 +70,7 @@ def solve(
     ] = None,
     components: Components = None,
     out: Out = None,
+    track: Track = None,
     resume: Resume = None,
     as_json: AsJson = False,
 ) -> None:
@@ -88,48 +91,35 @@ def solve(
         refuse_with_resume(context, "k", "method", "learning_rate", "components", "out")
 
     from accord.runs.folder import RunFolder
-    from accord.runs.request import DEFAULT_ITERATIONS, Limits, SolveRequest
-    from accord.runs.solve import resume_solve
-    from accord.runs.solve import solve as solve_game
+    from accord.runs.request import SolveRequest
+    from accord.runs.solve import run_solve
 
-    limits = Limits(iterations, target_gap, seconds)
+    limits: dict[str, Any] = {
+        "iterations": iterations,
+        "target_gap": target_gap,
+        "seconds": seconds,
+    }
     folder = out or resume
     with resumable("solve", folder, game), announced_compilation():
         if resume is not None:
             request = RunFolder.open(resume, SolveRequest.command).request
             assert isinstance(request, SolveRequest)
-            limits = limits if limits.given else request.limits
+            request = request.continued(**limits)
             loaded = load_game_of(resume, request.game, game)
         else:
             assert game is not None
             loaded = load_game(game)
-        total = limits.iterations if limits.given else DEFAULT_ITERATIONS
-        end = None if limits.seconds is None else begun + limits.seconds
-        with shown_progress(total, end) as show:
-            if resume is not None:
-                solution = resume_solve(
-                    loaded,
-                    resume,
-                    iterations=limits.iterations,
-                    target_gap=limits.target_gap,
-                    seconds=limits.seconds,
-                    progress=show,
-                    since=begun,
-                )
-            else:
-                solution = solve_game(
-                    loaded,
-                    k,
-                    method=method,
-                    iterations=iterations,
-                    target_gap=target_gap,
-                    seconds=seconds,
-                    components=components,
-                    learning_rate=learning_rate,
-                    folder=out,
-                    progress=show,
-                    since=begun,
-                )
+            request = SolveRequest(
+                loaded.source or loaded.name, k.written, method,
+                components=components, learning_rate=learning_rate, **limits,
+            )  # fmt: skip
+        end = None if request.seconds is None else begun + request.seconds
+        total = request.limits.total
+        with shown_progress(total, end) as bar, tracked(track, loaded, bar) as show:
+            solution = run_solve(
+                loaded, request, folder=folder, resume=resume is not None, progress=show,
+                since=begun,
+            )  # fmt: skip
         if as_json:
             print_json(solution.to_json())
         else:
@@ -145,7 +135,7 @@ def solve(
     exit_if_interrupted(solution, "solve", folder, game)
     if solution.target_reached is False:
         say(
-            f"target gap {limits.target_gap:.4g} not reached: the gap of the average is "
+            f"target gap {request.target_gap:.4g} not reached: the gap of the average is "
             f"{number(solution.average_gap)}{within(solution.average_gap, solution.average_error)}"
         )
         raise typer.Exit(TARGET_MISSED)

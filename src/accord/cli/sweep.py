@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from accord._format import count, number
-from accord.cli.arguments import AsJson, complete_game, k_option, parse_whole
+from accord.cli.arguments import (
+    AsJson,
+    Payoffs,
+    StepSeconds,
+    complete_game,
+    notion_option,
+    parse_whole,
+)
 from accord.cli.terminal import (
     INTERRUPTED,
     announced_compilation,
@@ -19,12 +26,9 @@ from accord.cli.terminal import (
     print_text,
     say,
 )
-from accord.deviations.notions import checked_k, written_k
+from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError, ParseError
 from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
-
-if TYPE_CHECKING:
-    from accord.runs.result import Learned, LearnedByPlay, Solution
 
 
 def sweep(
@@ -32,7 +36,8 @@ def sweep(
         list[str],
         typer.Argument(
             metavar="GAME...",
-            help="Library names, OpenSpiel names, or .efg or .nfg files.",
+            help="Library names, OpenSpiel names, .efg or .nfg files, or Python code that makes a "
+            "game or an environment (FILE.py:NAME).",
             autocompletion=complete_game,
             show_default=False,
         ),
@@ -44,10 +49,10 @@ def sweep(
         ),
     ],
     ks: Annotated[
-        list[float] | None,
-        k_option(
+        list[Notion] | None,
+        notion_option(
             "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); by default 1. May be repeated."
+            "inf (bce); or efcce, afce or afcce; by default 1. May be repeated."
         ),
     ] = None,
     methods: Annotated[
@@ -73,12 +78,14 @@ def sweep(
             parser=parse_whole, metavar="N", help="Learn with seeds 0 to N-1; by default only 0."
         ),
     ] = None,
+    payoffs: Payoffs = None,
+    step_seconds: StepSeconds = None,
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Run on a Ray cluster: HOST:PORT, `auto` for the one that this machine is part "
-            "of, or `local` for all cores of this machine. Needs accord[ray].",
+            "of, or `local` for all cores of this machine. Needs ray.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -93,7 +100,9 @@ def sweep(
         accord sweep kuhn_poker separation:k=1 -k 0 -k 1 -k inf --iterations 200 --out runs/solved
         accord sweep kuhn_poker -k 1 --method prm --seeds 3 --episodes 10000 --out runs/learned
     """
-    tasks = _tasks(games, ks or [1.0], methods, iterations, episodes, seeds)
+    given = {"payoffs": payoffs, "step_seconds": step_seconds}
+    how = {name: value for name, value in given.items() if value is not None}
+    tasks = _tasks(games, ks or [EFCE], methods, iterations, episodes, seeds, how)
 
     from accord.runs.sweep import sweep as sweep_tasks
 
@@ -151,38 +160,37 @@ def _check(folder: Path, result: Any, limit: str) -> None:
         )  # fmt: skip
 
 
-def run_task(folder: Path, game: str, k: int | str, method: str, **limit: int) -> dict[str, Any]:
-    """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run."""
-    from accord.cli.loading import load_playable
-    from accord.runs.learn import learn, resume_learn
-    from accord.runs.learn_env import learn_env, resume_learn_env
-    from accord.runs.solve import resume_solve, solve
+def run_task(
+    folder: Path,
+    game: str,
+    k: int | str,
+    method: str,
+    how: dict[str, Any] | None = None,
+    **limit: int,
+) -> dict[str, Any]:
+    """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run.
 
-    begun = (folder / "run.json").exists()
-    asked: dict[str, Any] = {"k": checked_k(k), "method": method, **limit}
-    loaded, record = load_playable(game, play=False, payoffs=None)
-    if record is not None:
-        played: LearnedByPlay = (
-            resume_learn_env(loaded, folder)
-            if begun
-            else learn_env(loaded, folder=folder, source=record, **asked)
-        )
-        return played.to_json()
-    outcome: Solution | Learned
+    ``how`` has the options with which an environment is loaded.
+    """
+    from accord.cli.loading import load_playable
+    from accord.runs.learn import learn
+    from accord.runs.solve import solve
+
+    loaded, record = load_playable(game, **how or {})
+    asked: dict[str, Any] = {"k": k, "method": method, **limit}
     if "episodes" in limit:
-        outcome = resume_learn(loaded, folder) if begun else learn(loaded, folder=folder, **asked)
-    else:
-        outcome = resume_solve(loaded, folder) if begun else solve(loaded, folder=folder, **asked)
-    return outcome.to_json()
+        return learn(loaded, folder=folder, resume=True, source=record, **asked).to_json()
+    return solve(loaded, folder=folder, resume=True, **asked).to_json()
 
 
 def _tasks(
     games: list[str],
-    ks: list[float],
+    ks: list[Notion],
     methods: list[str] | None,
     iterations: int | None,
     episodes: int | None,
     seeds: int | None,
+    how: dict[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """Every combination by its name."""
     if (iterations is None) == (episodes is None):
@@ -205,7 +213,8 @@ def _tasks(
         for k in ks:
             for method in methods or [default]:
                 for limit in limits:
-                    task = {"game": game, "k": written_k(k), "method": method, **limit}
+                    task = {"game": game, "k": k.written, "method": method, **limit}
+                    task |= {"how": how} if how else {}
                     name = _name(task)
                     if tasks.setdefault(name, task) != task:
                         raise ArgumentError(

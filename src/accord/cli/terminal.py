@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, ClassVar, Literal
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, ClassVar, Literal, TextIO
 
-from accord._format import LONGEST, narrowed, safe
+from accord._format import LONGEST_MESSAGE, narrowed, safe
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, SIGTERM or SIGHUP."""
@@ -22,7 +23,7 @@ LONG_SECONDS = 2.0
 SECONDS_PER_LINE = 5.0
 """Seconds between two lines about the same step."""
 
-LEAST_COLUMN = 20
+LONGEST_WORD = 20
 """A word in a table is never broken if it has at most this many letters."""
 
 PLAIN_WIDTH = 120
@@ -36,12 +37,49 @@ def line_width() -> int:
 
 def say(message: str) -> None:
     """Print one line to standard error."""
-    print(safe(message, LONGEST), file=sys.stderr, flush=True)
+    print(safe(message, LONGEST_MESSAGE), file=sys.stderr, flush=True)
+
+
+_json_stream: list[TextIO] = []  # standard output, while nothing else may be written there
+
+
+@contextmanager
+def json_only() -> Iterator[None]:
+    """In this context standard output is for :func:`print_json` alone.
+
+    What simulators, Ray or anybody else prints goes to standard error, also from native code.
+    """
+    with _kept_output() as stream, redirect_stdout(sys.stderr):
+        _json_stream.append(stream)
+        try:
+            yield
+        finally:
+            _json_stream.pop()
+
+
+@contextmanager
+def _kept_output() -> Iterator[TextIO]:
+    """Standard output; what else is written to its file descriptor goes to standard error."""
+    sys.stdout.flush()
+    try:
+        number = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream of a test or a notebook
+        yield sys.stdout
+        return
+    kept = os.dup(number)
+    os.dup2(sys.stderr.fileno(), number)
+    try:
+        with open(kept, "w", encoding=sys.stdout.encoding, closefd=False) as stream:
+            yield stream
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 def print_json(content: dict[str, Any]) -> None:
     """Print the one JSON object of ``--json``."""
-    print(json.dumps(content, allow_nan=False))
+    stream = _json_stream[-1] if _json_stream else sys.stdout
+    print(json.dumps(content, allow_nan=False), file=stream)
 
 
 def print_text(text: str = "") -> None:
@@ -64,13 +102,14 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = max(console.width, PLAIN_WIDTH)
+    header = [safe(title, keep="") for title in header]
     columns = [[safe(str(row[at]), keep="") for row in rows] for at in range(len(header))]
     numeric = [at >= left and all(_is_number(row[at]) for row in rows) for at in range(len(header))]
     widths, least = [], []
     for title, cells, numbers in zip(header, columns, numeric, strict=True):
         longest = max(map(cell_len, cells), default=0)
         words = [word for text in (title, *cells) for word in text.split()]
-        word = min(LEAST_COLUMN, max(map(cell_len, words), default=0))
+        word = min(LONGEST_WORD, max(map(cell_len, words), default=0))
         widths.append(max(cell_len(title), longest))
         least.append(max(longest, word) if numbers else word)
     spaces = 2 * (len(header) - 1)
@@ -91,11 +130,21 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], left: i
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Announce on standard error when kernels are compiled, and steps that take long."""
+    """Announce on standard error when kernels are compiled, and steps that take long.
+
+    End the process if it does not end within two seconds of a signal (``cli/insist.py``).
+    """
     from accord._activity import listening
+    from accord.cli.insist import ENDED, end_process, ending_when_asked
 
     with LongSteps() as steps, listening(steps):
-        yield
+
+        def end() -> None:
+            say(ENDED)
+            end_process(INTERRUPTED)
+
+        with ending_when_asked(lambda: (steps.what or "").startswith("saving"), end):
+            yield
 
 
 class LongSteps:
@@ -147,7 +196,7 @@ class LongSteps:
         Ctrl-C takes effect when the kernel is compiled; the compiler itself might catch the
         exception and fail.
         """
-        from accord.runs.interrupt import deferring_interrupts
+        from accord._signals import deferred_signals
 
         if not self._announced:
             self._announced = True
@@ -157,7 +206,7 @@ class LongSteps:
             return
         self._compiling = True
         try:
-            with deferring_interrupts():
+            with deferred_signals():
                 yield
         finally:
             self._compiling = False
@@ -167,7 +216,9 @@ class LongSteps:
         """The step and its duration; None if it has not taken long yet."""
         seconds = time.monotonic() - self._begun
         what = self.what
-        return None if what is None or seconds < LONG_SECONDS else f"{what}: {seconds:.0f} s so far"
+        if what is None or seconds < LONG_SECONDS:
+            return None
+        return f"{safe(what, keep='')}: {seconds:.0f} s so far"
 
     def _watch(self) -> None:
         while True:

@@ -12,13 +12,16 @@ rechistory has one cell per (recommendation, action), an EXTERNAL rechistory one
 
 The trees of the other notions have the same two blocks of rechistories at each infoset, before the
 deviation and after it. A coarse deviator does not see the recommendation that they disobey, so each
-decision counts 1 instead of A_j - 1. ``deviations/rechistory.py`` describes their cells.
+decision counts 1 instead of A_j - 1. ``deviations/rechistory.py`` describes their cells. A linear
+deviator has no rechistories: their cells are pairs of sequences, and their rows pairs of an infoset
+and a sequence (``equilibrium/linear_gap.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,7 +32,7 @@ from accord.treeplex.treeplex import Treeplex
 BYTES_PER_NODE = 16
 """Memory of a :class:`~accord.deviations.rechistory.RechistoryTree`: four int32 per rechistory."""
 
-LARGEST = 1e200
+LARGEST_COUNT = 1e200
 """Counts per infoset are capped here, so that their sums and products stay finite."""
 
 
@@ -71,15 +74,49 @@ class RechistoryCount:
 
 def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:
     """Count the rechistories of one player without making them."""
-    notion = as_notion(k)
+    notion, known = as_notion(k), _known.setdefault(plex, {})
+    if notion not in known:
+        known[notion] = _count(plex, notion)
+    return known[notion]
+
+
+_known: WeakKeyDictionary[Treeplex, dict[Notion | None, RechistoryCount]] = WeakKeyDictionary()
+
+
+def _count(plex: Treeplex, notion: Notion) -> RechistoryCount:
     clipped = clipped_k(plex, notion.deviations)
+    if notion.linear:
+        sequences = float(plex.n_sequences)
+        return RechistoryCount(clipped, 0.0, 0.0, sequences**2, sequences * plex.n_infosets)
     swap, external = rechistories_per_infoset(plex, clipped, coarse=notion.coarse)
     return _counted(plex, notion, clipped, swap, external)
 
 
+def count_learned(plex: Treeplex, k: NotionLike) -> RechistoryCount:
+    """Count what a learner from episodes keeps (``learning/tables.py``).
+
+    It keeps no cells of obeying, whose regret is zero: a coarse rechistory has one cell per action,
+    as if it were EXTERNAL, and OBEDIENT ones are left out.
+    """
+    notion = as_notion(k)
+    if notion.k is not None:
+        return count_rechistories(plex, notion)
+    swap, external = rechistories_per_infoset(
+        plex, clipped_k(plex, notion.deviations), coarse=notion.coarse
+    )
+    if notion.agent:
+        external = np.zeros_like(external)
+    if notion.coarse:
+        swap, external = np.zeros_like(swap), swap + external
+    return _counted(plex, EFCE, 1, swap, external)
+
+
 def count_triggers(plex: Treeplex) -> RechistoryCount:
     """Count the nodes of the tree of trigger policies (``deviations/rechistory.py``)."""
-    return _counted(plex, EFCE, 1, *triggers_per_infoset(plex))
+    known = _known.setdefault(plex, {})
+    if None not in known:
+        known[None] = _counted(plex, EFCE, 1, *triggers_per_infoset(plex))
+    return known[None]
 
 
 def _counted(
@@ -105,6 +142,13 @@ def rechistories_per_infoset(
 ) -> tuple[Floats, Floats]:
     """``[n_infosets]`` numbers of SWAP and EXTERNAL rechistories, for ``k`` <= the horizon."""
     swap, external = np.zeros(plex.n_infosets), np.zeros(plex.n_infosets)
+    if k == plex.horizon:  # every rechistory: sum_j e_j is the product of the A_j
+        swap[: plex.layers[1] if k else 0] = 1.0
+        for start, end in zip(plex.layers[1:-1], plex.layers[2:], strict=True):
+            parent = plex.seq_infoset[plex.parent_seq[start:end]]
+            ways = swap[parent] * (2.0 if coarse else plex.n_actions[parent])
+            swap[start:end] = np.minimum(ways, LARGEST_COUNT)
+        return swap, external
     above, start_above = np.empty((0, k + 1)), 0  # e_0 .. e_K of the previous layer's infosets
     for start, end in zip(plex.layers[:-1], plex.layers[1:], strict=True):
         ways = np.zeros((end - start, k + 1))
@@ -115,7 +159,7 @@ def rechistories_per_infoset(
             ways += above[parent - start_above]
             disobeyed = 1.0 if coarse else plex.n_actions[parent, None] - 1.0
             ways[:, 1:] += above[parent - start_above, :-1] * disobeyed
-            np.minimum(ways, LARGEST, out=ways)
+            np.minimum(ways, LARGEST_COUNT, out=ways)
         swap[start:end] = ways[:, :-1].sum(axis=1)
         external[start:end] = ways[:, -1]
         above, start_above = ways, int(start)

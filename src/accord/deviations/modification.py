@@ -31,7 +31,7 @@ from accord.deviations.rechistory import (
     RechistoryTree,
 )
 from accord.errors import ArgumentError
-from accord.treeplex.treeplex import EMPTY_SEQUENCE, TreeplexArrays
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex, TreeplexArrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +49,11 @@ class Modification:
                 f"{len(limit)} rows of its rechistory tree; got {len(chosen)} choices"
             )
 
+    @property
+    def plex(self) -> Treeplex:
+        """The treeplex of the player who deviates."""
+        return self.tree.plex
+
     @classmethod
     def obey(cls, tree: RechistoryTree) -> Modification:
         """Follow every recommendation; take the first action where there is none."""
@@ -56,6 +61,10 @@ class Modification:
             tree.first_row[:-1], np.diff(tree.first_row)
         )
         return cls(tree, choice.astype(np.int32))
+
+    def obedient(self) -> Modification:
+        """The modification of the same tree that follows every recommendation."""
+        return Modification.obey(self.tree)
 
     def execute(
         self, infosets: Iterable[int], recommend: Callable[[int], int]

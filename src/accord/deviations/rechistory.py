@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import once
+from accord._jit import jit
 from accord._memory import available_memory
 from accord.deviations.counting import (
     EVALUATION,
@@ -54,15 +54,22 @@ from accord.deviations.counting import (
     rechistories_per_infoset,
     triggers_per_infoset,
 )
-from accord.deviations.notions import EFCE, Notion, NotionLike, as_notion, clipped_k
-from accord.errors import ArgumentError, BudgetError
+from accord.deviations.notions import (
+    EFCE,
+    Notion,
+    NotionLike,
+    as_notion,
+    check_tree,
+    clipped_k,
+)
+from accord.errors import BudgetError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
 ROOT = 0
 """The node, and the cell, before the first decision."""
 
 NO_RECOMMENDATION = 0
-"""Stands for a ``rec_seq`` where there is none: the empty sequence, whose behaviour is 1."""
+"""Stands for a ``rec_seq`` where there is none: the empty sequence, whose behavior is 1."""
 
 SWAP, COARSE, EXTERNAL, OBEDIENT = range(4)
 """The kinds of nodes."""
@@ -117,11 +124,7 @@ class RechistoryTree:
             BudgetError: If they do not fit.
         """
         notion = as_notion(k)
-        if notion.foresight:
-            raise ArgumentError(
-                f"{notion} has no rechistory tree: the deviator sees all recommendations at once; "
-                "use certify or nfce_gaps"
-            )
+        check_tree(notion)
         count = count_rechistories(plex, notion)
         check_budget(count, budget, footprint)
         swap, external = rechistories_per_infoset(plex, count.k, coarse=notion.coarse)
@@ -213,10 +216,13 @@ def check_budget(
     available = available_memory() if budget is None else budget
     required = count.bytes(footprint)
     if required > available or count.cells > MAX_CELLS:
+        counted = f"{count.nodes:.4g} rechistories with {count.cells:.4g} cells"
+        if not count.nodes:
+            counted = f"{count.cells:.4g} pairs of sequences"
         raise BudgetError(
-            f"at k = {count.k} there are {count.nodes:.4g} rechistories with {count.cells:.4g} "
-            f"cells, which need {required:.3g} bytes; {available:.3g} are available and "
-            f"at most {MAX_CELLS:.3g} cells are possible; try a smaller k",
+            f"at k = {count.k} there are {counted}, which need {required:.3g} bytes; "
+            f"{available:.3g} are available and at most {MAX_CELLS:.3g} cells are possible; try a "
+            "smaller k",
             required=int(required),
             available=int(available),
         )
@@ -244,7 +250,7 @@ def _grown(
     return arrays
 
 
-@once
+@jit
 def _grow(
     plex: TreeplexArrays,
     seq_infoset: Ints,

@@ -15,19 +15,14 @@ off the path are in parentheses.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from accord._above import DISPLAY, FRAMES, call_above
-from accord._arrays import Floats
-from accord._check import checked_whole
-from accord._format import number, one_line
-from accord.equilibrium.plans import DrawnPlan, drawn_plans
-from accord.equilibrium.tables import PAGE, TextTable, as_latex, as_text
-from accord.errors import PolicyError
+from accord._format import number, one_line, share
+from accord.equilibrium.plans import DrawnPlan, DrawnPlans
+from accord.equilibrium.tables import PAGE_LETTERS, TextTable, as_csv, as_latex, as_text
 from accord.game.labels import player_name
 from accord.treeplex.form import SequenceForm
 
@@ -62,17 +57,11 @@ class Device:
     plans: tuple[JointPlan, ...]  # the largest probability first
     rest: float  # probability of all plans that are not listed; 0 if there are none
     rest_most: float  # no plan that is not listed has a larger probability
+    policy: Any  # the correlated policy
 
     @classmethod
-    def of(
-        cls, form: SequenceForm, weights: Floats, behavior: Floats, plans: int, **search: Any
-    ) -> Device:
-        """The likeliest ``plans`` of the correlated policy with these components.
-
-        ``search`` is what :func:`accord.equilibrium.plans.drawn_plans` takes.
-        """
-        checked_whole("plans", plans, 1)
-        drawn = drawn_plans(form, weights, behavior, plans, **search)
+    def of(cls, form: SequenceForm, drawn: DrawnPlans, policy: Any) -> Device:
+        """The device with these plans of a correlated policy."""
         places = sorted({(one.player, one.infoset) for plan in drawn.plans for one in plan.told})
         return cls(
             game=form.game.name,
@@ -84,20 +73,8 @@ class Device:
             plans=tuple(_with_labels(form, plan) for plan in drawn.plans),
             rest=drawn.rest,
             rest_most=drawn.rest_most,
+            policy=policy,
         )
-
-    def pairs(self) -> list[tuple[float, tuple[Mapping[str, str], ...]]]:
-        """The probability of each plan, and what it tells each player by infoset.
-
-        Raises:
-            PolicyError: If not all plans are listed.
-        """
-        if not self.is_complete:
-            raise PolicyError(
-                f"the device of {self.game} must list all its plans, but others have a total "
-                f"probability of {number(self.rest)}; list more: policy.device(plans=...)"
-            )
-        return [(plan.probability, plan.told) for plan in self.plans]
 
     @property
     def is_complete(self) -> bool:
@@ -123,14 +100,11 @@ class Device:
 
     def to_text(self, width: int = TEXT_WIDTH) -> str:
         """A table in plain text whose lines have at most ``width`` letters, if words allow that."""
-        table = self._by_infoset()
-        return as_text(table if table.width <= width else self._by_recommendation(), width)
+        return as_text(self._table(width), width)
 
     def to_latex(self) -> str:
         r"""A LaTeX ``tabular`` for ``\input``, without rare plans. It needs booktabs."""
-        device = self.likely()
-        table = device._by_infoset()
-        return as_latex(table if table.width <= PAGE else device._by_recommendation())
+        return as_latex(self.likely()._table(PAGE_LETTERS))
 
     def to_csv(self) -> str:
         """CSV with one line per plan and one column per infoset, and probabilities in full.
@@ -139,16 +113,14 @@ class Device:
         path. If plans are missing, a last line, called ``other``, has their total probability.
         """
         places = self._places()
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
         names = (f"{self.players[i]}: {infoset}" for i, infoset in places)
-        table.writerow(("plan", "probability", *names))
+        rows: list[tuple[object, ...]] = [("plan", "probability", *names)]
         for rank, plan in enumerate(self.plans, 1):
             actions = (plan.told[i].get(infoset, "") for i, infoset in places)
-            table.writerow((rank, repr(plan.probability), *actions))
+            rows.append((rank, repr(plan.probability), *actions))
         if not self.is_complete:
-            table.writerow(("other", repr(self.rest), *("" for _ in places)))
-        return text.getvalue()
+            rows.append(("other", repr(self.rest), *("" for _ in places)))
+        return as_csv(rows)
 
     def to_json(self) -> dict[str, Any]:
         """The plans as JSON data, with labels as the game has them."""
@@ -175,7 +147,7 @@ class Device:
 
         The first column is ``probability``. The others are the infosets, each a pair of player and
         infoset; a cell is missing where a plan recommends nothing. It needs the extra
-        ``accord[pandas]``.
+        ``pandas``.
         """
         return call_above(FRAMES, "device_frame", self)
 
@@ -183,25 +155,42 @@ class Device:
         """Player and infoset of each column."""
         return [(i, infoset) for i, infosets in enumerate(self.infosets) for infoset in infosets]
 
+    def _table(self, width: int) -> TextTable:
+        """Plans as rows or, if that is too wide, as columns; else a row per recommendation."""
+        for table in (self._by_infoset(), self._by_plan()):
+            if table.width <= width:
+                return table
+        return self._by_recommendation()
+
     def _by_infoset(self) -> TextTable:
         places = self._places()
         named = [(heading(self.players[i]), len(own)) for i, own in enumerate(self.infosets) if own]
         return TextTable(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
             rows=tuple(
-                (number(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
+                (share(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
                 for plan in self.plans
             ),
             groups=(("", 1), *named) if named else (),
             last=self._last(),
         )
 
+    def _by_plan(self) -> TextTable:
+        rows, before = [], None
+        for i, infoset in self._places():
+            told = (_cell(plan, i, infoset) for plan in self.plans)
+            name = heading(self.players[i]) if i != before else ""
+            rows.append((name, _shown(infoset), *told))
+            before = i
+        header = ("", "probability", *(number(plan.probability) for plan in self.plans))
+        return TextTable(header, tuple(rows), last=self._last(), numbers=len(self.plans))
+
     def _by_recommendation(self) -> TextTable:
         rows: list[tuple[str, ...]] = []
         for plan in self.plans:
             if rows:
                 rows.append(())
-            probability = number(plan.probability)
+            probability = share(plan.probability)
             for i, told in enumerate(plan.told):
                 name = heading(self.players[i])
                 for infoset in told:

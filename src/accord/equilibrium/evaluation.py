@@ -9,7 +9,7 @@ infoset x and is told r there, which is sequence (x, r). Three sums describe it:
 
 P^t(x) is the probability that chance and the others of pi^t allow the player to come to x, and L^t
 the counterfactual loss (``treeplex/values.py``). P is L in a game in which every play loses 1.
-Losses are in payoff units, measured from a *centre*, the player's expected payoff under the
+Losses are in payoff units, measured from a *center*, the player's expected payoff under the
 heaviest component. So they are small where plays end, and payoffs that are never paid cost no
 digits (``equilibrium/rounding.py``).
 
@@ -23,6 +23,14 @@ Its cells (r, r), added up from the last layer to the first, are the loss of obe
 same numbers, added in the same order, as those of the best deviation. Rounding is monotone, so the
 loss that deviating saves is never negative, and 0 where nothing is gained. In a coarse tree, where
 the deviator decides before seeing r, the cells that obey take the place of (r, r).
+
+*Trembling.* All of this may be measured against others whose hands tremble: at each of their
+infosets, with probability e, they take an action at random instead of the recommended one, each
+with the same probability, and the recommendations continue as planned. For player i the others then
+play (1 - e) pi_j + e / A at each infoset, and i's own part stays as it is.
+
+*Correlation plans* have no components. All these sums are linear in xi, so they are added up leaf
+by leaf (``equilibrium/correlation_plan.py``), with the expected payoff as center.
 """
 
 from __future__ import annotations
@@ -38,18 +46,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit, once
+from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
+from accord.equilibrium.correlation_plan import CorrelationPlan
 from accord.equilibrium.gap import Deviator, add_continuation, best_continuation
+from accord.equilibrium.linear_gap import LinearDeviator
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import UNIT, Rounding, count_roundings, settled
+from accord.errors import ArgumentError
 from accord.treeplex.form import SequenceForm
-from accord.treeplex.leaves import CentredLeaves
+from accord.treeplex.leaves import CenteredLeaves
 from accord.treeplex.strategy import compute_reaches
-from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex, TreeplexArrays
 from accord.treeplex.values import (
-    compute_centred_loss,
+    compute_centered_loss,
     compute_cf_loss,
     expected_values,
     respond,
@@ -58,10 +69,13 @@ from accord.treeplex.values import (
 BLOCK_NUMBERS = 1 << 16
 """Numbers in the policies that are evaluated by one call of a kernel."""
 
-LARGE = 10_000_000
+TREMBLE_ROUNDINGS = 4
+"""Operations that make the probability of a move of a trembling hand."""
+
+THREADED = 10_000_000
 """Numbers in a policy from which on each player has a thread."""
 
-ByPlayer = Mapping[int, Sequence[Deviator]]
+ByPlayer = Mapping[int, Sequence[Deviator | LinearDeviator]]
 """The deviators of each player who is evaluated, by the player's number."""
 
 
@@ -73,9 +87,9 @@ class Obedience:
     prob: Floats  # [n_sequences] of getting there and being told so
     loss: Floats  # [n_sequences] expected loss of those plays, times that probability
     external: Floats  # [n_sequences] probability that chance and the others allow it
-    centre: float  # the payoff from which losses are measured
-    gain: float  # expected excess of the payoff over the centre, where there is one
-    stake: float  # the same for a player who sees the component and plays to maximise it
+    center: float  # the payoff from which losses are measured
+    gain: float  # expected excess of the payoff over the center, where there is one
+    stake: float  # the same for a player who sees the component and plays to maximize it
     rounding: Rounding
 
     def reach(self, x: int) -> float:
@@ -85,7 +99,7 @@ class Obedience:
     def value(self) -> tuple[float, float]:
         """The player's expected payoff, and its error."""
         loss = float(self.loss[0])
-        value = self.centre - loss
+        value = self.center - loss
         return settled(value, float(self.rounding.error(loss, self.gain)) + UNIT * abs(value))
 
     def error(self, obeying: Floats | float, deviating: Floats | float) -> Floats:
@@ -103,7 +117,10 @@ class Obedience:
 
 
 def evaluate(
-    policy: CorrelatedPolicy, deviators: ByPlayer, probabilities: ByPlayer | None = None
+    policy: CorrelatedPolicy,
+    deviators: ByPlayer,
+    probabilities: ByPlayer | None = None,
+    tremble: float = 0.0,
 ) -> dict[int, Obedience]:
     """Add every component of ``policy`` to all deviators, in one pass over the components.
 
@@ -113,14 +130,22 @@ def evaluate(
         policy: What is recommended.
         deviators: Fed with the losses that each component brings.
         probabilities: Fed with 1 for the loss of every play.
+        tremble: The probability with which each of the others' moves is taken at random.
 
     Returns:
         For each player in ``deviators``, what happens when everybody obeys.
     """
     form = policy.form
-    sums = {i: Sums(form, i, centre) for i, centre in centres(policy).items() if i in deviators}
+    if policy.plan is not None:
+        if tremble:
+            raise ArgumentError(
+                "trembles are measured for mixtures, and the policy is a correlation plan; take a "
+                "sample of its joint plans: policy.sampled(1000)"
+            )
+        return _evaluate_plan(policy, policy.plan, deviators, probabilities or {})
+    sums = {i: Sums(form, i, center) for i, center in centers(policy).items() if i in deviators}
     rows = max(1, BLOCK_NUMBERS // form.n_sequences)
-    large = policy.n_components * form.n_sequences > LARGE and len(sums) > 1
+    large = policy.n_components * form.n_sequences > THREADED and len(sums) > 1
 
     def add(block: Block, i: int) -> None:
         met, met_prob = sums[i].add(block)
@@ -132,10 +157,49 @@ def evaluate(
     with ThreadPoolExecutor(len(sums)) if large else nullcontext() as pool:
         each = map if pool is None else pool.map
         for start in range(0, policy.n_components, rows):
-            block = Block(policy, np.arange(start, min(start + rows, policy.n_components)))
+            block = Block(policy, np.arange(start, min(start + rows, policy.n_components)), tremble)
             for _ in each(partial(add, block), sums):
                 pass
-    return {i: own.obedience(policy) for i, own in sums.items()}
+    slips = TREMBLE_ROUNDINGS * UNIT if tremble else 0.0
+    return {i: own.obedience(policy, slips=slips) for i, own in sums.items()}
+
+
+def _evaluate_plan(
+    policy: CorrelatedPolicy, plan: CorrelationPlan, deviators: ByPlayer, probabilities: ByPlayer
+) -> dict[int, Obedience]:
+    """:func:`evaluate` for a correlation plan."""
+    form, found, told = policy.form, {}, plan.leaf_probabilities()
+    for i, center in centers(policy).items():
+        if i not in deviators:
+            continue
+        plex, leaves = form.plexes[i], form.leaves.centered(i, center)
+        order = form.leaves.order(i)
+        here, allowed = told[order], plan.leaf_probabilities(i)[order]
+        seqs = form.leaves.seqs[order, i]
+        prob, loss, external = (
+            np.bincount(seqs, part, plex.n_sequences).astype(np.float64, copy=False)
+            for part in (leaves.prob * here, leaves.loss * here, leaves.prob * allowed)
+        )
+        for total in (prob, loss):
+            _sum_sequences(plex.arrays, total)
+        _sum_first(plex.arrays, external)
+        for one, losses in [(one, leaves.loss) for one in deviators[i]] + [
+            (one, leaves.prob) for one in probabilities.get(i, ())
+        ]:
+            if not isinstance(one, Deviator) or one.tree.notion.agent:
+                raise ArgumentError("a correlation plan has gaps at every K and for EFCCE only")
+            plan.add_deviations(i, one.tree, obedient_nodes(one.tree), losses, one.total)
+        best, worst = float(form.leaves.best[i]), float(form.leaves.worst[i])
+        largest = max(abs(center - best), abs(center - worst))
+        roundings = count_roundings(form, i, 1) + plan.roundings
+        rounding = Rounding.of(roundings, float(len(seqs)) * plan.steps.n_tuples, largest)
+        # No deviator gets to a leaf more often than the others are told to.
+        stake = float(leaves.gain @ allowed)
+        if form.leaves.spread is None:
+            stake = min(stake, max(0.0, best - center))
+        gain = float(leaves.gain @ here)
+        found[i] = Obedience(plex, prob, loss, external, center, gain, stake, rounding)
+    return found
 
 
 class Block:
@@ -147,19 +211,53 @@ class Block:
         reach: ``[rows, n_sequences of all players]``.
     """
 
-    def __init__(self, policy: CorrelatedPolicy, components: NDArray[np.integer[Any]]) -> None:
+    def __init__(
+        self,
+        policy: CorrelatedPolicy,
+        components: NDArray[np.integer[Any]],
+        tremble: float = 0.0,
+    ) -> None:
         form, joint = policy.form, policy.behavior[components]
         self.weights = policy.weights[components]
         self.behaviors = tuple(np.ascontiguousarray(part) for part in form.split(joint))
-        self.reach = np.empty(joint.shape)
-        starts = form.leaves.first_reach[:-1].tolist()
-        for plex, behaviors, first in zip(form.plexes, self.behaviors, starts, strict=True):
-            compute_reaches(plex.arrays, behaviors, first, self.reach)
+        self._first = form.leaves.first_reach
+        self.reach = self._reaches(form, self.behaviors)
+        self._trembling = None
+        if tremble:
+            parts = zip(form.plexes, self.behaviors, strict=True)
+            self._trembling = self._reaches(form, [trembling(*part, tremble) for part in parts])
+
+    def _reaches(self, form: SequenceForm, behaviors: Sequence[Floats]) -> Floats:
+        reach = np.empty((len(self.weights), form.n_sequences))
+        starts = self._first[:-1].tolist()
+        for plex, own, first in zip(form.plexes, behaviors, starts, strict=True):
+            compute_reaches(plex.arrays, own, first, reach)
+        return reach
+
+    def reach_for(self, player: int) -> Floats:
+        """``reach`` as ``player`` meets it: the others' hands may tremble, the player's do not."""
+        if self._trembling is None:
+            return self.reach
+        own = slice(self._first[player], self._first[player + 1])
+        reach = self._trembling.copy()
+        reach[:, own] = self.reach[:, own]
+        return reach
 
 
-def centres(policy: CorrelatedPolicy) -> dict[int, float]:
-    """By player the payoff that losses are measured from: that under the heaviest component."""
+def trembling(plex: Treeplex, behaviors: Floats, tremble: float) -> Floats:
+    """``[rows, n_sequences]`` the policies ``behaviors`` of a player whose hand trembles."""
+    uniform = np.append(0.0, np.repeat(1.0 / plex.n_actions, plex.n_actions))
+    trembled = (1.0 - tremble) * behaviors + tremble * uniform
+    trembled[:, EMPTY_SEQUENCE] = 1.0
+    return trembled
+
+
+def centers(policy: CorrelatedPolicy) -> dict[int, float]:
+    """By player the payoff that losses are measured from: that under the heaviest component, or
+    under a correlation plan."""
     form = policy.form
+    if policy.plan is not None:
+        return dict(enumerate(policy.values().tolist()))
     heaviest = Block(policy, np.array([policy.weights.argmax()]))
     values = expected_values(form.leaves, heaviest.reach[0])
     return dict(enumerate(values.tolist()))
@@ -168,9 +266,9 @@ def centres(policy: CorrelatedPolicy) -> dict[int, float]:
 class Sums:
     """One player's sums over the components so far, and what the last component brought."""
 
-    def __init__(self, form: SequenceForm, player: int, centre: float) -> None:
-        self.form, self.player, self.centre = form, player, centre
-        self.plex, self.leaves = form.plexes[player], form.leaves.centred(player, centre)
+    def __init__(self, form: SequenceForm, player: int, center: float) -> None:
+        self.form, self.player, self.center = form, player, center
+        self.plex, self.leaves = form.plexes[player], form.leaves.centered(player, center)
         n = self.plex.n_sequences
         self.prob, self.loss, self.external = np.zeros((3, n))
         self._excess = np.zeros(2)  # the sums of Obedience's gain and stake
@@ -186,21 +284,28 @@ class Sums:
         met, met_prob = np.empty_like(own), np.empty_like(own)
         _add_components(
             self.plex.arrays, self.leaves, int(self.form.leaves.first_reach[self.player]),
-            block.weights, own, block.reach, met, met_prob, self._room, self._actions,
-            self.prob, self.loss, self.external, self._excess,
+            block.weights, own, block.reach_for(self.player), met, met_prob,
+            self._room, self._actions, self.prob, self.loss, self.external, self._excess,
         )  # fmt: skip
         return met, met_prob
 
-    def obedience(self, policy: CorrelatedPolicy, roundings: int = 0) -> Obedience:
-        """The result, if these were all components; ``roundings`` are those of further sums."""
-        count = count_roundings(self.form, self.player, policy.n_components, policy.excess)
+    def obedience(
+        self, policy: CorrelatedPolicy, roundings: int = 0, slips: float = 0.0
+    ) -> Obedience:
+        """The result, if these were all components.
+
+        ``roundings`` are those of further sums, ``slips`` the relative error of a probability that
+        trembling has changed.
+        """
+        excess = policy.excess + slips
+        count = count_roundings(self.form, self.player, policy.n_components, excess)
         best, worst = self.form.leaves.best[self.player], self.form.leaves.worst[self.player]
-        largest = max(abs(self.centre - float(best)), abs(self.centre - float(worst)))
+        largest = max(abs(self.center - float(best)), abs(self.center - float(worst)))
         terms = float(policy.n_components) * len(self.form.leaves)
         rounding = Rounding.of(count + roundings, terms, largest)
         return Obedience(
             self.plex, self.prob, self.loss, self.external,
-            self.centre, float(self._excess[0]), float(self._excess[1]), rounding,
+            self.center, float(self._excess[0]), float(self._excess[1]), rounding,
         )  # fmt: skip
 
 
@@ -315,7 +420,7 @@ def _coarse_obeying_loss(deviator: Deviator, obedient: Ints) -> Floats:
 @jit
 def _add_components(
     plex: TreeplexArrays,
-    leaves: CentredLeaves,
+    leaves: CenteredLeaves,
     first: int,
     weights: Floats,
     behaviors: Floats,
@@ -337,7 +442,7 @@ def _add_components(
     cf_loss, cf_prob, gain = room[0], room[1], room[2]
     for t in range(len(weights)):
         weight, reach = weights[t], reaches[t]
-        compute_centred_loss(leaves, reach, met[t], met_prob[t], gain)
+        compute_centered_loss(leaves, reach, met[t], met_prob[t], gain)
         compute_cf_loss(plex, behaviors[t], met[t], cf_loss)
         compute_cf_loss(plex, behaviors[t], met_prob[t], cf_prob)
         gained = 0.0
@@ -353,7 +458,7 @@ def _add_components(
         excess[1] -= weight * gain[0]
 
 
-@once
+@jit
 def _sum_sequences(plex: TreeplexArrays, total: Floats) -> None:
     """Add to each sequence's ``total``, and to that before the play, those of all that follow."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
@@ -363,7 +468,14 @@ def _sum_sequences(plex: TreeplexArrays, total: Floats) -> None:
         total[plex.parent_seq[x]] += value
 
 
-@once
+@jit
+def _sum_first(plex: TreeplexArrays, total: Floats) -> None:
+    """Add to each sequence's ``total`` those of the first actions at all that follows."""
+    for x in range(len(plex.parent_seq) - 1, -1, -1):
+        total[plex.parent_seq[x]] += total[plex.first_seq[x]]
+
+
+@jit
 def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
     """Add to each infoset's ``total``, and to that before the play, those of all that follow."""
     for x in range(len(parent_seq) - 1, -1, -1):
@@ -372,7 +484,7 @@ def _sum_infosets(parent_seq: Ints, seq_infoset: Ints, total: Floats) -> None:
         total[above] += total[1 + x]
 
 
-@once
+@jit
 def _find_obedient(
     plex: TreeplexArrays, seq_infoset: Ints, tree: RechistoryArrays, obedient: Ints
 ) -> None:

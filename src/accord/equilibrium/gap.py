@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit, once
+from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
@@ -100,7 +100,7 @@ class RegretMeter:
     def observe(self, behavior: Floats, loss: Floats, weight: float = 1.0) -> None:
         """Add one policy and the immediate counterfactual ``loss`` it met, both over sequences.
 
-        Losses are normalised (:func:`accord.immediate_loss`).
+        Losses are normalized (:func:`accord.treeplex.immediate_loss`).
         """
         compute_cf_loss(self.tree.plex.arrays, behavior, loss, self._cf_loss)
         self.own_loss += weight * float(self._cf_loss[0])
@@ -108,7 +108,7 @@ class RegretMeter:
         self._deviator.add(behavior[np.newaxis], loss[np.newaxis], np.array([weight]))
 
     def regret(self) -> float:
-        """The total loss that the best phi would have saved, in normalised losses."""
+        """The total loss that the best phi would have saved, in normalized losses."""
         return self.best_deviation()[0]
 
     def best_deviation(self) -> tuple[float, Modification]:
@@ -256,7 +256,7 @@ def add_deviation_loss(
                     cell += 1
 
 
-@once
+@jit
 def choose_actions(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, total: Floats, choice: Ints
 ) -> None:
@@ -277,7 +277,7 @@ def choose_actions(
             total[tree.parent_cell[node]] += value
 
 
-@once
+@jit
 def sum_chosen(
     plex: TreeplexArrays, tree: RechistoryArrays, first_row: Ints, choice: Ints, total: Floats
 ) -> None:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import once
+from accord._jit import jit
 
 GRID = 2.0**32
 """Rounded probabilities are multiples of one over this. No gap changes by more than about 1e-9 of
@@ -162,7 +162,7 @@ def _pack_columns(rows: Floats, sizes: Offsets) -> tuple[Any, Any, Any]:
 
 
 def _narrowed(numbers: NDArray[np.int64]) -> NDArray[Any]:
-    """The same integers in the smallest type that holds them."""
+    """``numbers`` in the smallest type of integers that holds them."""
     low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
     kinds = (np.int8, np.int16, np.int32, np.int64)
     fitting = (k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
@@ -224,7 +224,7 @@ def _offsets(sizes: Ints | Sequence[int] | Offsets) -> Offsets:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-@once
+@jit
 def _round(rows: Floats, starts: Offsets) -> None:
     """Round every number, and let the largest of each vector take the rest."""
     for row in rows:

@@ -18,6 +18,9 @@ The recommendations so far determine the infosets that come next. So partial pla
 each the first undecided infoset is decided in every way that the policy may. Its leaves are the
 plans, each once, and the probability never rises along a branch. Best-first search therefore finds
 the plans in the order of their probabilities, and adds up the components without comparing plans.
+
+A correlation plan (``equilibrium/correlation_plan.py``) has no components. In a game without chance
+moves the plans on the path are simply the plays, and their probabilities the xi of leaves.
 """
 
 from __future__ import annotations
@@ -31,10 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats
+from accord.equilibrium.correlation_plan import CorrelationPlan
+from accord.errors import ArgumentError
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import EMPTY_SEQUENCE
 
-LARGEST_WORK = 4_000_000
+SEARCH_STEPS = 4_000_000
 """Steps of the search, a few seconds' worth. A policy that mixes at many infosets draws from
 more plans than any search could list."""
 
@@ -87,7 +92,7 @@ def drawn_plans(
         least: Leave out plans of a smaller probability.
         work: Steps after which the search ends, with the plans that it has found by then.
     """
-    search = _Search(form, behavior, LARGEST_WORK if work is None else work, off_path=off_path)
+    search = _PlanSearch(form, behavior, SEARCH_STEPS if work is None else work, off_path=off_path)
     search.put(np.arange(len(weights)), weights, None, search.first)
     plans: list[DrawnPlan] = []
     while search.has_more(least) and len(plans) < most:
@@ -97,12 +102,62 @@ def drawn_plans(
     return DrawnPlans(tuple(plans), math.fsum(left), max(left, default=0.0))
 
 
+def drawn_paths(
+    plan: CorrelationPlan,
+    most: int,
+    *,
+    off_path: bool = False,
+    least: float = 0.0,
+    work: int | None = None,
+) -> DrawnPlans:
+    """The likeliest plans of a correlation plan in a game without chance moves.
+
+    Args:
+        plan: The correlation plan.
+        most: How many plans to find.
+        off_path: Must be False.
+        least: Leave out plans of a smaller probability.
+        work: Not needed; there are no more plans than plays.
+
+    Raises:
+        ArgumentError: If recommendations off the path are wanted, or chance moves in the game: then
+            the plans of a correlation plan cannot be listed.
+    """
+    game = plan.form.game
+    if off_path or (game.player == CHANCE).any():
+        why = "what is told off the path" if off_path else f"{game.name}, in which chance moves,"
+        raise ArgumentError(
+            f"the joint plans of a correlation plan cannot be listed with {why}; list those of a "
+            "sample: policy.sampled(1000).device()"
+        )
+    prob = plan.leaf_probabilities()
+    order = np.argsort(-prob, kind="stable")
+    told = order[(prob[order] > 0.0) & (prob[order] >= least)][:most]
+    others = np.ones(len(prob), np.bool_)
+    others[told] = False
+    plans = (DrawnPlan(float(prob[leaf]), _path(plan.form, leaf)) for leaf in told)
+    rest = math.fsum(prob[others].tolist())
+    return DrawnPlans(tuple(plans), rest, float(prob[others].max(initial=0.0)))
+
+
+def _path(form: SequenceForm, leaf: int) -> tuple[Told, ...]:
+    """What everybody is told on the way to a leaf."""
+    told = []
+    for i, plex in enumerate(form.plexes):
+        seq = int(form.leaves.seqs[leaf, i])
+        while seq != EMPTY_SEQUENCE:
+            x = int(plex.seq_infoset[seq])
+            told.append(Told(i, x, seq - int(plex.first_seq[x]), True))
+            seq = int(plex.parent_seq[x])
+    return tuple(sorted(told))
+
+
 # Linked lists of (item, the items after it), which partial plans share: those of what is told have
 # the last one first. Those of what is still to visit hold nodes, then infosets off the path.
 _Chain = tuple[Any, Any] | None
 
 
-class _Search:
+class _PlanSearch:
     """Partial plans, the likeliest first: each with the components that draw it."""
 
     def __init__(self, form: SequenceForm, behavior: Floats, limit: int, *, off_path: bool) -> None:

@@ -24,13 +24,14 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from accord._files import open_file
 from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import reason
 from accord.equilibrium.policy_json import read_json, to_json
-from accord.equilibrium.policy_npz import read_note, read_npz, to_arrays
+from accord.equilibrium.policy_npz import plain_arrays, read_note, read_npz, to_arrays
 from accord.errors import ArgumentError, ParseError
 from accord.game.tree import Game, checked_game
 
@@ -50,22 +51,31 @@ def save_policy(policy: CorrelatedPolicy, path: str | os.PathLike[str]) -> None:
         raise ArgumentError(
             f"policy must be an accord.CorrelatedPolicy; got {reprlib.repr(policy)}"
         )
+    if target.suffix == ".json" and policy.plan is not None:
+        raise ArgumentError(
+            f"{target}: a correlation plan is saved as .npz; give the file that ending, or save a "
+            "sample of its joint plans: policy.sampled(1000)"
+        )
     if target.suffix == ".json":
         write_whole(target, lambda file: file.write(json.dumps(to_json(policy)).encode()))
     else:
-        write_whole(target, lambda file: write_arrays(file, to_arrays(policy)))
+        _write_npz(target, to_arrays(policy))
 
 
 def save_policy_with_note(policy: CorrelatedPolicy, path: Path, note: str) -> None:
     """Write ``policy`` and ``note`` to one ``.npz`` file, completely or not at all."""
-    write_whole(path, lambda file: write_arrays(file, to_arrays(policy, note)))
+    _write_npz(path, to_arrays(policy, note))
+
+
+def _write_npz(path: Path, arrays: dict[str, Any]) -> None:
+    write_whole(path, lambda file: write_arrays(file, arrays, plain_arrays(arrays)))
 
 
 def load_policy(path: str | os.PathLike[str], game: Game | None = None) -> CorrelatedPolicy:
-    """Read a policy from a ``.json`` or ``.npz`` file.
+    """Read a policy from a ``.json`` or ``.npz`` file, or from the folder of a run.
 
     Args:
-        path: The file.
+        path: The file or folder.
         game: The game of the policy. A policy that was learned in an environment can be read
             without it. With it, infosets that the policy does not know get a uniform choice, as in
             :meth:`CorrelatedPolicy.in_game`.
@@ -78,7 +88,8 @@ def load_policy(path: str | os.PathLike[str], game: Game | None = None) -> Corre
         PolicyError: If the content is not a policy of this game; the message names the place.
         BudgetError: If it does not fit into memory.
     """
-    source = _policy_path(path)
+    inside = Path(path) / "policy.npz" if isinstance(path, str | os.PathLike) else None
+    source = inside if inside is not None and inside.is_file() else _policy_path(path)
     if game is not None:
         checked_game(game)
     with _opened(source) as file:
@@ -103,7 +114,7 @@ def load_note(path: Path) -> str | None:
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        return path.open("rb")
+        return open_file(path)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise ParseError(str(path), 0, 0, f"cannot be read: {reason(error)}") from None
 
@@ -146,10 +157,7 @@ def remove_temporaries(folder: Path, names: Collection[str] = ()) -> None:
 
 def _policy_path(path: str | os.PathLike[str]) -> Path:
     """``path``, checked to be the name of a policy file."""
-    if isinstance(path, (str, os.PathLike)):
-        if Path(path).suffix in (".json", ".npz"):
-            return Path(path)
-        if (inside := Path(path) / "policy.npz").is_file():
-            raise ArgumentError(f"{path} is the folder of a run; its policy is {inside}")
+    if isinstance(path, (str, os.PathLike)) and Path(path).suffix in (".json", ".npz"):
+        return Path(path)
     found = repr(str(path)) if isinstance(path, os.PathLike) else reprlib.repr(path)
     raise ArgumentError(f"a policy file must end in .json or .npz; got {found}")

@@ -7,12 +7,18 @@ infoset after another. Large policies are packed (``equilibrium/packing.py``): t
 ``equilibrium/policy_header.py`` as UTF-8 bytes. An archive may also hold a ``note``, any text as
 UTF-8 bytes: the folder of a run keeps the run's result there. Whatever else is in an archive is not
 read.
+
+A correlation plan has ``shares`` instead of weights and probabilities: for every relevant tuple, in
+the order of their keys (``equilibrium/correlation_plan.py``), its share in its head, or 0 where the
+tuple is a sum. Which tuples there are, and in which order they are filled in, follows from the
+game.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +27,8 @@ import numpy as np
 from accord._arrays import Floats
 from accord._format import memory
 from accord._memory import available_memory
-from accord.equilibrium.archive import Archive
+from accord.equilibrium.archive import LEVEL, Archive
+from accord.equilibrium.correlation_plan import CorrelationPlan, PlanSteps
 from accord.equilibrium.packing import Packed, pack, unpack
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import (
@@ -36,37 +43,59 @@ from accord.equilibrium.validation import split_joint
 from accord.errors import AccordError, BudgetError, ParseError, PolicyError
 from accord.game.labels import player_name
 from accord.game.tree import Game
+from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 
 NOTE = "note"
+SHARES = "shares"
 
 PLAIN_BYTES = 2**24
 """Probabilities up to this size are not packed, so that other programs read them easily."""
 
-EXPANSION, ALWAYS_READ = 200, 2**20
+EXPANSION, ALWAYS_READ = 20, 2**20
 """Text is refused if it is longer than this multiple of its compressed size, and than this many
-bytes: nobody wrote it."""
+bytes: few bytes must not become many objects. Accord does not compress such text
+(:func:`plain_arrays`)."""
 
 
 def to_arrays(policy: CorrelatedPolicy, note: str | None = None) -> dict[str, Any]:
     """The arrays of a file."""
-    packed = policy.behavior.nbytes > PLAIN_BYTES
     arrays: dict[str, Any] = {key: np.array(value) for key, value in header_of(policy).items()}
-    arrays["weights"] = policy.weights
-    parts = policy.split(policy.behavior)
-    for i, (plex, part) in enumerate(zip(policy.plexes, parts, strict=True), 1):
+    for i, plex in enumerate(policy.plexes, 1):
         arrays[f"infosets_{i}"] = np.array(list(plex.infoset_labels), dtype=np.str_)
         arrays[f"n_actions_{i}"] = plex.n_actions
-        if packed:
-            found = pack(part[:, 1:], plex.n_actions)._asdict()
-            arrays |= {f"{name}_{i}": array for name, array in found.items()}
-        else:
-            arrays[f"probabilities_{i}"] = part[:, 1:]
+    if policy.plan is not None:
+        arrays[SHARES] = policy.plan.share[policy.plan.steps.number]
+    else:
+        _add_components(policy, arrays)
     if (trees := trees_of(policy)) is not None:
         arrays[TREES] = np.frombuffer(json.dumps(trees).encode(), np.uint8)
     if note is not None:
         arrays[NOTE] = np.frombuffer(note.encode(), np.uint8)
     return arrays
+
+
+def _add_components(policy: CorrelatedPolicy, arrays: dict[str, Any]) -> None:
+    """Add weights and probabilities."""
+    packed = policy.behavior.nbytes > PLAIN_BYTES
+    arrays["weights"] = policy.weights
+    parts = policy.split(policy.behavior)
+    for i, (plex, part) in enumerate(zip(policy.plexes, parts, strict=True), 1):
+        if packed:
+            found = pack(part[:, 1:], plex.n_actions)._asdict()
+            arrays |= {f"{name}_{i}": array for name, array in found.items()}
+        else:
+            arrays[f"probabilities_{i}"] = part[:, 1:]
+
+
+def plain_arrays(arrays: Mapping[str, Any]) -> list[str]:
+    """Names of the texts in a file that are not compressed, because they could not be read then."""
+    texts = {name: arrays[name] for name in (TREES, NOTE) if name in arrays}
+    return [
+        name
+        for name, text in texts.items()
+        if text.nbytes > max(ALWAYS_READ, EXPANSION // 2 * len(zlib.compress(text.data, LEVEL)))
+    ]
 
 
 def read_npz(path: Path, file: IO[bytes], game: Game | None) -> tuple[CorrelatedPolicy, str | None]:
@@ -78,6 +107,8 @@ def read_npz(path: Path, file: IO[bytes], game: Game | None) -> tuple[Correlated
             header, trees = _read_header(path, archive), _read_text(path, archive, TREES)
             players = Players.of(path, header, None if trees is None else json.loads(trees), game)
             note = _read_text(path, archive, NOTE)
+            if SHARES in archive:
+                return _read_plan(path, archive, players), note
             _check_sizes(path, archive, players)
             weights = _array(path, archive, "weights", "f", 1)
             n_sequences = sum(plex.n_sequences for plex in players.plexes)
@@ -90,6 +121,32 @@ def read_npz(path: Path, file: IO[bytes], game: Game | None) -> tuple[Correlated
     except Exception:  # json, numpy, zipfile and zlib each raise their own kinds
         raise ParseError(str(path), 0, 0, "not a readable .npz policy file, or damaged") from None
     return players.policy(weights, behavior), note
+
+
+def _read_plan(path: Path, archive: Archive, players: Players) -> CorrelatedPolicy:
+    """A correlation plan, which is one of a known game."""
+    if players.game is None or players.has_trees:
+        raise ParseError(str(path), 0, 0, "a correlation plan must be that of a game")
+    steps = PlanSteps.of_game(sequence_form(players.game))
+    for i, plex in enumerate(steps.form.plexes):
+        place = f"{path}: {player_name(players.player_labels[i])}"
+        if archive.size(f"infosets_{i + 1}").nbytes > _most_label_bytes(plex):
+            raise PolicyError(f"{place}: the labels take too much room for {plex.n_infosets}")
+        _, ranks = _infosets(path, archive, place, i, plex)
+        if not np.array_equal(ranks, np.arange(len(ranks))):
+            raise PolicyError(f"{place}: the infosets must be in the order of the game")
+    size = archive.size(SHARES)
+    if size.shape != (steps.n_tuples,):
+        raise PolicyError(
+            f"{path}: there must be one share for each of {steps.n_tuples:,} tuples; got shape "
+            f"{size.shape}"
+        )
+    share = np.empty(steps.n_tuples)
+    share[steps.number] = _array(path, archive, SHARES, "f", 1)
+    try:
+        return CorrelatedPolicy.of_plan(CorrelationPlan(steps, share))
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
 
 
 def read_note(path: Path, file: IO[bytes]) -> str | None:
@@ -108,7 +165,8 @@ def _read_header(path: Path, archive: Archive) -> dict[str, Any]:
     header = {}
     for key in HEADER:
         if key in archive:
-            if archive.size(key).shape != ():
+            size = archive.size(key)
+            if size.shape != () or size.nbytes > ALWAYS_READ:
                 raise ParseError(str(path), 0, 0, f'"{key}" must be a single value')
             header[key] = archive[key].item()
     return header
@@ -139,6 +197,13 @@ def _check_sizes(path: Path, archive: Archive, players: Players) -> None:
         parts = ("probabilities",) if plain else Packed._fields
         names = [f"{part}_{i + 1}" for part in ("infosets", "n_actions", *parts)]
         sizes = [archive.size(name) for name in names if name in archive]
+        most = _most_label_bytes(plex)
+        for name, size in zip(names[:2], sizes, strict=False):
+            if size.nbytes > most:
+                raise PolicyError(
+                    f'{path}: "{name}" takes {memory(size.nbytes)}, far more than the '
+                    f"{plex.n_infosets} infosets of {player_name(players.player_labels[i])}"
+                )
         required += sum(size.nbytes for size in sizes)
         if len(rows) != 1 or len(sizes) != len(names):
             continue  # reading them says what is missing
@@ -159,6 +224,12 @@ def _check_sizes(path: Path, archive: Archive, players: Players) -> None:
             required=required,
             available=available,
         )
+
+
+def _most_label_bytes(plex: Treeplex) -> int:
+    """The most room that the labels or the numbers of actions of all infosets may take."""
+    longest = max(map(len, plex.infoset_labels), default=0)
+    return max(ALWAYS_READ, 8 * plex.n_infosets * max(1, longest))
 
 
 def _may_be_packed(shapes: Sequence[tuple[int, ...]], count: int, plex: Treeplex) -> bool:

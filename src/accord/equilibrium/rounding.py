@@ -7,13 +7,13 @@ differs from the exact one by at most
     gamma * (sum of the magnitudes of the terms),      gamma = N u / (1 - N u)
 
 (Higham, Accuracy and Stability of Numerical Algorithms, Lemma 3.1). Losses are measured from a
-centre c in payoff units: a play that pays p has loss c - p. Gaps do not depend on c. The magnitude
+center c in payoff units: a play that pays p has loss c - p. Gaps do not depend on c. The magnitude
 of a term is its loss plus twice the excess p - c, where that is positive. So for a deviation phi,
 
     sum of magnitudes = loss(phi) + 2 gain(phi),
 
 gain(phi) being the expected excess. It is at most the *stake* of the player: their expected excess
-if they could see the component of the mixture and play to maximise it. The best deviation has the
+if they could see the component of the mixture and play to maximize it. The best deviation has the
 least loss, hence
 
     |computed least loss - exact| <= gamma (least loss + 2 stake),
@@ -30,20 +30,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord.treeplex.form import SequenceForm
+from accord.treeplex.form import Form
 from accord.treeplex.leaves import LeafTable
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 UNIT = 2.0**-53
 """The largest relative error of one rounded operation."""
 
-MARGIN = 1.01
+SECOND_ORDER = 1.01
 """Covers 1 / (1 - N u), and that the magnitudes are computed numbers themselves."""
 
 UNDERFLOW = 2.0**-1074
@@ -52,7 +53,7 @@ UNDERFLOW = 2.0**-1074
 UNSAID = 2.0**-1000
 """An error of at most this can only come from underflow."""
 
-SHOWN = 1e-5
+INVISIBLE = 1e-5
 """An error of at most this share of a number does not change the digits that are printed."""
 
 
@@ -67,14 +68,14 @@ class Rounding:
     def of(cls, roundings: int, terms: float, largest: float) -> Rounding:
         """The bound for sums of ``terms`` terms with ``roundings`` each; no loss is larger."""
         least = UNDERFLOW * float(roundings) * terms * max(1.0, largest)
-        return cls(MARGIN * roundings * UNIT, least)
+        return cls(SECOND_ORDER * roundings * UNIT, least)
 
     def error(self, loss: Floats | float, gain: float) -> Floats:
         """The largest error of a computed ``loss`` whose expected excess is at most ``gain``."""
         return np.asarray(self.share * (np.abs(loss) + 2.0 * gain) + self.least)
 
 
-def count_roundings(form: SequenceForm, player: int, components: int, excess: float = 0.0) -> int:
+def count_roundings(form: Form, player: int, components: int, excess: float = 0.0) -> int:
     """N, for the losses of ``player`` in a mixture.
 
     Args:
@@ -103,6 +104,12 @@ def settled(value: float, error: float) -> tuple[float, float]:
     return (0.0, error + abs(value)) if abs(value) <= error else (value, error)
 
 
+def rounded_up(value: Fraction) -> float:
+    """The least double that is not below ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
 def settled_all(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """:func:`settled` for each of ``values``."""
     zero = np.abs(values) <= errors
@@ -111,7 +118,7 @@ def settled_all(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 def is_accurate(value: float, error: float) -> bool:
     """Whether ``error`` goes without saying where ``value`` is printed."""
-    return error <= max(SHOWN * abs(value), UNSAID)
+    return error <= max(INVISIBLE * abs(value), UNSAID)
 
 
 class Measured(NamedTuple):
@@ -124,13 +131,13 @@ class Measured(NamedTuple):
 
 
 class Measuring:
-    """Turns sums of normalised losses over a mixture into gaps and values with error bounds.
+    """Turns sums of normalized losses over a mixture into gaps and values with error bounds.
 
-    Normalised losses are measured from the best payoff, so none is negative, and the magnitudes of
+    Normalized losses are measured from the best payoff, so none is negative, and the magnitudes of
     the terms add up to the sums themselves.
     """
 
-    def __init__(self, form: SequenceForm) -> None:
+    def __init__(self, form: Form) -> None:
         self.leaves = form.leaves
         counts = [count_roundings(form, i, 0) for i in range(form.n_players)]
         self.roundings = np.array(counts, np.float64)
@@ -146,7 +153,7 @@ class Measuring:
         """
         leaves = self.leaves
         span = leaves.payoff_range
-        share = MARGIN * UNIT * (self.roundings + 2 * policies)
+        share = SECOND_ORDER * UNIT * (self.roundings + 2 * policies)
         own = own_loss / weight * span
         gaps = regret / weight * span
         values = leaves.best - own
@@ -161,7 +168,7 @@ class Measuring:
 _policies: WeakKeyDictionary[LeafTable, dict[int, int]] = WeakKeyDictionary()
 
 
-def _of_policies(form: SequenceForm, units: int) -> int:
+def _of_policies(form: Form, units: int) -> int:
     """The part of all players' policies, which every player's losses have. Computed once."""
     known = _policies.setdefault(form.leaves, {})
     if units not in known:

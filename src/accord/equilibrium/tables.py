@@ -1,4 +1,4 @@
-r"""Tables of words as plain text, and as LaTeX for papers.
+r"""Tables of words as plain text, as CSV, and as LaTeX for papers.
 
 Cells are single lines, but labels come from games and files and may otherwise be anything. In LaTeX
 all characters with a meaning are escaped, also those that have one only in some places: ``[`` and
@@ -8,6 +8,8 @@ which would become a dash.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from accord._format import narrowed, visible
 LEAST_COLUMN = 12
 """Letters below which no column is wrapped."""
 
-PAGE = 70
+PAGE_LETTERS = 70
 """Letters that fit into a line of a LaTeX table, with two for each space between columns."""
 
 BREAKABLE = 20
@@ -45,14 +47,25 @@ MEANINGS = {
 """How LaTeX writes characters that mean something to it."""
 
 
+def as_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Lines of comma-separated values. Cells with a line break of any kind are quoted."""
+    lines = []
+    for row in rows:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\r\n").writerow(row)  # quotes what it ends lines with
+        lines.append(line.getvalue().removesuffix("\r\n"))
+    return "\n".join([*lines, ""])
+
+
 @dataclass(frozen=True)
 class TextTable:
-    """A table; the first column has numbers, all others words."""
+    """A table of words; its first column has numbers, or else the last columns of its header."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # an empty row separates two groups of rows
     groups: tuple[tuple[str, int], ...] = ()  # (title, columns) above the header, if there are any
     last: tuple[str, str] | None = None  # a number, and words in place of all other columns
+    numbers: int = 0  # how many columns of the header, the last ones, are numbers
 
     @property
     def widths(self) -> list[int]:
@@ -101,8 +114,9 @@ def as_latex(table: TextTable) -> str:
     If the table is too wide for a page, its last two columns are wrapped.
     """
     count = len(table.header)
-    wraps = table.width > PAGE and count > 2
-    columns = "r" + ("l" * (count - 3) + r"p{0.36\linewidth}" * 2 if wraps else "l" * (count - 1))
+    wraps = table.width > PAGE_LETTERS and count > 2
+    columns = "l" if table.numbers else "r"
+    columns += "l" * (count - 3) + r"p{0.36\linewidth}" * 2 if wraps else "l" * (count - 1)
     lines = [
         NEEDS,
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
@@ -115,15 +129,18 @@ def as_latex(table: TextTable) -> str:
             rules += rf"\cmidrule(lr){{{end + 1}-{end + size}}}" if title else ""
             end += size
         lines += [_latex_row(titles), rules]
-    lines += [_latex_row(map(escaped, table.header)), r"\midrule"]
+    words = count - table.numbers
+    header = [*map(escaped, table.header[:words]), *map(in_mathematics, table.header[words:])]
+    lines += [_latex_row(header), r"\midrule"]
+    first = escaped if table.numbers else in_mathematics
     for row in table.rows:
-        cells = [in_mathematics(row[0]), *map(escaped, row[1:])] if row else []
+        cells = [first(row[0]), *map(escaped, row[1:])] if row else []
         if row and wraps:
             cells[-2:] = [_ragged(cell) for cell in row[-2:]]
         lines.append(_latex_row(cells) if row else r"\addlinespace")
     if table.last is not None:
-        amount, words = table.last
-        span = rf"\multicolumn{{{count - 1}}}{{l}}{{{escaped(words)}}}" if count > 1 else ""
+        amount, said = table.last
+        span = rf"\multicolumn{{{count - 1}}}{{l}}{{{escaped(said)}}}" if count > 1 else ""
         lines += [r"\midrule", _latex_row(filter(None, [in_mathematics(amount), span]))]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -142,7 +159,10 @@ def _ragged(text: str) -> str:
 
 
 def in_mathematics(text: str) -> str:
-    """A number as :func:`accord._format.number` writes it; nothing if there is none."""
+    """A number as :func:`accord._format.share` writes it; nothing if there is none."""
+    top, slash, bottom = text.partition("/")
+    if slash:
+        return rf"$\frac{{{top}}}{{{bottom}}}$"
     mantissa, _, power = text.partition("e")
     factor = rf" \times 10^{{{int(power)}}}" if power else ""
     return f"${mantissa}{factor}$" if text else ""

@@ -1,6 +1,6 @@
 """What weights and probabilities must be to make a correlated policy.
 
-Sums may differ from 1 by a small tolerance and are then normalised. Messages name the component,
+Sums may differ from 1 by a small tolerance and are then normalized. Messages name the component,
 the player and the infoset.
 """
 
@@ -17,11 +17,11 @@ from accord.errors import PolicyError
 from accord.game.labels import player_name
 from accord.treeplex.treeplex import Treeplex
 
-TOLERANCE = 1e-6
-"""Probabilities must sum to 1 up to this error, and are then normalised."""
+SUM_TOLERANCE = 1e-6
+"""Probabilities must sum to 1 up to this error, and are then normalized."""
 
-ROUNDING = 1e-13
-"""Sums this close to 1 are not normalised, so that normalising twice changes no bit."""
+SUM_ROUNDING = 1e-13
+"""Sums this close to 1 are not normalized, so that normalizing twice changes no bit."""
 
 CHECKED_AT_ONCE = 2**18
 """Probabilities that are checked at once, to use little memory."""
@@ -33,12 +33,12 @@ def validated(
     weights: ArrayLike,
     behavior: ArrayLike,
 ) -> tuple[Floats, Floats, float]:
-    """Weights and joint behaviours, normalised and frozen, and how far sums left alone are from 1.
+    """Weights and joint behaviors, normalized and frozen, and how far sums left alone are from 1.
 
-    An array of behaviours that nobody can write to is not copied unless it must be normalised.
+    An array of behaviors that nobody can write to is not copied unless it must be normalized.
 
     Raises:
-        PolicyError: If they are not probabilities, one weight and one joint behaviour of these
+        PolicyError: If they are not probabilities, one weight and one joint behavior of these
             players per component.
     """
     try:
@@ -61,7 +61,7 @@ def validated(
         )
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if abs(total - 1.0) > TOLERANCE:
+    if abs(total - 1.0) > SUM_TOLERANCE:
         raise PolicyError(f"the weights must sum to one; they sum to {total}")
     excess = [0.0]
     for first in range(0, len(behavior), step := max(1, CHECKED_AT_ONCE // n_sequences)):
@@ -69,11 +69,11 @@ def validated(
         for player, plex, part in zip(
             player_labels, plexes, split_joint(plexes, block), strict=True
         ):
-            excess.append(_normalise(first, player, plex, part))
+            excess.append(_normalize(first, player, plex, part))
         if not np.array_equal(block, behavior[first : first + step]):
             behavior = behavior if behavior.flags.writeable else behavior.copy()
             behavior[first : first + step] = block
-    if abs(total - 1.0) > ROUNDING:
+    if abs(total - 1.0) > SUM_ROUNDING:
         weights /= total
     else:
         excess.append(abs(total - 1.0))
@@ -106,8 +106,8 @@ def _is_frozen(behavior: ArrayLike) -> bool:
     )
 
 
-def _normalise(first: int, player: str, plex: Treeplex, part: Floats) -> float:
-    """Check one player's behaviours in components from ``first`` on, and normalise them in place.
+def _normalize(first: int, player: str, plex: Treeplex, part: Floats) -> float:
+    """Check one player's behaviors in components from ``first`` on, and normalize them in place.
 
     Returns the largest difference from 1 of the sums that are so close that they are left alone.
     """
@@ -124,13 +124,13 @@ def _normalise(first: int, player: str, plex: Treeplex, part: Floats) -> float:
         )
     with np.errstate(over="ignore"):
         sums = np.add.reduceat(part[:, 1:], plex.first_seq[:-1] - 1, axis=1)
-    if (off := np.abs(sums - 1.0) > TOLERANCE).any():
+    if (off := np.abs(sums - 1.0) > SUM_TOLERANCE).any():
         c, x = map(int, np.argwhere(off)[0])
         raise PolicyError(
             f"{place(first + c, player, plex, x)}: probabilities must sum to one; they sum to "
             f"{sums[c, x]}"
         )
-    close = np.abs(sums - 1.0) <= ROUNDING
+    close = np.abs(sums - 1.0) <= SUM_ROUNDING
     excess = float(np.abs(sums - 1.0).max(where=close, initial=0.0))
     sums[close] = 1.0
     part[:, 1:] /= np.repeat(sums, plex.n_actions, axis=1)

@@ -1,0 +1,5 @@
+"""Data frames, trackers and tables for papers; imported only when needed."""
+
+from accord._lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__, __file__)

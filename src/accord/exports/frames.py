@@ -20,7 +20,7 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, MissingDependencyError
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.region import Region
-from accord.runs.result import Displayed, LearnedByPlay
+from accord.runs.result import Displayed
 
 OTHER = "other"
 """The index of the row for plans that are not listed."""
@@ -82,7 +82,7 @@ def certificate_frame(certificate: Certificate) -> Any:
     return pandas.DataFrame(rows, columns=columns)
 
 
-def history_frame(result: Displayed | LearnedByPlay) -> Any:
+def history_frame(result: Displayed) -> Any:
     """One row per checkpoint, with a column per player for gaps and for values."""
     return checkpoints_frame(result.history, result.policy.player_labels)
 
@@ -125,10 +125,10 @@ def to_excel(frame: Any) -> bytes:
     return file.getvalue()
 
 
-def comparison_frame(results: Mapping[str, Displayed | LearnedByPlay]) -> Any:
+def comparison_frame(results: Mapping[str, Displayed]) -> Any:
     """The histories of several results as one pandas data frame, for comparisons.
 
-        accord.comparison_frame({"rm+": solve(game, method="rm+"), "dcfr": ...})
+        accord.exports.comparison_frame({"rm+": solve(game, method="rm+"), "dcfr": ...})
 
     Args:
         results: Results of ``solve``, ``learn`` or ``optimize`` by name; the column ``run`` has the
@@ -143,7 +143,7 @@ def comparison_frame(results: Mapping[str, Displayed | LearnedByPlay]) -> Any:
     if not results:
         raise ArgumentError("a comparison needs at least one result; got none")
     for name, result in results.items():
-        if not isinstance(result, (Displayed, LearnedByPlay)):
+        if not isinstance(result, Displayed):
             raise ArgumentError(
                 "a comparison needs results of solve, learn or optimize; got "
                 f"{reprlib.repr(result)} for {name!r}"

@@ -2,12 +2,13 @@
 
 A tracker is a ``progress`` callback: ``solve``, ``learn`` and ``optimize`` call it with every
 :class:`~accord.runs.checkpoint.Checkpoint`, and so they would call any other function. Each of the
-three takes the same numbers under the same names, with the iteration as the step::
+three takes the same numbers under the same names, with the iteration as the step or, if the run
+plays episodes, their number::
 
     gap, gaps/PLAYER, values/PLAYER, seconds        and, if the run has them,
-    episodes, objective/value, objective/bound
+    episodes, infosets, coverage, memory, covered, objective/value, objective/bound
 
-    with accord.TensorBoardTracker("logs/kuhn", game) as tracker:
+    with accord.exports.TensorBoardTracker("logs/kuhn", game) as tracker:
         accord.solve(game, k=1, progress=tracker)
 
 The tracker's own package is imported when the tracker is made. None writes to the network by
@@ -36,6 +37,12 @@ def scalars(point: Checkpoint, labels: tuple[str, ...]) -> dict[str, float]:
     found |= {f"values/{who}": value for who, value in zip(labels, point.values, strict=False)}
     if point.episodes is not None:
         found["episodes"] = point.episodes
+    if point.covered is not None:
+        found["covered"] = point.covered
+    if point.seen is not None:
+        found |= {"infosets": point.seen.infosets, "memory": point.seen.memory}
+        if point.seen.coverage is not None:
+            found["coverage"] = point.seen.coverage
     if point.best is not None:
         found["objective/bound"] = point.best.bound
         if point.best.value is not None:
@@ -63,7 +70,7 @@ class Tracker:
 
     Args:
         game: The game of the run, or its environment.
-        log: Called with the numbers of each checkpoint by name, and its iteration.
+        log: Called with the numbers of each checkpoint by name, and its episodes or iteration.
     """
 
     def __init__(self, game: Played, log: Callable[[dict[str, float], int], Any]) -> None:
@@ -71,7 +78,9 @@ class Tracker:
 
     def __call__(self, point: Checkpoint) -> None:
         """Log a checkpoint."""
-        self._log(scalars(point, self._labels), point.iteration)
+        if point.fresh is None:
+            step = point.iteration if point.episodes is None else point.episodes
+            self._log(scalars(point, self._labels), step)
 
     def close(self, failed: bool = False) -> None:
         """Write everything that is pending, and end the run, which may have ``failed``."""
@@ -81,6 +90,26 @@ class Tracker:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close(failed=kind is not None)
+
+
+def tracker_of(kind: str, game: Played) -> Tracker:
+    """The tracker that ``kind`` names: ``tensorboard:FOLDER``, ``wandb`` or ``mlflow``, which
+    takes the path of its database after a colon.
+
+    Raises:
+        ArgumentError: If it names none.
+        MissingDependencyError: If its package is not installed.
+    """
+    name, _, place = kind.partition(":")
+    if name == "tensorboard" and place:
+        return TensorBoardTracker(place, game)
+    if name == "wandb" and not place:
+        return WandbTracker(game)
+    if name == "mlflow":
+        return MLflowTracker(game, **({"tracking_uri": place} if place else {}))
+    raise ArgumentError(
+        f"a tracker must be tensorboard:FOLDER, wandb, mlflow or mlflow:FILE; got {kind!r}"
+    )
 
 
 class TensorBoardTracker(Tracker):

@@ -35,7 +35,7 @@ from accord.game.tree import Game
 Labels = str | Sequence[object]
 """A list of labels: a string that is split at blanks, or a sequence whose items are the labels."""
 
-OPEN = -3  # stands for a player at nodes that have no statement yet
+UNSTATED = -3  # stands for a player at nodes that have no statement yet
 
 
 class GameBuilder:
@@ -56,7 +56,7 @@ class GameBuilder:
                 f"a game must have at least one player, all with different names; got {players!r}"
             )
         self._node: dict[tuple[str, ...], int] = {(): 0}
-        self._who = [OPEN]
+        self._who = [UNSTATED]
         self._parent = [NO_NODE]
         self._action = [0]
         self._infoset = [NO_INFOSET]
@@ -135,7 +135,7 @@ class GameBuilder:
         Raises:
             GameError: If a history has no continuation, or a player does not have perfect recall.
         """
-        loose = [path for path, node in self._node.items() if self._who[node] == OPEN]
+        loose = [path for path, node in self._node.items() if self._who[node] == UNSTATED]
         if loose:
             more = f" (and {len(loose) - 1} more)" if len(loose) > 1 else ""
             raise GameError(
@@ -165,9 +165,9 @@ class GameBuilder:
         paths = [self._find(history) for history in histories] or [()]
         for path, times in Counter(paths).items():
             who = self._who[self._node[path]]
-            if who == OPEN and times == 1:
+            if who == UNSTATED and times == 1:
                 continue
-            has = {OPEN: f"this {what}", TERMINAL: "a payoff", CHANCE: "a chance move"}.get(who)
+            has = {UNSTATED: f"this {what}", TERMINAL: "a payoff", CHANCE: "a chance move"}.get(who)
             raise GameError(
                 "a game is a tree, so every history has one continuation; "
                 f"{_named(path)} already has {has or f'a move of player {self._players[who]}'} "
@@ -183,7 +183,7 @@ class GameBuilder:
         known = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in self._node)
         node, move = self._node[known], path[len(known)]
         who = self._who[node]
-        if who == OPEN:
+        if who == UNSTATED:
             why = f"{_named(known)} has no move yet; add a move there first"
         elif who == TERMINAL:
             why = f"{_named(known)} has a payoff, so the game ends there"
@@ -211,7 +211,7 @@ class GameBuilder:
         self._who[above], self._infoset[above] = who, infoset
         for a, move in enumerate(moves):
             self._node[(*path, move)] = len(self._who)
-            self._who.append(OPEN)
+            self._who.append(UNSTATED)
             self._parent.append(above)
             self._action.append(a)
             self._infoset.append(NO_INFOSET)

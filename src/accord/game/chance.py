@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, Floats, Ints
-from accord._jit import once
+from accord._jit import jit
 from accord.errors import GameError
 
 CHANCE_TOLERANCE = 1e-9
 """The largest difference from one that the sum of a chance node's probabilities may have."""
 
 
-def normalise_chance(
+def normalize_chance(
     player: NDArray[np.int8], parent: Ints, prob: Floats, n_children: Ints
 ) -> None:
-    """Check and normalise ``prob`` at children of chance nodes, and set it to one elsewhere."""
+    """Check and normalize ``prob`` at children of chance nodes, and set it to one elsewhere."""
     chance = np.flatnonzero(player == CHANCE)
     place = np.full(len(player), NO_NODE, np.int32)  # index of a chance node in the sums below
     place[chance] = np.arange(len(chance), dtype=np.int32)
@@ -90,7 +90,7 @@ def number_chance_labels(
     return tuple(distinct[r] for r in by_first)
 
 
-@once
+@jit
 def _sum_chance(
     parent: Ints, place: Ints, prob: Floats, total: Floats, rest: Floats, up: Floats, down: Floats
 ) -> int:
@@ -116,7 +116,7 @@ def _sum_chance(
     return NO_NODE
 
 
-@once
+@jit
 def _divide_chance(parent: Ints, place: Ints, excess: Floats, prob: Floats) -> None:
     """Divide outcomes by the sum of their chance node; ``excess`` is 1 / sum - 1."""
     for node in range(1, len(parent)):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import NO_INFOSET, NO_NODE, Ints
-from accord._jit import once
+from accord._jit import jit
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.labels import NumberedActions, NumberedLabels
 
@@ -205,7 +205,7 @@ def _layer_order(first: Ints, parent_infoset: Ints, parent_action: Ints) -> NDAr
     return layers
 
 
-@once
+@jit
 def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
     """Overwrite ``last``; see :func:`own_moves`."""
     for node in range(1, len(player)):
@@ -216,7 +216,7 @@ def _find_own_moves(player: NDArray[np.int8], parent: Ints, last: Ints) -> None:
             last[node, player[above]] = node
 
 
-@once
+@jit
 def _find_depths(order: NDArray[np.int64], parent_infoset: Ints, depth: Ints) -> None:
     """Count the player's decisions before each infoset; ``depth`` must be zeros."""
     for x in order:

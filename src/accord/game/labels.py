@@ -1,20 +1,40 @@
 """Labels that are numbers, made on demand, and names of players in sentences.
 
-A generated game may have millions of infosets without labels of their own. Each is labelled by its
+A generated game may have millions of infosets without labels of their own. Each is labeled by its
 number when the label is asked for, so no Python object per infoset is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._format import player_name
+from accord.errors import ArgumentError
 
-__all__ = ["NumberedActions", "NumberedLabels", "player_name"]
+__all__ = ["NumberedActions", "NumberedLabels", "as_players", "committed", "player_name"]
+
+
+def as_players(given: str | Iterable[str], labels: Sequence[str]) -> tuple[int, ...]:
+    """The players with the labels ``given``, one or several, by number and each once.
+
+    Raises:
+        ArgumentError: If there is no such player.
+    """
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in labels:
+            known = ", ".join(map(repr, labels))
+            raise ArgumentError(f"there is no player {name!r}; the players are {known}")
+    return tuple(i for i, label in enumerate(labels) if label in names)
+
+
+def committed(labels: Sequence[str]) -> str:
+    """The players who commit, at the end of a phrase; nothing if there are none."""
+    return f" with {' and '.join(map(player_name, labels))} committed" if labels else ""
 
 
 class NumberedLabels(Sequence[str]):

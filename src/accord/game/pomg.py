@@ -149,7 +149,7 @@ class POMG:
                 f"{len(moves)} sets for {len(names)} players"
             )
         b = GameBuilder(self.name, players=names)
-        infosets = [_Infosets(name, self.tree) for name in names]
+        infosets = [_InfosetLabels(name, self.tree) for name in names]
         history_of: dict[State, History] = {}
         starts = _draw(b, (), self.initial, "p_0")
         nothing: tuple[tuple[Hashable, ...], ...] = ((),) * len(names)
@@ -180,7 +180,7 @@ class POMG:
         return b.build()
 
 
-class _Infosets:
+class _InfosetLabels:
     """Labels of one player's infosets, made of the player's observations and actions."""
 
     def __init__(self, player: str, tree: bool) -> None:

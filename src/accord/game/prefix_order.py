@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord._arrays import Ints
-from accord._jit import once
+from accord._jit import jit
 
 
 def prefix_numbers(parent: Ints, action: Ints, n_children: Ints) -> Ints | None:
@@ -27,7 +27,7 @@ def prefix_numbers(parent: Ints, action: Ints, n_children: Ints) -> Ints | None:
     return number
 
 
-@once
+@jit
 def _are_in_prefix_order(parent: Ints, action: Ints, n_children: Ints) -> bool:
     for node in range(1, len(parent)):
         above, a = node - 1, 0
@@ -40,7 +40,7 @@ def _are_in_prefix_order(parent: Ints, action: Ints, n_children: Ints) -> bool:
     return True
 
 
-@once
+@jit
 def _number_nodes(parent: Ints, action: Ints, n_children: Ints, number: Ints) -> None:
     """Overwrite ``number`` with the number of each node in prefix order; it must be zeros."""
     size = np.ones(len(parent), np.int32)  # of the subtree at each node

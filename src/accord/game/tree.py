@@ -21,17 +21,19 @@ import dataclasses
 import hashlib
 import os
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accord._above import DISPLAY, call_above
+from accord._above import DISPLAY, DRAWING, WALK, call_above
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
 from accord._jit import jit
 from accord.errors import ArgumentError
+from accord.game.rationals import written_otherwise
 from accord.game.validate import validated
 
 
@@ -59,6 +61,27 @@ class Game:
     action_labels: tuple[Sequence[tuple[str, ...]], ...]  # per player [n_infosets][n_actions]
     chance_labels: Sequence[tuple[str, ...]]  # rows of outcomes, all different; see infoset
     source: str | None = None  # the name or path that loads it again, if its name does not
+    rationals: Mapping[float, Fraction] = dataclasses.field(default_factory=dict)  # game/exact.py
+
+    @classmethod
+    def from_environment(cls, env: Any, *, max_nodes: int | None = None) -> Game:
+        """The game that an :class:`~accord.Environment` plays, by walking through all its moves.
+
+        The environment must leave all chance to its caller. With ``clone()`` this is faster.
+        Infosets and actions have the same labels, so a policy learned in the environment can be
+        certified exactly in the game.
+
+        Args:
+            env: The environment; its current play is lost.
+            max_nodes: Games with more nodes are refused; by default two million.
+
+        Raises:
+            ArgumentError: If ``env`` is not an environment.
+            GameError: If it draws chance itself, has imperfect recall, or pays outside its bounds.
+            BudgetError: If the game has more than ``max_nodes`` nodes.
+        """
+        game: Game = call_above(WALK, "walked_game", env, max_nodes)
+        return game
 
     @classmethod
     def from_arrays(
@@ -78,6 +101,7 @@ class Game:
         action_labels: Sequence[Sequence[tuple[str, ...]] | None] | None = None,
         chance_labels: Sequence[tuple[str, ...]] | None = None,
         source: str | None = None,
+        rationals: Mapping[float, Fraction] | None = None,
     ) -> Game:
         """Build a game from arrays, with no Python object per node.
 
@@ -104,6 +128,8 @@ class Game:
             action_labels: Per player, indexed by ``infoset``; by default ``"0"``, ``"1"``, ...
             chance_labels: Rows of labels for the outcomes of chance nodes.
             source: The name or path that loads the game again, if its name does not.
+            rationals: The exact numbers that payoffs and chances were written as, by their doubles,
+                where the doubles do not stand for them (``accord/game/exact.py``).
 
         Raises:
             GameError: If this is not a valid game; the message says what is wrong and where.
@@ -125,6 +151,7 @@ class Game:
                 chance_labels=chance_labels,
             ),
             source=source,
+            rationals=written_otherwise(rationals or {}),
         )
 
     def replace(self, **changes: Any) -> Game:
@@ -149,7 +176,7 @@ class Game:
             )
         if changes.keys() <= {"name", "source"}:
             return dataclasses.replace(self, **changes)
-        kept = {field: getattr(self, field) for field in _GIVEN}
+        kept = {field: getattr(self, field) for field in (*_GIVEN, "rationals")}
         return Game.from_arrays(n_players=self.n_players, **kept | changes)
 
     @property
@@ -207,6 +234,22 @@ class Game:
             f"Game({self.name!r}, players={self.n_players}, infosets={infosets}, "
             f"terminals={self.n_terminals})"
         )
+
+    def plot(self) -> Any:
+        """The tree as a drawing, which notebooks show and ``save("tree.svg")`` writes.
+
+        Raises:
+            ArgumentError: If it has more than 200 nodes.
+        """
+        return call_above(DRAWING, "game_drawing", self)
+
+    def to_tikz(self) -> str:
+        r"""The tree as a TikZ picture for ``\input`` in LaTeX.
+
+        Raises:
+            ArgumentError: If it has more than 200 nodes.
+        """
+        return str(call_above(DRAWING, "game_drawing", self).tikz)
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "game_html", self))

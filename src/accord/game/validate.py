@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL, Floats, Ints
 from accord.errors import GameError
-from accord.game.chance import check_chance_labels, normalise_chance, number_chance_labels
+from accord.game.chance import check_chance_labels, normalize_chance, number_chance_labels
 from accord.game.infosets import Infosets, Nodes, own_moves
 from accord.game.labels import player_name
 from accord.game.prefix_order import prefix_numbers
 
-MAX_NODES = 2**31 - 2
+MOST_NODES = 2**31 - 2
 
 LARGEST_PAYOFF, LEAST_RANGE = 1e305, 1e-300
 """Payoffs of plays that can be computed with: their range and its inverse are finite."""
@@ -53,8 +53,8 @@ def validated(
         raise GameError(f"player_labels must be {n_players} distinct names; got {players}")
 
     size = np.asarray(player).size
-    if not 1 <= size <= MAX_NODES:
-        raise GameError(f"a game must have 1 to {MAX_NODES} nodes; got {size}")
+    if not 1 <= size <= MOST_NODES:
+        raise GameError(f"a game must have 1 to {MOST_NODES} nodes; got {size}")
     who = _checked_movers(_as_ints("player", player, size), n_players)
     above = _as_ints("parent", parent, size)
     move = _as_ints("action", action, size)
@@ -70,7 +70,7 @@ def validated(
             "of range or used twice"
         )
     _check_moves(who, n_children)
-    normalise_chance(who, above, prob, n_children)
+    normalize_chance(who, above, prob, n_children)
     rewards, reward_nodes = _sum_rewards(reward_node, reward, size, players)
     _check_decisions(who, x_of, players)
     x_of[who == TERMINAL] = NO_INFOSET
@@ -126,7 +126,7 @@ def validated(
 def check_payoff_range(player: str, worst: float, best: float) -> None:
     """Check that gaps and losses of a player with payoffs in this range are finite.
 
-    Any game may be read and written, but a game is analysed only if it passes.
+    Any game may be read and written, but a game is analyzed only if it passes.
 
     Raises:
         GameError: If the payoffs are too large, or too close to each other.

@@ -2,7 +2,7 @@
 
 Each description of an infoset, an event or an outcome is parsed token by token, once. Most nodes of
 a large file repeat a description literally or omit it; one regular expression and two look-ups
-recognise those. There is no recursion, so a tree may be a million levels deep.
+recognize those. There is no recursion, so a tree may be a million levels deep.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
+from accord._files import read_bytes
 from accord.errors import ParseError
 from accord.game.chance import CHANCE_TOLERANCE
 from accord.game.tree import Game
@@ -72,7 +73,7 @@ def read_text(name: str, ending: str) -> str:
         ParseError: If it cannot be read or is not text.
     """
     try:
-        data = Path(name).read_bytes()
+        data = read_bytes(name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParseError(
@@ -102,14 +103,24 @@ def parse_efg(text: str, path: str = "<string>") -> Game:
             decision.
     """
     tokens = Tokens(text, path)
-    title, players = _read_prologue(tokens)
+    title, players, _ = _read_prologue(tokens)
     described = _Descriptions(tokens, len(players))
     tree = _read_tree(tokens, described)
     return _build_game(title or Path(path).stem, players, described, tree)
 
 
-def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
-    """Read up to the first node; return the title and the players."""
+def read_comment(path: str | PathLike[str]) -> str:
+    """The comment of an ``.efg`` file, empty if it has none.
+
+    Raises:
+        ParseError: If the file cannot be read or is malformed before its first node.
+    """
+    name = fspath(path)
+    return _read_prologue(Tokens(read_text(name, ".efg"), name))[2]
+
+
+def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...], str]:
+    """Read up to the first node; return the title, the players and the comment."""
     if tokens.token == "NFG":
         tokens.fail(
             "an .efg file must hold a game in extensive form, but this one is in strategic form; "
@@ -130,13 +141,12 @@ def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...]]:
     tokens.advance()
     if not 1 <= len(players) <= 127:
         tokens.fail(f"a game must have 1 to 127 players; found {len(players)}", at)
-    if tokens.kind == IS_TEXT:
-        tokens.advance()  # the comment
-    return title, distinct(players)
+    comment = tokens.take_text("a comment must be text") if tokens.kind == IS_TEXT else ""
+    return title, distinct(players), comment
 
 
 @dataclass(slots=True)
-class _Move:
+class _Description:
     """An infoset or a chance event."""
 
     player: int  # CHANCE for an event
@@ -151,7 +161,8 @@ class _Descriptions:
 
     def __init__(self, tokens: Tokens, n_players: int) -> None:
         self.n_players = n_players
-        self.moves: list[_Move] = []
+        self.moves: list[_Description] = []
+        self.rationals: dict[float, Fraction] = {}  # the numbers as written, by their doubles
         self.payoffs: list[tuple[float, ...]] = [(0.0,) * n_players]  # [_NO_OUTCOME] pays nothing
         self._tokens = tokens
         self._move_of: dict[tuple[int, int], int] = {}
@@ -187,8 +198,10 @@ class _Descriptions:
             at = tokens.start
             tokens.take_word(("{",), f"{called} must list its actions where it first appears")
             actions, probs = self._read_actions(called, is_event)
-            normalised = _normalised(probs) if is_event else ()
-            if normalised is None:
+            normalized = _normalized(probs) if is_event else ()
+            if normalized and all(p.denominator.bit_length() < _EXACT_BITS for p in probs):
+                self.rationals.update(zip(normalized, probs, strict=True))
+            if normalized is None:
                 tokens.fail(
                     f"the probabilities of {called} must sum to one; these {len(probs)} sum to "
                     f"{math.fsum(probs)!r}; try writing them as rationals, such as 1/3",
@@ -196,10 +209,10 @@ class _Descriptions:
                 )
             if known is None:
                 index = self._move_of[player, number] = len(self.moves)
-                known = _Move(player, number, name, actions, normalised)
+                known = _Description(player, number, name, actions, normalized)
                 self.moves.append(known)
             self._check_kept(called, "actions", known.actions, actions, at)
-            self._check_kept(called, "probabilities", known.probs, normalised, at)
+            self._check_kept(called, "probabilities", known.probs, normalized, at)
         known.name = name
         assert index is not None  # known now
         return index
@@ -258,6 +271,8 @@ class _Descriptions:
             if payoff is None:
                 tokens.fail(f"a payoff must be a finite number; found {brief(number)}", at)
             payoffs.append(payoff + 0.0)  # no negative zero
+            if payoff:
+                self.rationals[payoff] = Fraction(number)
             if tokens.token == ",":
                 tokens.advance()
         tokens.take_word(("}",), must)
@@ -280,7 +295,7 @@ class _Descriptions:
             )
 
 
-def _normalised(probs: Sequence[Fraction]) -> tuple[float, ...] | None:
+def _normalized(probs: Sequence[Fraction]) -> tuple[float, ...] | None:
     """Probabilities divided by their sum, rounded once; ``None`` if the sum is not one."""
     if abs(math.fsum(probs) - 1.0) > 2 * CHANCE_TOLERANCE:
         return None
@@ -386,6 +401,7 @@ def _build_game(
         reward_node=paid,
         reward=payoffs[tree.outcome[paid]],
         name=title,
+        rationals=described.rationals,
         player_labels=players,
         infoset_labels=[_infoset_labels(mine) for mine in used[1:]],
         action_labels=[[distinct(m.actions) for m in mine] for mine in used[1:]],
@@ -396,7 +412,7 @@ def _build_game(
     )
 
 
-def _infoset_labels(infosets: Sequence[_Move]) -> list[str]:
+def _infoset_labels(infosets: Sequence[_Description]) -> list[str]:
     """Names of infosets if unique, else numbers (``2#2`` if another infoset is called ``2``)."""
     count = Counter(x.name for x in infosets)
     unique = {name for name, times in count.items() if name and times == 1}

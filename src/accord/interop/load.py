@@ -28,7 +28,7 @@ from accord._format import shortened
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.interop.python_files import full_name, load_python, names_python
-from accord.play.environment import is_environment
+from accord.play.environment import is_environment, known_package
 
 FORMS = (
     "a game is a library name (separation:k=1), an OpenSpiel name (leduc_poker, "
@@ -64,7 +64,7 @@ def load_game(name: str | os.PathLike[str] | Any, *, max_nodes: int | None = Non
 
 
 def _converted(game: Any, max_nodes: int | None) -> Game:
-    """A game object, recognised by its methods, so that its package need not be there."""
+    """A game object, recognized by its methods, so that its package need not be there."""
     if isinstance(game, Game):
         return game
     if hasattr(game, "to_efg"):
@@ -99,9 +99,14 @@ def python_game(text: str, made: Any) -> Game:
         ArgumentError: If it is not a game.
     """
     if not is_game(made):
-        learn = "; accord learn takes environments" if is_environment(made) else ""
+        if is_environment(made) or known_package(made) is not None:
+            raise ArgumentError(
+                f"{text} is an environment, which can only be played, and this needs a game; learn "
+                f"in it with accord learn {text} --episodes N, or make a game of it with "
+                "accord.Game.from_environment(env)"
+            )
         raise ArgumentError(
-            f"{text} must be a game or a function that returns one; got {reprlib.repr(made)}{learn}"
+            f"{text} must be a game or a function that returns one; got {reprlib.repr(made)}"
         )
     return _converted(made, None).replace(source=full_name(text))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from accord.errors import ArgumentError
 from accord.interop.python_files import load_python, names_python
-from accord.play.environment import check_environment, is_environment
+from accord.play.environment import check_environment, is_environment, known_package
 
 
 def load_environment(
@@ -43,8 +43,7 @@ def load_environment(
 
 def as_environment(made: Any, payoff_bounds: Sequence[float] | None = None) -> Any:
     """``made`` as an environment, if it is one or a PettingZoo environment with bounds."""
-    kinds = {kind.__module__.partition(".")[0] for kind in type(made).__mro__}
-    if "pettingzoo" in kinds and not is_environment(made):
+    if known_package(made) == "pettingzoo" and not is_environment(made):
         from accord.interop.pettingzoo import PettingZooEnvironment
 
         if payoff_bounds is None:

@@ -12,7 +12,7 @@ or a list of outcomes and, for each profile, the number of its outcome; 0 pays n
     1 2 3 4
 
 Strategies may also be given by their number only: ``{ 2 2 }``. In the tree the players move one
-after another without seeing each other, so each has one infoset, labelled with the player's name.
+after another without seeing each other, so each has one infoset, labeled with the player's name.
 
 :func:`write_nfg` writes any game. A strategy is a plan: an action at every infoset that the player
 can reach by following it. A player with one infoset has its actions as strategies; otherwise a
@@ -33,6 +33,7 @@ from accord.equilibrium.policy_files import write_whole
 from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.game.library.matrix import matrix_game
+from accord.game.rationals import as_rational
 from accord.game.tree import Game, checked_game
 from accord.interop.efg_reader import read_text
 from accord.interop.efg_tokens import IS_END, IS_TEXT, IS_WORD, Tokens, as_float, distinct
@@ -136,7 +137,7 @@ def format_nfg(game: Game) -> str:
     players = " ".join(map(quoted, distinct(game.player_labels)))
     lines = [f"NFG 1 R {quoted(game.name)} {{ {players} }}", ""]
     lines += ["{ " + "\n".join(f"{{ {' '.join(map(quoted, row))} }}" for row in names), "}", '""']
-    numbers = [" ".join(map(written, row)) for row in rows.tolist()]
+    numbers = [" ".join(map(written, map(as_rational, row))) for row in rows.tolist()]
     lines += ["  ".join(numbers[at : at + PER_LINE]) for at in range(0, len(numbers), PER_LINE)]
     return "\n".join(lines) + "\n"
 

@@ -80,7 +80,9 @@ def load_openspiel(game: str | SpielGame, *, max_nodes: int | None = None) -> Ga
             raise BudgetError(
                 f"{name} must have at most {max_nodes:,} nodes, but it has {found:,} or more; "
                 f"choose smaller parameters ({parameters(original.get_type())}), or a larger "
-                "limit: load_game(..., max_nodes=...), or accord --max-nodes N before the command",
+                "limit: load_game(..., max_nodes=...), or accord --max-nodes N before the command; "
+                "to learn from plays alone, play it without loading it: accord learn --play, or "
+                "OpenSpielEnvironment",
                 found,
                 max_nodes,
             )

@@ -40,6 +40,8 @@ class OpenSpielEnvironment:
     Args:
         game: A name with parameters as OpenSpiel writes them, or a ``pyspiel.Game``.
         payoff_bounds: ``(worst, best)`` of each player; by default OpenSpiel's bounds.
+        history: Whether an infoset is the whole history of what a player was shown and did, for
+            games whose own information states forget some of it.
 
     Raises:
         ArgumentError: If there is no such game, or it does not take these parameters.
@@ -52,6 +54,7 @@ class OpenSpielEnvironment:
         game: str | SpielGame,
         *,
         payoff_bounds: Sequence[tuple[float, float]] | None = None,
+        history: bool = False,
     ) -> None:
         original = load_by_name(game, played=True) if isinstance(game, str) else game
         self.game = openspiel_game(original, played=True)
@@ -66,9 +69,10 @@ class OpenSpielEnvironment:
             checked_bounds(self)
         self._legal_moves: list[int] | None = None  # in the order of actions, computed on demand
         self._chances: list[float] = []
-        # the history of each player, if OpenSpiel has no information states
+        self._is_informed = bool(kind.provides_information_state_string)
+        # the history of each player, if OpenSpiel has no information states or they forget
         self._before: tuple[str, ...] | None = (
-            None if kind.provides_information_state_string else ("",) * len(self.players)
+            None if self._is_informed and not history else ("",) * len(self.players)
         )
         self._enter(self.game.new_initial_state())
 
@@ -89,7 +93,13 @@ class OpenSpielEnvironment:
         if self._before is None:
             return str(self.state.information_state_string())
         i = self.state.current_player()
-        return f"{self._before[i]}{escaped(self.state.observation_string(i))}"
+        return f"{self._before[i]}{self.shown(self.state, i)}"
+
+    def shown(self, state: Any, i: int) -> str:
+        """What player i is shown at a state, as a part of a history."""
+        if self._is_informed:
+            return escaped(state.information_state_string(i))
+        return escaped(state.observation_string(i))
 
     def actions(self) -> Sequence[str]:
         """OpenSpiel's names of the moves; its numbers of those of chance."""
@@ -148,6 +158,7 @@ class OpenSpielAgent:
 
     def __init__(self, env: OpenSpielEnvironment, player: int, agent: Agent) -> None:
         self._recalls, self._player, self._agent = env._before is None, player, agent
+        self._shown = env.shown
         self._before = ""
 
     def reset(self) -> None:
@@ -161,7 +172,7 @@ class OpenSpielAgent:
         names = move_labels(state, self._player, moves)
         if self._recalls:
             return moves[self._agent.act(state.information_state_string(self._player), names)]
-        infoset = f"{self._before}{escaped(state.observation_string(self._player))}"
+        infoset = f"{self._before}{self._shown(state, self._player)}"
         chosen = self._agent.act(infoset, names)
         self._before = history_after(infoset, names[chosen])
         return moves[chosen]

@@ -1,7 +1,7 @@
 """Policies and correlation devices of OpenSpiel.
 
-They belong to the turn-based game that :func:`accord.openspiel_game` returns and are indexed by
-information state strings, which are the infoset labels of the loaded game.
+They belong to the turn-based game that :func:`accord.interop.openspiel_game` returns and are
+indexed by information state strings, which are the infoset labels of the loaded game.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def to_openspiel(game: Game, behaviors: Behaviors, spiel_game: str | SpielGame) 
 
     Args:
         game: The game that :func:`load_openspiel` returns for ``spiel_game``.
-        behaviors: One behaviour vector per player.
+        behaviors: One behavior vector per player.
         spiel_game: The OpenSpiel game. If it has simultaneous moves, the policy is for its
             turn-based version ``openspiel_game(spiel_game)``.
 
@@ -48,7 +48,7 @@ def to_openspiel(game: Game, behaviors: Behaviors, spiel_game: str | SpielGame) 
 def from_openspiel(
     game: Game, policy: SpielPolicy, spiel_game: str | SpielGame
 ) -> tuple[Floats, ...]:
-    """The behaviour vectors of a ``pyspiel.Policy`` or an ``open_spiel.python.policy.Policy``.
+    """The behavior vectors of a ``pyspiel.Policy`` or an ``open_spiel.python.policy.Policy``.
 
     The inverse of :func:`to_openspiel`. Actions that the policy leaves out have probability 0.
 
@@ -77,7 +77,7 @@ def components_to_device(
     mixture = list(CorrelatedPolicy.from_components(game, list(components)).components())
     tables: list[dict[str, list[tuple[int, float]]]] = [{} for _ in mixture]
     owner: dict[str, int] = {}
-    for i, x, seqs, _, actions in _decisions(game, openspiel_game(spiel_game)):
+    for i, x, seqs, _, actions in visited_decisions(game, openspiel_game(spiel_game)):
         label = game.infoset_labels[i][x]
         if owner.setdefault(label, i) != i:
             raise GameError(
@@ -93,7 +93,7 @@ def components_to_device(
 def device_to_components(
     game: Game, device: Iterable[tuple[float, SpielPolicy]], spiel_game: str | SpielGame
 ) -> list[tuple[float, tuple[Floats, ...]]]:
-    """The weights and behaviour vectors of an OpenSpiel correlation device.
+    """The weights and behavior vectors of an OpenSpiel correlation device.
 
     The inverse of :func:`components_to_device`; pass the result to
     :meth:`accord.CorrelatedPolicy.from_components`. The other arguments and the errors are those of
@@ -103,15 +103,15 @@ def device_to_components(
     mixture = [
         (weight, policy, tuple(np.ones(size) for size in sizes)) for weight, policy in device
     ]
-    for i, x, seqs, state, actions in _decisions(game, openspiel_game(spiel_game)):
+    for i, x, seqs, state, actions in visited_decisions(game, openspiel_game(spiel_game)):
         for _, policy, behaviors in mixture:
-            said = _ask(policy, state, i, game.infoset_labels[i][x], actions)
+            said = ask_policy(policy, state, i, game.infoset_labels[i][x], actions)
             behaviors[i][seqs] = [said.get(action, 0.0) for action in actions]
     components = [(weight, behaviors) for weight, _, behaviors in mixture]
     return list(CorrelatedPolicy.from_components(game, components).components())
 
 
-def _decisions(
+def visited_decisions(
     game: Game, spiel: SpielGame
 ) -> Iterator[tuple[int, int, slice, SpielState, list[int]]]:
     """For each infoset: player, number, sequences, a state in it, and the legal actions there.
@@ -162,7 +162,7 @@ def _mismatch(game: Game, node: int, spiel: SpielGame) -> MismatchError:
     )
 
 
-def _ask(
+def ask_policy(
     policy: SpielPolicy, state: SpielState, player: int, label: str, actions: list[int]
 ) -> dict[int, float]:
     """The policy's probabilities of actions at a state, by OpenSpiel's numbers."""

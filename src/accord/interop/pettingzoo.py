@@ -21,7 +21,7 @@ from accord.equilibrium.agent import Agent
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MissingDependencyError
 from accord.interop.own_history import digest, history_after
-from accord.interop.pettingzoo_turns import Rounds, Turns
+from accord.interop.pettingzoo_turns import SimultaneousTurns, Turns
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
@@ -30,7 +30,7 @@ LONGEST_OBSERVATION = 64
 REMEMBERED = 1 << 14
 """The most small arrays whose labels are remembered."""
 
-NUMBERS = "biuf"
+MASK_KINDS = "biuf"
 """The kinds of arrays that a mask may be."""
 
 Names = tuple[str, ...]
@@ -45,6 +45,10 @@ class PettingZooEnvironment:
             more. PettingZoo does not provide them.
         label: A function ``label(agent, observation) -> str`` that names infosets. Its labels must
             contain everything that the agent has seen and done.
+        observe: A function ``observe(agent, observation)`` that sees each observation before it
+            joins the agent's history, and returns what the agent is to remember of it: numbers
+            rounded or put into bins, or fewer of them. The fewer different ones there are, the
+            fewer infosets, and the more is learned about each.
         name: Name of the game; by default the name in PettingZoo's metadata.
 
     Raises:
@@ -60,6 +64,7 @@ class PettingZooEnvironment:
         payoff_bounds: tuple[float, float] | Sequence[tuple[float, float]],
         *,
         label: Callable[[str, Any], str] | None = None,
+        observe: Callable[[str, Any], Any] | None = None,
         name: str | None = None,
     ) -> None:
         try:
@@ -72,13 +77,18 @@ class PettingZooEnvironment:
             raise ArgumentError(
                 f"env must be a pettingzoo.AECEnv or a pettingzoo.ParallelEnv; got {env!r}"
             )
-        self.env, self._label = env, label
+        if label is not None and observe is not None:
+            raise ArgumentError(
+                "give label or observe, not both: label names whole infosets, and observe changes "
+                "the observations that their default names are made of"
+            )
+        self.env, self._label, self._observe = env, label, observe
         self.name = name or str(env.metadata.get("name", env))
         if not getattr(env, "possible_agents", None):
             raise ArgumentError(
                 f"{self.name}: an environment must have possible_agents, all its agents"
             )
-        self._play = Rounds(env, self.name) if parallel else Turns(env, self.name)
+        self._play = SimultaneousTurns(env, self.name) if parallel else Turns(env, self.name)
         self._agents = list(env.possible_agents)
         self._number = {agent: i for i, agent in enumerate(self._agents)}
         self.players = tuple(map(str, self._agents))
@@ -148,11 +158,9 @@ class PettingZooEnvironment:
     def _shown(self, agent: Any, observation: Any, info: Any) -> tuple[list[int], Names, str]:
         """The legal actions of ``agent``, their names, and what they observe."""
         start, count = self._spaces[agent]
-        mask = observation.get("action_mask") if isinstance(observation, dict) else None
-        if mask is None and isinstance(info, dict):
-            mask = info.get("action_mask")
+        mask = given_mask(observation, info)
         mask = None if mask is None else np.asarray(mask)
-        if mask is not None and (mask.shape != (count,) or mask.dtype.kind not in NUMBERS):
+        if mask is not None and (mask.shape != (count,) or mask.dtype.kind not in MASK_KINDS):
             raise GameError(
                 f"{self.name}: the action_mask of agent {agent} must have one number for each of "
                 f"its {count} actions; got shape {mask.shape} of {mask.dtype}"
@@ -166,6 +174,8 @@ class PettingZooEnvironment:
         names = tuple(map(str, moves))
         if self._label is not None:
             return moves, names, self._label(str(agent), observation)
+        if self._observe is not None:
+            observation = self._observe(str(agent), observation)
         seen = observation_label(observation)
         return moves, names, seen if len(legal) == count else f"{seen} (legal {' '.join(names)})"
 
@@ -179,6 +189,8 @@ class PettingZooAgent:
 
     def __init__(self, env: PettingZooEnvironment, name: Any, agent: Agent) -> None:
         self._env, self._name, self._agent, self._before = env, name, agent, ""
+        count = env._spaces[name][1]
+        self._masked = any(len(actions) < count for actions in agent.plex.action_labels)
 
     def reset(self) -> None:
         """Begin the next episode."""
@@ -186,12 +198,29 @@ class PettingZooAgent:
         self._before = ""
 
     def act(self, observation: Any, info: Any = None) -> int:
-        """The action to give to ``env.step``, from what ``env.last()`` reports."""
+        """The action to give to ``env.step``, from what ``env.last()`` reports.
+
+        Raises:
+            ArgumentError: If there is no ``action_mask``, and the policy was learned with masks; or
+                if the observation cannot follow, because :meth:`reset` was not called.
+        """
+        if self._masked and given_mask(observation, info) is None:
+            raise ArgumentError(
+                f"{self._env.name}: the policy of agent {self._name} was learned with action "
+                "masks, but neither the observation nor the info has an action_mask; give both: "
+                "act(observation, info)"
+            )
         moves, names, seen = self._env._shown(self._name, observation, info)
         whole = seen if self._env._label is not None else self._before + seen
         chosen = self._agent.act(whole, names)
         self._before = history_after(whole, names[chosen])
         return moves[chosen]
+
+
+def given_mask(observation: Any, info: Any) -> Any:
+    """The ``action_mask`` in the observation or in the info; None if there is none."""
+    mask = observation.get("action_mask") if isinstance(observation, dict) else None
+    return info.get("action_mask") if mask is None and isinstance(info, dict) else mask
 
 
 def observation_label(observation: Any) -> str:
@@ -249,7 +278,7 @@ def _nested(values: Any) -> str:
 def _is_mask(value: Any) -> bool:
     """Whether the legal actions determine the array."""
     mask = np.asarray(value)
-    numbers = mask.ndim == 1 and mask.dtype.kind in NUMBERS
+    numbers = mask.ndim == 1 and mask.dtype.kind in MASK_KINDS
     return numbers and _read_mask(mask.dtype, mask.tobytes())[0]
 
 

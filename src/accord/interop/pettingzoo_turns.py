@@ -19,7 +19,7 @@ PASSED_ON = ("agents", "agent_selection", "rewards")
 """What is read after every step of an AEC environment."""
 
 
-class _Play:
+class _Stepping:
     """One play after another of an environment.
 
     Attributes:
@@ -38,7 +38,7 @@ class _Play:
         self.env, self.name = env, name
 
 
-class Turns(_Play):
+class Turns(_Stepping):
     """The plays of an AEC environment."""
 
     def reset(self, seed: int) -> None:
@@ -96,7 +96,7 @@ class Turns(_Play):
         self._due[agent] = 0.0
 
 
-class Rounds(_Play):
+class SimultaneousTurns(_Stepping):
     """The plays of a parallel environment."""
 
     def reset(self, seed: int) -> None:

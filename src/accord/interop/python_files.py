@@ -69,6 +69,10 @@ def load_python(text: str) -> Any:
         return thing(**given)
     except AccordError:
         raise
+    except SystemExit as error:  # would end the command as if all were well
+        raise SimulatorError(
+            f"{text} must not end the program, but it called sys.exit({error.code!r})"
+        ) from error
     except Exception as error:
         raise SimulatorError(f"{text} raised {type(error).__name__}: {error}") from error
 

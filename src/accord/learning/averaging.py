@@ -9,16 +9,20 @@ probabilities (von Stengel's sequence form),
 
 and at infosets that the player never reaches it is the plain mean of pi^t(a | x).
 
-For K <= 1 a policy matters only at infosets that the player reaches under it, because no deviator
-hears a recommendation anywhere else, and only those are computed.
+For K <= 1 and for the EFCCE a policy matters only at infosets that the player reaches under it,
+because no deviator hears a recommendation anywhere else, and only those are computed.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord.deviations.notions import Notion
 from accord.regret.sampled import Infosets, SampledArrays, refresh
 
 UNREACHED = 1e-100
@@ -34,7 +38,11 @@ class Averaging(NamedTuple):
     everywhere: bool  # whether to compute policies also where the player does not come
 
 
-@jit
+def is_heard_everywhere(notion: Notion) -> bool:
+    """Whether deviators hear recommendations at infosets that the player's policy excludes."""
+    return notion.agent or notion.deviations > 1
+
+
 def is_sampled(t: int, stride: int, averages: int) -> bool:
     """Whether iterate t is one of the ``averages`` in its stretch of ``stride`` iterations."""
     place = (t - 1) % stride
@@ -42,28 +50,29 @@ def is_sampled(t: int, stride: int, averages: int) -> bool:
 
 
 @jit
-def add_iterate(
+def add_iterates(
     schedule: Any,
     player: int,
-    first: int,
-    end: int,
+    first_infoset: NDArray[np.int64],
     t: int,
     averaging: Averaging,
     state: SampledArrays,
 ) -> None:
-    """Add pi^t of ``player``, whose infosets are ``first .. end - 1``, to ``averaging.total``.
+    """Add pi^t of ``player`` and of the players after them to ``averaging.total``.
 
-    Policies are computed where the player reaches the infoset, or ``everywhere``.
+    ``first_infoset`` is where the infosets of each of them start, and where the last end. Policies
+    are computed where the player reaches the infoset, or ``everywhere``.
     """
     infosets, nodes, behavior, regret = state.infosets, state.nodes, state.behavior, state.regret
     scratch, reach, total = state.scratch, averaging.reach, averaging.total
-    for x in range(first, end):
-        above = reach[averaging.parent_seq[x]]
-        if averaging.everywhere or above > 0.0:
-            refresh(schedule, player, x, t, infosets, nodes, behavior, regret, scratch)
-        for seq in range(infosets[x].first_seq, infosets[x].first_seq + infosets[x].n_actions):
-            reach[seq] = above * behavior[seq]
-            total[seq] += reach[seq] + UNREACHED * behavior[seq]
+    for i in range(len(first_infoset) - 1):
+        for x in range(first_infoset[i], first_infoset[i + 1]):
+            above = reach[averaging.parent_seq[x]]
+            if averaging.everywhere or above > 0.0:
+                refresh(schedule, player + i, x, t, infosets, nodes, behavior, regret, scratch)
+            for seq in range(infosets[x].first_seq, infosets[x].first_seq + infosets[x].n_actions):
+                reach[seq] = above * behavior[seq]
+                total[seq] += reach[seq] + UNREACHED * behavior[seq]
 
 
 @jit

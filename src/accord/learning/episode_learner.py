@@ -29,16 +29,17 @@ from numpy.typing import NDArray
 from accord._arrays import Floats, Ints, with_room
 from accord._jit import generic, jit
 from accord.errors import ArgumentError
-from accord.learning.averaging import Averaging, add_iterate, write_average
-from accord.learning.exploration import SamplingPolicies, explore
+from accord.learning.averaging import Averaging, add_iterates, write_average
+from accord.learning.exploration import SamplingPolicies, draw_action
 from accord.learning.tables import Tables
 from accord.regret.sampled import (
     Infosets,
     Nodes,
+    Notes,
     SampledArrays,
     refresh,
     refresh_all,
-    sample,
+    settle_baselines,
 )
 from accord.treeplex.treeplex import EMPTY_SEQUENCE
 
@@ -84,6 +85,7 @@ class EpisodeLearner:
         self._total, self._reach = np.zeros(0), np.ones(0)
         self._path = np.zeros((2, policies.explores.shape[1]), np.int32)
         self._path_reach = np.zeros(policies.explores.shape[1] + 1)
+        self._notes = Notes.of(0)
 
     @property
     def state(self) -> SampledArrays:
@@ -97,6 +99,7 @@ class EpisodeLearner:
 
     def begin_iteration(self) -> None:
         """Start the next iteration, in which policies may change. An open episode is dropped."""
+        self._settle()
         self.iteration += 1
         self._policy = NO_EPISODE
 
@@ -168,10 +171,11 @@ class EpisodeLearner:
             record += (policy, len(moves))
             for move in moves:
                 record += move
+        self._notes = self._notes.with_room(int(self._notes.size[0]) + len(record) // 2)
         observe_plays(
             self.estimator, self.schedule, self.policies, np.array(record, np.int64),
             np.array([loss for _, loss, _ in plays], np.float64), self._path, self._path_reach,
-            self.state,
+            self._notes, self.state,
         )  # fmt: skip
 
     def policy(self) -> Floats:
@@ -188,10 +192,10 @@ class EpisodeLearner:
         self._make_totals()
         everywhere = everywhere or not self.averages_iterates
         averaging = Averaging(self.tables.parent_seq, self._reach, self._total, everywhere)
-        add_iterate(
-            self.schedule, self.player, 0, self.tables.n_infosets, self.iteration, averaging,
-            self.tables.arrays,
-        )  # fmt: skip
+        infosets = np.array([0, self.tables.n_infosets])
+        add_iterates(
+            self.schedule, self.player, infosets, self.iteration, averaging, self.tables.arrays
+        )
 
     def component(self) -> Floats:
         """The average of the iterates added since the last component, or the last of them."""
@@ -212,7 +216,8 @@ class EpisodeLearner:
         return self.tables.n_used + 16 * self.tables.n_sequences
 
     def saved(self) -> dict[str, Any]:
-        """Everything that cannot be rebuilt from the infosets, by name."""
+        """Everything that cannot be rebuilt from the infosets, by name, between two iterations."""
+        self._settle()
         self._make_totals()
         return {**self.tables.state(), "total": self._total[: self.tables.n_sequences]}
 
@@ -227,6 +232,10 @@ class EpisodeLearner:
             raise ValueError("total must be a finite number per sequence")
         total[:] = found
         self.tables.restore(saved)
+
+    def _settle(self) -> None:
+        """End the iteration: the baselines take in its plays."""
+        settle_baselines(self._notes, self.state.sequences)
 
     def _make_totals(self) -> None:
         """Make room to add iterates."""
@@ -270,9 +279,7 @@ def choose_action(
     call takes 11 microseconds instead of 5.
     """
     refresh(schedule, player, x, t, infosets, nodes, behavior, regret, scratch)
-    if follow == 1.0:
-        return sample(x, draw, infosets, behavior)
-    return explore(x, draw, follow, column, base, infosets, behavior)
+    return draw_action(x, draw, follow, column, base, infosets, behavior)
 
 
 @jit
@@ -284,6 +291,7 @@ def observe_plays(
     losses: Floats,
     path: Ints,
     reach: Floats,
+    notes: Notes,
     state: SampledArrays,
 ) -> None:
     """Feed episodes of one player to the player's minimizers, in order.
@@ -301,7 +309,7 @@ def observe_plays(
             at += 2
         observe_play(
             estimator, schedule, policies, 0, len(policies.episodes), policy, path, length,
-            losses[n], reach, state,
+            losses[n], reach, notes, state,
         )  # fmt: skip
 
 
@@ -317,6 +325,7 @@ def observe_play(
     length: int,
     loss: float,
     reach: Floats,
+    notes: Notes,
     state: SampledArrays,
 ) -> None:
     """Feed an episode to the minimizers of the player who sampled it.
@@ -332,5 +341,6 @@ def observe_play(
         length: The number of the player's decisions.
         loss: The loss of the play, in [0, 1].
         reach: ``[horizon + 1]`` working memory.
+        notes: What it says about baselines is added to them.
         state: The minimizers.
     """

@@ -22,23 +22,24 @@ room for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, Protocol, SupportsIndex
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
-from accord.deviations.notions import checked_k, clipped_k
+from accord.deviations.notions import NotionLike, as_notion, clipped_k
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
-from accord.learning.averaging import is_sampled
+from accord.learning.averaging import is_heard_everywhere, is_sampled
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.episode_learner import OWN_POLICY, EpisodeLearner
-from accord.learning.exploration import checked_exploration
+from accord.learning.exploration import checked_exploration, needs_treeplexes
 from accord.learning.whole_plays import WholePlayKEFR
 from accord.play.environment import Environment, quoted
 from accord.play.episodes import ACTIONS, Episode, Executor, LocalExecutor, placed
 from accord.play.own_tree import OwnTree
+from accord.play.recent import RecentPlays
 from accord.play.streams import Streams
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.rates import episodes_per_iteration
@@ -48,15 +49,13 @@ from accord.treeplex.treeplex import Treeplex
 EVERYBODY = -1
 """Stands for the player who samples an episode in which nobody explores and all learn."""
 
-
-def needs_treeplexes(minimizer: SampledMinimizer, exploration: str) -> bool:
-    """Whether the sampling policies count infosets, so that treeplexes must be known."""
-    return not minimizer.whole_plays or exploration == "balanced"
+WITHOUT_DECISIONS = 1_000
+"""Episodes without any decision after which a game counts as one that has none."""
 
 
 def count_episodes(
     plexes: Sequence[Treeplex | None],
-    k: SupportsIndex | float,
+    k: NotionLike,
     minimizer: SampledMinimizer,
     exploration: str,
 ) -> tuple[int, list[int]]:
@@ -73,7 +72,7 @@ def count_episodes(
 
 def learners_for(
     plexes: Sequence[Treeplex | None],
-    k: SupportsIndex | float,
+    k: NotionLike,
     minimizer: SampledMinimizer,
     exploration: str,
     iterations: int | None,
@@ -119,7 +118,7 @@ class EnvironmentPlay:
 
     Args:
         env: The environment.
-        k: How many recommendations a deviator may disobey.
+        k: How many recommendations a deviator may disobey, or the name of another notion.
         seed: The seed of all randomness.
         episodes: How many will be played, for the paper's learning rate.
         method: A name as in :func:`accord.learn`, or a configured minimizer.
@@ -135,6 +134,9 @@ class EnvironmentPlay:
         iteration: How many iterations have been run.
         episodes_per_iteration: The number of episodes that all players together play in one.
         averages: How many iterates each kept component averages, at most.
+        recent: The last shared episodes, in which everybody followed pi^t.
+        offset: What the numbers of episodes are larger by, if others play in between.
+        watch: Called with the episodes of each iteration once they are played.
 
     Raises:
         ArgumentError: If an argument is out of range, or treeplexes are needed and not known.
@@ -146,7 +148,7 @@ class EnvironmentPlay:
     def __init__(
         self,
         env: Environment,
-        k: SupportsIndex | float,
+        k: NotionLike,
         seed: int,
         *,
         episodes: int | None = None,
@@ -171,15 +173,17 @@ class EnvironmentPlay:
                 "treeplexes, because it counts their infosets before the first episode; give "
                 "discover(env) as plexes"
             )
-        self._k, self._episodes = checked_k(k), episodes
+        self._notion, self._episodes = as_notion(k), episodes
         self._meet([None] * len(self.players) if plexes is None else plexes)
         self.averages = self._minimizer.sampling.averages
         self.iteration = 0
         self.sampled = 0  # the last iteration whose policies were sampled; it may have failed since
         self.visits = 0  # decisions in all episodes
-        self.paid = np.zeros((3, len(self.players)))  # plays, payoffs, squares; of shared episodes
+        self.recent = RecentPlays(len(self.players))
         self._executor: Executor = LocalExecutor(env, seed) if executor is None else executor
         self.draws = Streams(seed, ACTIONS).draws
+        self.offset = 0
+        self.watch: Callable[[Sequence[Episode]], object] | None = None
 
     def _meet(self, plexes: Sequence[Treeplex | None]) -> None:
         """Make the learners, who know these treeplexes."""
@@ -187,13 +191,13 @@ class EnvironmentPlay:
             OwnTree(name) if plex is None else OwnTree.of(name, plex)
             for name, plex in zip(self.players, plexes, strict=True)
         ]
-        shared, own = count_episodes(plexes, self._k, self._minimizer, self._exploration)
+        shared, own = count_episodes(plexes, self._notion, self._minimizer, self._exploration)
         self.episodes_per_iteration = self._batch * (shared + sum(own))
         iterations = None
         if self._episodes is not None:
             iterations = max(1, self._episodes // max(1, self.episodes_per_iteration))
         self.learners = learners_for(
-            plexes, self._k, self._minimizer, self._exploration, iterations, batch=self._batch
+            plexes, self._notion, self._minimizer, self._exploration, iterations, batch=self._batch
         )
         self._order = episodes_of(self.learners)
 
@@ -243,7 +247,7 @@ class EnvironmentPlay:
         if not is_sampled(t, kept.stride, kept.averages):
             return 0
         for learner in self.learners:
-            learner.add_iterate(everywhere=self._k > 1)
+            learner.add_iterate(everywhere=is_heard_everywhere(self._notion))
         if t % kept.stride:
             return 0
         row = [learner.component() for learner in self.learners]
@@ -251,7 +255,7 @@ class EnvironmentPlay:
         return 1
 
     def _play(self) -> None:
-        first = self.iteration * self.episodes_per_iteration
+        first = self.offset + self.iteration * self.episodes_per_iteration
         episodes = [
             Episode(number, active, self.trees, self._choose, self.draws, policy)
             for number, (active, policy) in enumerate(self._order, first)
@@ -264,13 +268,14 @@ class EnvironmentPlay:
                 episode.number_infosets(self._add)
             except Exception as error:
                 raise placed(error, episode.number) from error.__cause__  # type: ignore[arg-type]
-        if not self.n_infosets and not self.is_full:
+        if not self.n_infosets and not self.is_full and first >= WITHOUT_DECISIONS:
             raise ArgumentError("the game must have a decision to learn, but no player has one")
         for episode in episodes:
             self.visits += len(episode.moves)
             if episode.active == EVERYBODY:
-                paid = np.array(episode.payoffs, np.float64)
-                self.paid += (np.ones(len(paid)), paid, paid * paid)
+                self.recent.add(episode)
+        if self.watch is not None:
+            self.watch(episodes)
         for i, learner in enumerate(self.learners):
             learner.observe(
                 [
@@ -308,7 +313,7 @@ class EnvironmentPlay:
             "iteration": np.array(self.iteration),
             "sampled": np.array(self.sampled),
             "visits": np.array(self.visits),
-            "paid": self.paid,
+            "recent": self.recent.sums,
             "players": np.array(json.dumps(self.players)),
         }
         for i, (tree, learner) in enumerate(zip(self.trees, self.learners, strict=True)):
@@ -324,10 +329,10 @@ class EnvironmentPlay:
             return {name[start:]: v for name, v in state.items() if name.startswith(prefix)}
 
         counts = [int(state[name]) for name in ("iteration", "visits", "sampled")]
-        paid = np.array(state["paid"], np.float64)
-        if min(counts) < 0 or paid.shape != self.paid.shape or not np.isfinite(paid).all():
-            raise ValueError("the counts of plays must fit the players")
-        (self.iteration, self.visits, self.sampled), self.paid = counts, paid
+        if min(counts) < 0:
+            raise ValueError("counts must not be negative")
+        self.iteration, self.visits, self.sampled = counts
+        self.recent.restore(state["recent"])
         trees = [OwnTree.restored(name, part(f"tree{i}_")) for i, name in enumerate(self.players)]
         if self._planned:
             self._meet([tree.numbered() for tree in trees])

@@ -33,9 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import jit, part
+from accord.deviations.notions import Notion, check_tree
 from accord.errors import ArgumentError
-from accord.regret.sampled import Infosets
+from accord.regret.sampled import Infosets, SampledMinimizer
 from accord.treeplex.strategy import uniform_behavior
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -68,6 +69,26 @@ def checked_exploration(known: tuple[str, ...], exploration: str | None) -> str:
     if exploration not in known:
         raise ArgumentError(f"exploration must be one of {', '.join(known)}; got {exploration!r}")
     return exploration
+
+
+def needs_treeplexes(minimizer: SampledMinimizer, exploration: str) -> bool:
+    """Whether the sampling policies count infosets, so that treeplexes must be known."""
+    return not minimizer.whole_plays or exploration == "balanced"
+
+
+def check_learnable(notion: Notion, minimizer: SampledMinimizer, exploration: str) -> None:
+    """Refuse a notion that cannot be learned in this way.
+
+    Raises:
+        ArgumentError: If its deviators have no rechistories, or if the sampling policies are the
+            paper's, which are made for the rechistories of a K-EFCE.
+    """
+    check_tree(notion)
+    if notion.k is None and needs_treeplexes(minimizer, exploration):
+        raise ArgumentError(
+            f"the paper's episodes ({minimizer.name} with {exploration} exploration) are for a "
+            f"K-EFCE; got {notion}; learn it with prm or rm, and spread or uniform exploration"
+        )
 
 
 def balanced_behavior(plex: Treeplex, layer: int) -> Floats:
@@ -162,8 +183,8 @@ def join_policies(parts: Sequence[SamplingPolicies]) -> SamplingPolicies:
     )
 
 
-@jit
-def explore(
+@part
+def draw_action(
     x: int,
     draw: float,
     follow: float,
@@ -172,18 +193,20 @@ def explore(
     infosets: Infosets,
     behavior: Floats,
 ) -> int:
-    """Draw an action at ``x`` from a sampling policy that explores there, by inverse CDF."""
+    """Draw an action at ``x`` from ``follow pi^t + (1 - follow) base[column]``, by inverse CDF.
+
+    Rounding never selects an action of probability 0.
+    """
     first = infosets[x].first_seq
-    last = first
-    for seq in range(first, first + infosets[x].n_actions):
-        share = base[column, seq]
-        if follow > 0.0:
-            share = follow * behavior[seq] + (1.0 - follow) * share
+    seq = last = first
+    while draw >= 0.0 and seq < first + infosets[x].n_actions:
+        share = behavior[seq]
+        if follow < 1.0:
+            share = follow * share + (1.0 - follow) * base[column, seq]
         draw -= share
         if share > 0.0:
             last = seq
-            if draw < 0.0:
-                break
+        seq += 1
     return last - first  # type: ignore[no-any-return]
 
 

@@ -23,7 +23,7 @@ from accord._arrays import Ints
 from accord.deviations.rechistory import RechistoryArrays
 from accord.learning.kefr import KEFR
 from accord.regret.state import MinimizerArrays
-from accord.treeplex.form import SequenceForm
+from accord.treeplex.form import Form
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.treeplex import TreeplexArrays
 
@@ -40,7 +40,7 @@ class JointLearner(NamedTuple):
     first_cell: NDArray[np.int64]  # [n_players] and the cell of their root
 
 
-def join_learners(form: SequenceForm, learners: Sequence[KEFR]) -> JointLearner:
+def join_learners(form: Form, learners: Sequence[KEFR]) -> JointLearner:
     """Join ``learners``, whose states become views of the new arrays."""
     seqs = form.leaves.first_reach[:-1]
     infosets = _starts([learner.plex.n_infosets + 1 for learner in learners])

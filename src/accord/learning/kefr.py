@@ -11,6 +11,9 @@ recommend; ``regret/state.py`` explains why this is equivalent. The minimizer ca
 ``regret/methods.py``: the paper's WRHedge, or regret matching. A learner knows its own treeplex and
 nothing else.
 
+For other notions (``deviations/notions.py``) the tree of rechistories is another, and nothing else
+changes: a notion's deviators lose, at each of their rechistories, what the minimizers there regret.
+
 The learner also keeps the sums that determine the exact K-EFCE gap (``equilibrium/gap.py``), with
 weight ``t ** averaging`` for iterate t, so the gap of the weighted average of all iterates is known
 at any time without storing any of them.
@@ -18,13 +21,11 @@ at any time without storing any of them.
 
 from __future__ import annotations
 
-from typing import SupportsIndex
-
 import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.modification import Modification
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import RechistoryTree
 from accord.equilibrium.gap import add_deviation_loss, best_deviation
 from accord.errors import ArgumentError
@@ -42,7 +43,8 @@ class KEFR:
 
     Args:
         plex: The player's treeplex: all the learner ever sees of the game.
-        k: How many recommendations a deviator may disobey.
+        k: How many recommendations a deviator may disobey, or ``"efcce"``, ``"afce"`` or
+            ``"afcce"``.
         method: A name as in :func:`accord.solve`, or a configured minimizer such as
             :class:`WRHedge`.
         iterations: The paper's T, for WRHedge's learning rate; not needed if the rate is given or
@@ -55,7 +57,7 @@ class KEFR:
     def __init__(
         self,
         plex: Treeplex,
-        k: SupportsIndex | float = 1,
+        k: NotionLike = 1,
         method: str | Minimizer = DEFAULT,
         *,
         iterations: int | None = None,
@@ -68,7 +70,7 @@ class KEFR:
         self.averaging = averaging
         self.iteration = 0
         self.own_loss = 0.0  # sum of w_t times the expected loss of pi^t
-        self.tree = RechistoryTree.build(plex, checked_k(k), budget, FOOTPRINT)
+        self.tree = RechistoryTree.build(plex, k, budget, FOOTPRINT)
         self.schedule = self.minimizer.schedule(self.tree, iterations)
         recommend.check(self.schedule)
         self.state = new_arrays(
@@ -115,7 +117,7 @@ class KEFR:
         self.own_loss += float(self.iteration**self.averaging) * (expected - replaced)
 
     def regret(self) -> float:
-        """The (weighted) K-EFCE regret so far, Equation (7), in normalised losses."""
+        """The (weighted) K-EFCE (or other) regret so far, Equation (7), in normalized losses."""
         return self.best_deviation()[0]
 
     def best_deviation(self) -> tuple[float, Modification]:

@@ -9,20 +9,21 @@ own. The order of summation is the same, and so are the bits.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import Floats
 from accord._jit import jit
+from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import RechistoryArrays
 from accord.equilibrium.rounding import Measured, Measuring
 from accord.learning.joint import join_learners
 from accord.learning.kefr import KEFR
 from accord.regret.methods import DEFAULT
 from accord.regret.state import Minimizer, MinimizerArrays, recommend
-from accord.treeplex.form import SequenceForm
+from accord.treeplex.form import Form
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import TreeplexArrays
@@ -40,10 +41,12 @@ SAVED = ("behavior", "loss", "cf_loss", "rec_reach", "regret", "credit", "deviat
 class SelfPlay:
     """All players of a game running K-EFR against each other."""
 
+    grows = False  # all infosets are known from the start
+
     def __init__(
         self,
-        form: SequenceForm,
-        k: SupportsIndex | float = 1,
+        form: Form,
+        k: NotionLike = 1,
         method: str | Minimizer = DEFAULT,
         *,
         iterations: int | None = None,
@@ -68,9 +71,16 @@ class SelfPlay:
         large = len(form.leaves) * form.n_players + cells >= LARGE
         wanted = form.n_players if threads is None and large else (threads or 1)
         self._pool = ThreadPoolExecutor(wanted) if wanted > 1 else None
-        self._joint = None if large or self._pool else join_learners(form, self.learners)
+        self._compiled = all(recommend.is_compiled(learner.schedule) for learner in self.learners)
+        alone = large or self._pool is not None or not self._compiled
+        self._joint = None if alone else join_learners(form, self.learners)
         if self._joint is not None:
             self.behavior = self._joint.state.behavior
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of sequences of each player."""
+        return [plex.n_sequences for plex in self.form.plexes]
 
     def advance(self, iterations: int, kept: Floats | None = None, stride: int = 1) -> int:
         """Run ``iterations``; if ``stride`` divides t, write pi^t to the next row of ``kept``.
@@ -112,7 +122,11 @@ class SelfPlay:
         learner, t = self.learners[i], self.iteration
         before = float((t - 1) ** self.averaging) if t > 1 else 0.0
         plex, tree, state = learner.plex.arrays, learner.tree.arrays, learner.state
-        _recommend_alone(learner.schedule, plex, tree, state, before, t)
+        if self._compiled:
+            _recommend_alone(learner.schedule, plex, tree, state, before, t)
+        else:
+            state.deviation_loss[0] += before * state.loss[0]
+            recommend(learner.schedule, plex, tree, state, before, t)
         compute_reach(plex, state.behavior, self.form.split(self.reach)[i])
 
     def _face_losses(self, i: int) -> float:

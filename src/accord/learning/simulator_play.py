@@ -8,15 +8,21 @@ one player after the other, and a kernel does what they do, move by move.
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats, Ints
-from accord._jit import jit
-from accord.deviations.notions import checked_k
-from accord.learning.averaging import Averaging, add_iterate, is_sampled, write_average
+from accord._jit import jit, part
+from accord.deviations.notions import NotionLike, as_notion
+from accord.learning.averaging import (
+    Averaging,
+    add_iterates,
+    is_heard_everywhere,
+    is_sampled,
+    write_average,
+)
 from accord.learning.episode_learner import observe_play
 from accord.learning.episode_play import (
     EVERYBODY,
@@ -27,21 +33,21 @@ from accord.learning.episode_play import (
 from accord.learning.exploration import (
     SamplingPolicies,
     checked_exploration,
-    explore,
+    draw_action,
     join_policies,
 )
 from accord.learning.tables import joined
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.sampled import (
+    Notes,
     SampledArrays,
     SampledMinimizer,
     recommend_at,
-    sample,
+    settle_baselines,
     update_reach,
 )
 from accord.treeplex.form import SequenceForm
-from accord.treeplex.treeplex import Treeplex
 
 
 class Round(NamedTuple):
@@ -54,6 +60,7 @@ class Round(NamedTuple):
     path: Ints  # [n_players, 2, horizon]
     lengths: NDArray[np.int64]  # [n_players]
     reach: Floats  # [horizon + 1]
+    notes: Notes  # with room for all decisions of an iteration
 
 
 class SimulatorPlay:
@@ -61,7 +68,7 @@ class SimulatorPlay:
 
     Args:
         form: The game.
-        k: How many recommendations a deviator may disobey.
+        k: How many recommendations a deviator may disobey, or the name of another notion.
         episodes: How many will be played, for the paper's learning rate.
         rng: The source of all randomness.
         method: A name as in :func:`accord.learn`, or a configured minimizer.
@@ -75,12 +82,15 @@ class SimulatorPlay:
         joint: The state of all learners, one player after the other.
         episodes_per_iteration: The number of episodes that all players together play in one.
         averages: How many iterates each row of :meth:`advance` averages.
+        visits: How often plays came to each node of the simulator; empty if nobody counts.
     """
+
+    grows = False  # all infosets are known from the start
 
     def __init__(
         self,
         form: SequenceForm,
-        k: SupportsIndex | float,
+        k: NotionLike,
         episodes: int,
         rng: np.random.Generator,
         *,
@@ -95,7 +105,7 @@ class SimulatorPlay:
         self.episodes_per_iteration = shared + sum(own)
         iterations = max(1, episodes // max(1, self.episodes_per_iteration))
         self.averages = minimizer.sampling.averages
-        self._everywhere = checked_k(k) > 1
+        self._everywhere = is_heard_everywhere(as_notion(k))
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
         learners = learners_for(plexes, k, minimizer, exploration, iterations, budget=budget)
         self.schedule = learners[0].schedule
@@ -105,6 +115,10 @@ class SimulatorPlay:
         first_policy = np.cumsum([0, *(len(learner.policies.episodes) for learner in learners)])
         horizon = max([1, *(plex.horizon for plex in plexes)])
         order = episodes_of(learners)
+        room = 0
+        if minimizer.sampling.baseline_rate > 0.0:
+            decisions = [plex.horizon for plex in plexes]
+            room = sum(sum(decisions) if i == EVERYBODY else decisions[i] for i, _ in order)
         self._round = Round(
             active=np.array([active for active, _ in order], np.int64),
             policy=np.array([first_policy[max(i, 0)] + policy for i, policy in order], np.int64),
@@ -113,23 +127,20 @@ class SimulatorPlay:
             path=np.zeros((len(plexes), 2, horizon), np.int32),
             lengths=np.zeros(len(plexes), np.int64),
             reach=np.zeros(horizon + 1),
+            notes=Notes.of(room),
         )
         starts = np.cumsum([0, *(plex.n_sequences for plex in plexes)])
         self._parent_seq = np.concatenate(
             [plex.parent_seq + start for plex, start in zip(plexes, starts, strict=False)]
         ).astype(np.int32)
         self._reach = np.ones(form.n_sequences)
+        self.visits = np.zeros(0, np.int64)
         self.total = np.zeros(form.n_sequences)
 
     @property
-    def plexes(self) -> tuple[Treeplex, ...]:
-        """The treeplexes of all players."""
-        return self.form.plexes
-
-    @property
-    def n_sequences(self) -> int:
-        """The number of sequences of all players together."""
-        return self.form.n_sequences
+    def sizes(self) -> list[int]:
+        """The number of sequences of each player."""
+        return [plex.n_sequences for plex in self.form.plexes]
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name; arrays are views."""
@@ -174,10 +185,13 @@ class SimulatorPlay:
         rows = play_iterations(
             self._estimator, self.schedule, self._simulator, self.joint, self._policies,
             self._round, averaging, self.rng, self.iteration, iterations, self.averages,
-            self._single, kept, stride,
+            self._single, kept, stride, self.visits,
         )  # fmt: skip
         self.iteration += iterations
         return int(rows)
+
+
+_is_sampled = part(is_sampled)
 
 
 @jit
@@ -196,53 +210,36 @@ def play_iterations(
     single: bool,
     kept: Floats,
     stride: int,
+    visits: NDArray[np.int64],
 ) -> int:
     """Run ``iterations`` after the ``done`` ones; returns how many rows of ``kept`` it wrote.
+
+    Plays are added to the ``visits`` of each node, unless these are empty.
 
     A row is the average of ``averages`` iterates in each stretch of ``stride``; if ``single``, it
     is the last of them as it is.
     """
-    rows, t, last = 0, done + 1, done + iterations
-    while t <= last:
-        if is_sampled(t, stride, averages):
-            for i in range(len(order.lengths)):
-                first, end = order.first_infoset[i], order.first_infoset[i + 1]
-                add_iterate(schedule, i, first, end, t, averaging, joint)
-            if t % stride == 0:
-                write_average(joint.infosets, averaging.total, kept[rows])
-                if single:
-                    kept[rows] = joint.behavior
-                rows += 1
-        end = t + 1
-        while end <= last and not is_sampled(end, stride, averages):
-            end += 1
-        play_episodes(estimator, schedule, game, joint, policies, order, rng, t, end)
-        t = end
-    return rows
-
-
-@jit
-def play_episodes(
-    estimator: Any,
-    schedule: Any,
-    game: SimulatorArrays,
-    joint: SampledArrays,
-    policies: SamplingPolicies,
-    order: Round,
-    rng: np.random.Generator,
-    start: int,
-    stop: int,
-) -> None:
-    """Play the episodes of iterations ``start .. stop - 1``, and learn from each at once."""
+    rows = 0
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
     scratch, tree, outcomes, losses = joint.scratch, game.nodes, game.outcomes, game.loss
     explores, follow, column, base = (
         policies.explores, policies.follow, policies.column, policies.base,
     )  # fmt: skip
     first_infoset, first_policy = order.first_infoset, order.first_policy
-    path, lengths, reach = order.path, order.lengths, order.reach
+    path, lengths, reach, notes = order.path, order.lengths, order.reach, order.notes
     actives, followed = order.active, order.policy
-    for t in range(start, stop):
+    counted = len(visits) > 0
+    if counted:
+        visits[0] += iterations * len(actives)
+    for t in range(done + 1, done + iterations + 1):
+        if _is_sampled(t, stride, averages):
+            add_iterates(schedule, 0, first_infoset, t, averaging, joint)
+            if t % stride == 0:
+                write_average(infosets, averaging.total, kept[rows])
+                if single:
+                    for seq in range(len(behavior)):
+                        kept[rows, seq] = behavior[seq]
+                rows += 1
         for episode in range(len(actives)):
             active, policy = actives[episode], followed[episode]
             for i in range(len(lengths)):
@@ -255,22 +252,25 @@ def play_episodes(
                     a = draw_outcome(draw, node.place, node.n_children, outcomes)
                 else:
                     x, layer = first_infoset[mover] + node.place, lengths[mover]
-                    # as `refresh`, whose call would cost as much as what it does
+                    # `refresh`, written out: as a part it would count references to its arrays
                     if infosets[x].stamp != t and update_reach(x, t, infosets, nodes, behavior):
                         recommend_at(schedule, mover, x, infosets, nodes, behavior, regret, scratch)
+                    share, row = 1.0, 0
                     if mover == active and explores[policy, layer]:
-                        a = explore(
-                            x, draw, follow[policy], column[policy], base, infosets, behavior
-                        )
-                    else:
-                        a = sample(x, draw, infosets, behavior)
+                        share, row = follow[policy], column[policy]
+                    a = draw_action(x, draw, share, row, base, infosets, behavior)
                     path[mover, 0, layer] = x
                     path[mover, 1, layer] = a
                     lengths[mover] = layer + 1
-                node = tree[node.first_child + a]
+                at = node.first_child + a
+                if counted:
+                    visits[at] += 1
+                node = tree[at]
             for i in range(len(lengths)):
                 if active == i or active == EVERYBODY:  # noqa: PLR1714, SIM109
                     observe_play(
                         estimator, schedule, policies, first_policy[i], first_policy[i + 1], policy,
-                        path[i], lengths[i], losses[node.place, i], reach, joint,
+                        path[i], lengths[i], losses[node.place, i], reach, notes, joint,
                     )  # fmt: skip
+        settle_baselines(notes, joint.sequences)
+    return rows

@@ -11,6 +11,10 @@ tables begin at zero. At an infoset that was never visited all regrets are zero 
 and so is the policy that explores. Both are known in advance, so estimates are unbiased for the
 whole game, seen or not.
 
+For other notions than K-EFCE a learner keeps the rechistories at which it can have regret
+(``regret/regret_matching.py``). A COARSE one has the regrets of an EXTERNAL one and is kept as one,
+before those; at OBEDIENT ones nothing is decided, and none are kept. So minimizers do not notice.
+
 The policy that *spreads* takes each action in proportion to 1 plus the number of childless infosets
 known below it. It changes only when :meth:`Tables.spread_out` is called.
 """
@@ -19,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +32,8 @@ from accord._arrays import Floats, Ints, aligned_concatenate, with_room
 from accord._format import memory
 from accord._jit import jit
 from accord._memory import available_memory
-from accord.deviations.counting import BYTES_PER_NODE, Footprint, count_rechistories
+from accord.deviations.counting import BYTES_PER_NODE, Footprint, count_learned
+from accord.deviations.notions import NotionLike, as_notion
 from accord.deviations.rechistory import MAX_CELLS, check_budget
 from accord.errors import BudgetError
 from accord.regret.sampled import (
@@ -49,11 +54,19 @@ START = 64
 """The first size of every array of tables that begin empty."""
 
 
+class Rule(NamedTuple):
+    """What makes the rechistories of an infoset of those of the infoset before it."""
+
+    k: int  # how many recommendations a deviator may disobey
+    coarse: bool
+    agent: bool
+
+
 class Tables:
     """The tables of one player, which begin empty. Infosets are numbered from 0 in their order.
 
     Attributes:
-        k: How many recommendations a deviator may disobey.
+        rule: What makes the rechistories of an infoset of those before it.
         minimizer: The regret minimizer that they are for.
         arrays: The minimizers' state. Arrays may have room for more than there is.
         n_infosets: How many infosets there are.
@@ -65,22 +78,23 @@ class Tables:
         spread: The policy that explores: one that spreads, or uniform.
     """
 
-    def __init__(self, k: float, minimizer: SampledMinimizer) -> None:
-        self.minimizer = minimizer
-        self.k = UNLIMITED if math.isinf(k) else int(k)
+    def __init__(self, k: NotionLike, minimizer: SampledMinimizer) -> None:
+        self.minimizer, notion = minimizer, as_notion(k)
+        most = UNLIMITED if math.isinf(notion.deviations) else int(notion.deviations)
+        self.rule = Rule(most, notion.coarse, notion.agent)
         self._n_spread = 0  # infosets that the policy that spreads has taken in
         self._allocate(START, START, START, START, 1)
 
     @classmethod
     def of(
-        cls, plex: Treeplex, k: float, minimizer: SampledMinimizer, budget: int | None = None
+        cls, plex: Treeplex, k: NotionLike, minimizer: SampledMinimizer, budget: int | None = None
     ) -> Tables:
         """The tables with all infosets of ``plex``, with its numbers and without room for more.
 
         Raises:
             BudgetError: If they take more than ``budget`` bytes, by default the free memory.
         """
-        count = count_rechistories(plex, k)
+        count = count_learned(plex, k)
         check_budget(count, budget, footprint(minimizer))
         tables = cls(k, minimizer)
         tables._allocate(
@@ -97,7 +111,7 @@ class Tables:
         """Add an infoset that follows ``parent_seq``, and return its number."""
         x = self.n_infosets
         swap, external = count_nodes(
-            parent_seq, self.k, self.seq_infoset, self.arrays.infosets, self._deviations
+            parent_seq, self.rule, self.seq_infoset, self.arrays.infosets, self._deviations
         )
         self._reserve(
             x + 1, self.n_sequences + n_actions, self.n_nodes + swap + external,
@@ -203,7 +217,7 @@ class Tables:
         """Write the records of all infosets up to ``end - 1``, of which two facts are written."""
         own = self.arrays
         self.n_sequences, self.n_nodes, self.n_cells = add_infosets(
-            self.n_infosets, end, self.k, self.parent_seq, self.seq_infoset, own.infosets,
+            self.n_infosets, end, self.rule, self.parent_seq, self.seq_infoset, own.infosets,
             own.nodes, self._deviations,
         )  # fmt: skip
         self.n_infosets = end
@@ -301,16 +315,20 @@ def joined(parts: Sequence[Tables], episodes: Sequence[int]) -> SampledArrays:
 
 @jit
 def count_nodes(
-    parent_seq: int, k: int, seq_infoset: Ints, infosets: Infosets, deviations: Ints
+    parent_seq: int, rule: Rule, seq_infoset: Ints, infosets: Infosets, deviations: Ints
 ) -> tuple[int, int]:
     """How many SWAP and EXTERNAL rechistories an infoset after ``parent_seq`` has."""
     if parent_seq == 0:
-        return (1, 0) if k > 0 else (0, 1)
+        return (0, 1) if rule.k == 0 or rule.coarse else (1, 0)
     at = infosets[seq_infoset[parent_seq]]
+    if rule.coarse:
+        return 0, 1 if rule.agent else 1 + at.end_node - at.first_node
+    if rule.agent:
+        return 1, 0
     swap, external = 0, at.end_node - at.first_external
     for node in range(at.first_node, at.first_external):
         for r in range(at.n_actions):
-            if deviations[node] + (at.first_seq + r != parent_seq) < k:
+            if deviations[node] + (at.first_seq + r != parent_seq) < rule.k:
                 swap += 1
             else:
                 external += 1
@@ -321,7 +339,7 @@ def count_nodes(
 def add_infosets(
     first: int,
     end: int,
-    k: int,
+    rule: Rule,
     parent_seq: Ints,
     seq_infoset: Ints,
     infosets: Infosets,
@@ -341,7 +359,7 @@ def add_infosets(
         cell = last.first_cell + (swap * n + last.end_node - last.first_external) * n
     for x in range(first, end):
         before = parent_seq[x]
-        swap, external = count_nodes(before, k, seq_infoset, infosets, deviations)
+        swap, external = count_nodes(before, rule, seq_infoset, infosets, deviations)
         at = infosets[x]
         n = at.n_actions
         at.first_seq = seq
@@ -356,13 +374,20 @@ def add_infosets(
             nodes[node].parent = 0
             nodes[node].rec_seq = 0
             deviations[node] = 0
+        elif rule.coarse or rule.agent:  # first the one of obeying, then those of leaving
+            above = infosets[seq_infoset[before]]
+            nodes[node].parent = above.first_node
+            nodes[node].rec_seq = before
+            for new in range(node + 1, node + swap + external):
+                nodes[new].parent = above.first_node + new - node - 1
+                nodes[new].rec_seq = 0
         else:
             above = infosets[seq_infoset[before]]
             seen, silent = node, node + swap
             for parent in range(above.first_node, above.first_external):
                 for told in range(above.first_seq, above.first_seq + above.n_actions):
                     mismatches = deviations[parent] + (told != before)
-                    if mismatches < k:
+                    if mismatches < rule.k:
                         new = seen
                         seen += 1
                     else:

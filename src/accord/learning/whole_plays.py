@@ -6,7 +6,7 @@ pi^t. Along the path (x_1, a_1), ..., (x_l, a_l) of an episode let
     Q_j = sum over e of q^e_{1:j}(x_j, a_j),    Q_0 = m,
 
 the expected number of episodes of the iteration in which i's own moves lead there. With baselines
-beta that were fixed before the episode and v_{l+1} the loss of the play, for j = l, ..., 1:
+beta that were fixed before the iteration and v_{l+1} the loss of the play, for j = l, ..., 1:
 
     u_j(a) = beta(x_j, a) + [a = a_j] (v_{j+1} - beta(x_j, a)) Q_{j-1} / Q_j
     v_j    = sum over a of pi^t(a | x_j) u_j(a)
@@ -16,6 +16,9 @@ and L^ is zero at infosets that were not visited. Summed over the episodes of th
 mean L(x, a), the counterfactual loss, at every (x, a): by induction from the end, the measure
 sum_e q^e_{1:j} gives u_j(a) the mean of "a, then pi^t", and cancels Q_{j-1} at x_j
 (``docs/theory/bandit.md``). So every rechistory b at every visited infoset takes M_b L^(x, .).
+Baselines must not move between the episodes of an iteration, because (x, a) is estimated from all
+of them, and the later ones would have baselines that depend on what the earlier ones visited. So an
+episode only notes where they should move, and they do when the iteration has ended.
 
 By default m - 1 of the policies are pi^t itself. In those episodes nobody explores, so all players
 learn from the same ones: :attr:`EpisodeLearner.n_shared`. In the last one the player explores, by a
@@ -27,17 +30,18 @@ it is in the paper, which is at most 1 in each episode.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord.deviations.notions import checked_k
+from accord.deviations.notions import NotionLike, as_notion
 from accord.errors import ArgumentError
 from accord.learning.episode_learner import EpisodeLearner, observe_play
 from accord.learning.estimators import planned_tables
 from accord.learning.exploration import (
     SamplingPolicies,
+    check_learnable,
     checked_exploration,
     mixed_policies,
     planned_policies,
@@ -45,11 +49,12 @@ from accord.learning.exploration import (
 from accord.learning.tables import Tables
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.sampled import (
+    Notes,
     SampledArrays,
     SampledMinimizer,
     observe_at,
     recommend_at,
-    refresh,
+    refresh_all,
 )
 from accord.treeplex.treeplex import Treeplex
 
@@ -60,7 +65,8 @@ class WholePlayKEFR(EpisodeLearner):
     Args:
         plex: The player's treeplex; ``None`` if it is not known, to begin without infosets and
             :meth:`add` them.
-        k: How many recommendations a deviator may disobey.
+        k: How many recommendations a deviator may disobey, or ``"efcce"``, ``"afce"`` or
+            ``"afcce"``, for which exploration cannot be balanced.
         method: A name as in :func:`accord.learn`, or a configured minimizer such as
             :class:`SampledRegretMatching`.
         iterations: The paper's T, for its learning rate if the method has one.
@@ -79,7 +85,7 @@ class WholePlayKEFR(EpisodeLearner):
     def __init__(
         self,
         plex: Treeplex | None,
-        k: SupportsIndex | float,
+        k: NotionLike,
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
         *,
         iterations: int | None = None,
@@ -89,8 +95,9 @@ class WholePlayKEFR(EpisodeLearner):
         player: int = 0,
         batch: int = 1,
     ) -> None:
-        minimizer, k = configured(SAMPLED_METHODS, method), checked_k(k)
+        minimizer, k = configured(SAMPLED_METHODS, method), as_notion(k)
         exploration = checked_exploration(minimizer.explorations, exploration)
+        check_learnable(k, minimizer, exploration)
         if schedule is None:
             known = () if plex is None else (plex,)
             schedule = minimizer.schedule(known, k, iterations)
@@ -114,7 +121,7 @@ class WholePlayKEFR(EpisodeLearner):
                     "balanced exploration needs a treeplex, because it counts the infosets below "
                     "every move; give plex, or explore in another way"
                 )
-            plan, tables = planned_tables(plex, k, minimizer, exploration, budget)
+            plan, tables = planned_tables(plex, k.deviations, minimizer, exploration, budget)
             policies = planned_policies(plex, plan.layer, plan.explores)
         policies = policies._replace(episodes=policies.episodes * np.int32(batch))
         estimator = WholePlays(sampling.baseline_rate, sampling.trace)
@@ -133,9 +140,9 @@ class WholePlayKEFR(EpisodeLearner):
         x = self.tables.add(parent_seq, n_actions)
         self.policies = self.policies._replace(base=self.tables.spread[np.newaxis])
         own = self.state
-        refresh(
-            self.schedule, self.player, x, self.iteration, own.infosets, own.nodes, own.behavior,
-            own.regret, own.scratch,
+        refresh_all(
+            self.schedule, self.player, x, x + 1, self.iteration, own.infosets, own.nodes,
+            own.behavior, own.regret, own.scratch,
         )  # fmt: skip
         return x
 
@@ -159,6 +166,7 @@ def observe_decisions(
     length: int,
     loss: float,
     reach: Floats,
+    notes: Notes,
     state: SampledArrays,
 ) -> None:
     """Feed an episode to the minimizers at all of the player's decisions; ``reach`` is Q."""
@@ -181,6 +189,7 @@ def observe_decisions(
                 now *= behavior[seq]
         reach[length] += now
     value = later = loss
+    noted = notes.size[0]
     for j in range(length - 1, -1, -1):
         x, a = path[0, j], path[1, j]
         seq, n = infosets[x].first_seq, infosets[x].n_actions
@@ -189,14 +198,14 @@ def observe_decisions(
             scratch[r] = sequences[seq + r].baseline
             visits += sequences[seq + r].plays
             predicted += behavior[seq + r] * scratch[r]
-        surprise = value - scratch[a]
-        correction = surprise * reach[j] / reach[j + 1]
+        correction = (value - scratch[a]) * reach[j] / reach[j + 1]
+        plays = sequences[seq + a].plays + 1.0
+        sequences[seq + a].plays = plays
         if baseline_rate > 0.0:
-            plays = sequences[seq + a].plays + 1.0
-            rate = max(baseline_rate, 1.0 / plays)
-            missed = trace * surprise + (1.0 - trace) * (later - scratch[a])
-            sequences[seq + a].plays = plays
-            sequences[seq + a].baseline = min(max(scratch[a] + rate * missed, 0.0), 1.0)
+            notes.seq[noted] = seq + a
+            notes.rate[noted] = max(baseline_rate, 1.0 / plays)
+            notes.target[noted] = trace * value + (1.0 - trace) * later
+            noted += 1
         scratch[a] += correction
         if n > 1:
             observe_at(
@@ -204,3 +213,4 @@ def observe_decisions(
                 infosets, nodes, behavior, regret, scratch,
             )  # fmt: skip
         value, later = predicted + behavior[seq + a] * correction, predicted
+    notes.size[0] = noted

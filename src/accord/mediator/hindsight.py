@@ -47,7 +47,7 @@ class Hindsight:
         form = policy.form
         self.tree = RechistoryTree.build(form.plexes[player], checked_k(k), budget)
         loss, prob = Deviator(self.tree), Deviator(self.tree)
-        self._centre = evaluate(policy, {player: [loss]}, {player: [prob]})[player].centre
+        self._center = evaluate(policy, {player: [loss]}, {player: [prob]})[player].center
         obey = Modification.obey(self.tree)
         self._best_loss, self._follow_loss = loss.total.copy(), loss.taken()
         self._prob = prob.taken()
@@ -79,7 +79,7 @@ class Hindsight:
     def _payoff(self, loss: Floats, cell: int) -> float:
         if not self._prob[cell] > 0:
             raise ArgumentError("the play cannot have come here: it has probability 0")
-        return float(self._centre - loss[cell] / self._prob[cell])
+        return float(self._center - loss[cell] / self._prob[cell])
 
     def _cell(self, node: int, move: Move, action: int) -> int:
         row = 0 if move.told is None else int(self.tree.plex.n_actions[move.infoset]) * move.told

@@ -32,12 +32,13 @@ from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from accord._arrays import Floats
 from accord.deviations.notions import NotionLike, checked_k, written_k
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game
 from accord.mediator.seat import Name, Seat, find, shown
-from accord.mediator.streams import KEY_BYTES, derive, draw, new_key
+from accord.mediator.streams import KEY_BYTES, derive, draw, new_key, uniforms
 from accord.treeplex.form import sequence_form
 
 FORMAT, VERSION = "accord-play", 1
@@ -158,8 +159,9 @@ class Mediator:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """The digests of game and policy, and K: what a play must agree with to be resumed."""
-        digest = hashlib.sha256()
-        for array in (self.policy.weights, self.policy.behavior):
+        digest, policy = hashlib.sha256(), self.policy
+        parts = (policy.weights, policy.behavior) if policy.plan is None else (policy.plan.share,)
+        for array in parts:
             digest.update(array.tobytes())
         return {
             "game": self.game.digest,
@@ -190,8 +192,7 @@ class Play:
             if not isinstance(name, str):
                 raise ArgumentError(f"the name of a player must be text; got {shown(name)}")
             called[mediator.find_player(player)] = name
-        component = draw(mediator.policy.weights, derive(key, "component"))
-        behaviors = mediator.form.split(mediator.policy.behavior[component])
+        behaviors = mediator.form.split(_drawn(mediator.policy, derive(key, "component")))
         self.seats = tuple(
             Seat(
                 id,
@@ -245,6 +246,14 @@ class Play:
 
     def __repr__(self) -> str:
         return f"Play({self.id!r})"
+
+
+def _drawn(policy: CorrelatedPolicy, key: bytes) -> Floats:
+    """``[n_sequences]`` the product policy of the mixture that a key draws."""
+    if policy.plan is not None:
+        return policy.plan.drawn(uniforms(key, policy.plan.n_steps))
+    drawn: Floats = policy.behavior[draw(policy.weights, key)]
+    return drawn
 
 
 def check_format(state: Any, format: str, version: int, source: str) -> None:

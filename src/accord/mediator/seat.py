@@ -114,7 +114,6 @@ class Seat:
             )
         if n == len(self._moves) and self._at is None:
             self._at = x
-            self._log("was given a recommendation", n)
         return self._answer(x, told, infoset)
 
     def act(self, infoset: Name, action: Name) -> None:

@@ -45,3 +45,9 @@ def draw(probabilities: Floats, key: bytes) -> int:
     below = np.cumsum(probabilities)
     chosen = int(np.searchsorted(below, uniform, side="right"))
     return min(chosen, int(np.flatnonzero(probabilities)[-1]))  # sums may round to below 1
+
+
+def uniforms(key: bytes, count: int) -> Floats:
+    """``[count]`` numbers in [0, 1) that this key draws, by SHAKE-256."""
+    drawn = np.frombuffer(hashlib.shake_256(key).digest(8 * count), ">u8")
+    return np.asarray((drawn >> np.uint64(11)) / 2**53)

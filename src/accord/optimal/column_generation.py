@@ -11,8 +11,9 @@ prices help: those of the program jump about while columns are few, so joint pla
 at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And its bound
 ends the search as soon as the mixture meets it.
 
-Where correlation plans can be filled in (``optimal/filling.py``) a sweep of all tuples finds the
-cheapest joint plan, so every round has it and a bound, also in games whose relaxation is too large.
+Where correlation plans can be filled in (``equilibrium/filling.py``) a sweep of all tuples finds
+the cheapest joint plan, so every round has it and a bound, also in games whose relaxation is too
+large.
 
 The *bound* on what any K-EFCE can reach is the least of
 
@@ -30,20 +31,22 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord._signals import OutOfTime, check_time
+from accord.equilibrium.filling import Filling
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.errors import BudgetError, NumericalError
+from accord.errors import ArgumentError, BudgetError, NumericalError
 from accord.optimal.decomposition import decomposed
 from accord.optimal.enumeration import Enumeration
+from accord.optimal.exact_linear import Basis
 from accord.optimal.exact_pricing import plan_prices, price_exactly, read_plan
-from accord.optimal.filling import Filling
-from accord.optimal.free_play import free_bound
+from accord.optimal.free_play import best_plan_together
 from accord.optimal.incentives import Incentives
-from accord.optimal.linear import OutOfTime
 from accord.optimal.objective import Objective
 from accord.optimal.polytope import Relaxation, Relaxed
 from accord.optimal.pricing import Multipliers, Pricing
@@ -54,7 +57,7 @@ from accord.treeplex.strategy import random_behavior
 TUPLES = 50_000
 """Relaxations with more variables are not solved."""
 
-FILLED = 500_000
+MOST_TUPLES = 500_000
 """The most tuples that are swept for the cheapest joint plan."""
 
 ENUMERATED = 20_000
@@ -77,7 +80,7 @@ SHARES = (0.98, 0.8, 0.5, 0.0)
 """Weights of the relaxation's prices in averages with the program's, tried in this order until one
 finds a column."""
 
-PATIENCE = 10
+PATIENT_ROUNDS = 10
 """Rounds without an equilibrium after which the price of violations rises."""
 
 DECOMPOSED = 5_000
@@ -86,14 +89,14 @@ DECOMPOSED = 5_000
 FRESH = 10
 """Rounds after which the state is saved and the program is built anew from it."""
 
-LONGEST = 120.0
+LONGEST_STEP = 120.0
 """Seconds that a relaxation or a mixed-integer program may take."""
 
 FREE = "the best of all plays"
 RELAXED = "correlation plans over relevant tuples"
 
 STARTS = 20
-COLUMNS = 30
+MOST_COLUMNS = 30
 FIRST_PLANS = 20
 
 
@@ -104,9 +107,15 @@ class ColumnGeneration:
         program: The program over the joint plans found so far.
         lottery: Its last solution.
         exact: Whether ``lottery`` violates no incentive constraint.
-        value: The maximised objective of ``lottery``; minus infinity until one is exact.
-        bound: An upper bound on the maximised objective of every K-EFCE.
+        value: The maximized objective of ``lottery`` above its center; minus infinity until one is
+            exact.
+        bound: An upper bound on the maximized objective of every K-EFCE, above its center.
+        error: By how much the bound was raised because of rounding, and of the tolerance of a
+            mixed-integer program.
+        worth: ``[n_players]`` by how much the objective of a mixture may exceed the bound per unit
+            of a player's gap.
         source: Where the bound comes from, in words.
+        solved: The relaxation and its basis, if it was solved since the last start.
         late: Whether the last round ran out of time.
         iteration: The number of rounds so far.
         finished: Whether another round cannot improve anything.
@@ -131,7 +140,8 @@ class ColumnGeneration:
         self.iteration = 0
         self.late = False
         self._tuples: Tuples | None = None
-        self._filling: Filling | None = None
+        self._filling: Filling[Tuples] | None = None
+        self._plan_roundings = 0  # of a sweep over the filling
         self._begin()
         for plan in plans or ():
             self.program.add(incentives.reduced(plan))
@@ -143,14 +153,23 @@ class ColumnGeneration:
         self.lottery: Lottery | None = None
         self.exact = False
         self.value = -np.inf
-        self.bound, self.source = free_bound(self.form.game, self.objective), FREE
+        self.bound, self.source = self.objective.most(self.form), FREE
+        self.error = 0.0
+        self.worth = np.zeros(self.form.n_players)
+        self.multipliers: Multipliers | None = None  # that prove the bound
         self.finished = False
+        self.solved: tuple[Relaxation, Basis] | None = None
         self._relaxed: Relaxed | None = None
         self._prepared = False
         self.saved: dict[str, Any] | None = None
 
+    @property
+    def tuples(self) -> Tuples | None:
+        """The relevant tuples, if they are few enough for a program and have been needed."""
+        return self._tuples
+
     def aim(self, objective: Objective) -> None:
-        """Maximise another objective from now on, with the joint plans found so far.
+        """Maximize another objective from now on, with the joint plans found so far.
 
         Both objectives must be linear.
         """
@@ -178,7 +197,7 @@ class ColumnGeneration:
             self.restore(self.saved)
         self.program.end = end
         try:
-            self._advance(now + LONGEST if end is None else min(end, now + LONGEST))
+            self._advance(now + LONGEST_STEP if end is None else min(end, now + LONGEST_STEP))
         except OutOfTime:
             self.late = True
             if self.lottery is None:
@@ -193,14 +212,14 @@ class ColumnGeneration:
         self.iteration += 1
         if mixture is not None:
             self._take(mixture)
-            self.finished = self.bound - self.value <= OPTIMAL / 2 * self.program.scale
+            self.finished = self._missing <= OPTIMAL / 2 * self.program.scale
             if self.finished:
                 return
         lottery = self.program.solve_separated()
         self._take(lottery)
         if self.finished:
             return
-        if not self.exact and self.iteration % PATIENCE == 0:
+        if not self.exact and self.iteration % PATIENT_ROUNDS == 0:
             self.program.raise_penalty()
         prices, gradient, limit = self.program.prices()
         found = self._cheap_plans(prices, lottery, limit)
@@ -212,6 +231,12 @@ class ColumnGeneration:
             return
         if self._add(self._exact_plans(prices, gradient, end), limit):
             return
+        if lottery.slack > LEAST_GAIN and self.program.floors:
+            raise ArgumentError(
+                "no equilibrium pays everybody what they must get at least: the nearest misses it "
+                f"by {lottery.slack:.3g} of what is at stake; try less, or optimize for the payoff "
+                "of one player to see how much is possible"
+            )
         if lottery.slack > LEAST_GAIN:
             raise NumericalError(
                 "an equilibrium must exist, but the program found none within its tolerances; the "
@@ -223,17 +248,22 @@ class ColumnGeneration:
         """Store a solution of the program; the search is finished if its value meets the bound."""
         self.lottery, self.exact = lottery, lottery.slack <= LEAST_GAIN
         if self.exact:
-            payoffs = self.form.payoffs(lottery.losses + 1.0)
-            self.value = self.objective.sign * self.objective.value(
-                payoffs, self.form.leaves.payoff_range
-            )
-            self.finished = self.bound - self.value <= MET * self.program.scale
+            above = self.incentives.above_worst(lottery.losses)
+            self.value = self.objective.above_center(above, self.form.leaves)
+            self.finished = self._missing <= MET * self.program.scale
+
+    @property
+    def _missing(self) -> float:
+        """By how much the value misses the bound, rounding aside."""
+        return self.bound - self.error - self.value
 
     def _state(self) -> dict[str, Any]:
         """Everything needed to continue, by name."""
         state: dict[str, Any] = {
             "iteration": np.array(self.iteration),
-            "bound": np.array(self.bound),
+            "above_center": np.array(self.bound),
+            "error": np.array(self.error),
+            "worth": self.worth,
             "source": np.array(self.source),
             "penalty": np.array(self.program.penalty),
             "random": np.array(json.dumps(self.rng.bit_generator.state)),
@@ -245,6 +275,13 @@ class ColumnGeneration:
                 state[f"flow_{i}"] = self._relaxed.prices.flow[i]
         if self._relaxed is not None:
             state["kappa"] = self._relaxed.prices.kappa
+        if self.multipliers is not None:
+            state["proved_kappa"], state["proved_floor"] = (
+                self.multipliers.kappa,
+                np.zeros(0) if self.multipliers.floor is None else self.multipliers.floor,
+            )
+            for i, flow in enumerate(self.multipliers.flow):
+                state[f"proved_flow_{i}"] = flow
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -254,7 +291,8 @@ class ColumnGeneration:
         whether it was resumed from them or not.
         """
         self.iteration = int(state["iteration"])
-        self.bound, self.source = float(state["bound"]), str(state["source"])
+        self.bound, self.source = float(state["above_center"]), str(state["source"])
+        self.error, self.worth = float(state["error"]), np.array(state["worth"])
         self.rng.bit_generator.state = json.loads(str(state["random"]))
         self.program = Program(self.incentives, self.objective, self.epsilon)
         self.program.penalize(float(state["penalty"]))
@@ -264,7 +302,14 @@ class ColumnGeneration:
             self.program.add_rows(i, state[f"cells_{i}"])
         if "kappa" in state:
             flows = tuple(state[f"flow_{i}"] for i in range(self.form.n_players))
-            self._relaxed = Relaxed(self.bound, Multipliers(state["kappa"], flows))
+            self._relaxed = Relaxed(self.bound, self.error, Multipliers(state["kappa"], flows))
+        self.multipliers = None
+        if "proved_kappa" in state:
+            proved = tuple(state[f"proved_flow_{i}"] for i in range(self.form.n_players))
+            floor = np.array(state["proved_floor"])
+            self.multipliers = Multipliers(
+                state["proved_kappa"], proved, floor if len(floor) else None
+            )
         self.saved, self._prepared = state, True
         self._find_tuples()
 
@@ -272,8 +317,10 @@ class ColumnGeneration:
         if self._tuples is None:
             few = self.form.n_players == 2 and self.incentives.notion.k in (0, 1)
             with suppress(BudgetError):
-                tuples = Tuples(self.incentives, FILLED if few else TUPLES)
+                tuples = Tuples(self.incentives, MOST_TUPLES if few else TUPLES)
                 self._filling = Filling.of(tuples)
+                if self._filling is not None:
+                    self._plan_roundings = tuples.plan_roundings(self._filling)
                 if self._filling is not None or len(tuples) <= TUPLES:
                     self._tuples = tuples
 
@@ -289,42 +336,47 @@ class ColumnGeneration:
         self._relaxed = relaxation.solve(max(0.0, end - time.monotonic()) / 2)
         if self._relaxed is None:
             return None
-        self._tighten_bound(self._relaxed.bound, RELAXED)
+        if self._relaxed.basis is not None:
+            self.solved = relaxation, self._relaxed.basis
         prices = self._relaxed.prices
-        scaled = Multipliers(
-            prices.kappa / self.program.scale,
-            tuple(flow / self.program.scale for flow in prices.flow),
-        )
+        self._tighten_bound((self._relaxed.bound, self._relaxed.error), RELAXED, prices)
         if self._filling is not None:  # closer than the bound of the relaxation's own duals
-            least, _ = self._filling.cheapest(plan_prices(self._tuples, scaled))
+            least, _ = self._filling.cheapest(plan_prices(self._tuples, prices))
             assert self._relaxed.gradient is not None
-            self._tighten_bound(self.program.bound(scaled, self._relaxed.gradient, least), RELAXED)
+            bound = self.program.bound(prices, self._relaxed.gradient, least, self._plan_roundings)
+            self._tighten_bound(bound, RELAXED, prices)
         assert self._relaxed.plan is not None
         found = decomposed(self._tuples, self._relaxed.plan, DECOMPOSED, end)
         for _, plan in found:
             self.program.add(plan)
         if (mixture := self._mixture(found)) is not None:
             return mixture
-        self._relaxed = Relaxed(self._relaxed.bound, scaled)
-        self.program.penalize(max(1.0, 2.0 * self.program.mass(scaled)))
+        self._relaxed = replace(self._relaxed, gradient=None, plan=None)
+        self.program.penalize(max(1.0, 2.0 * self.program.mass(prices)))
         for _ in range(STARTS):
+            check_time(self.program.end)
             order = self.rng.permutation(self.form.n_players).tolist()
-            _, plan = self.pricing.descend(scaled, self._random_plan(), order, LEAST_GAIN)
+            _, plan = self.pricing.descend(prices, self._random_plan(), order, LEAST_GAIN)
             self.program.add(plan)
         return None
 
     def _add_teamwork(self) -> None:
-        """Add joint plans that no player alone can improve for the objective. Where all players
-        want the same these are equilibria."""
+        """Add joint plans that come close to the best of all plays, and those that no player alone
+        can improve for the objective. Where all players want the same these are equilibria."""
         form = self.form
         weights = self.objective.sign * np.array(self.objective.weights or [1.0] * form.n_players)
-        kappa = weights * form.leaves.payoff_range / self.program.scale
+        kappa = weights * self.incentives.unit / self.program.scale
         prices = Multipliers(kappa, tuple(np.zeros(tree.n_cells) for tree in self.incentives.trees))
-        for _ in range(STARTS):
+        starts = [self._random_plan() for _ in range(STARTS)]
+        for share in np.linspace(0.0, 1.0, STARTS // 2):  # all together, then some more than others
+            mixed = weights * (1.0 - share + share * self.rng.random(form.n_players))
+            plan = np.concatenate(best_plan_together(form, mixed))
+            starts.append(self.incentives.reduced(plan))
+            self.program.add(starts[-1])
+        for start in starts:
+            check_time(self.program.end)
             order = self.rng.permutation(form.n_players).tolist()
-            self.program.add(
-                self.pricing.descend(prices, self._random_plan(), order, LEAST_GAIN)[1]
-            )
+            self.program.add(self.pricing.descend(prices, start, order, LEAST_GAIN)[1])
 
     def _mixture(self, found: list[tuple[float, Ints]]) -> Lottery | None:
         """The mixture of joint plans with these weights if it is an equilibrium."""
@@ -337,10 +389,13 @@ class ColumnGeneration:
         lottery = self.program.lottery(weights / weights.sum())
         return lottery if lottery.slack <= LEAST_GAIN else None
 
-    def _tighten_bound(self, bound: float, source: str) -> None:
-        """Replace the upper bound by ``bound`` if that is smaller."""
-        if bound < self.bound:
-            self.bound, self.source = bound, source
+    def _tighten_bound(self, bound: tuple[float, float], source: str, prices: Multipliers) -> None:
+        """Replace the upper bound and its error by ``bound``, which follows from ``prices``, if it
+        is smaller."""
+        if bound[0] < self.bound:
+            (self.bound, self.error), self.source = bound, source
+            self.multipliers = prices
+            self.worth = self.program.masses(prices) * self.program.scale / self.incentives.unit
 
     def _cheap_plans(self, prices: Multipliers, lottery: Lottery, limit: float) -> list[Any]:
         """``(price, plan)`` of joint plans at local optima."""
@@ -351,6 +406,7 @@ class ColumnGeneration:
             setting = prices if share == 0.0 else self._average(prices, share)
             found = []
             for plan in starts:
+                check_time(self.program.end)
                 for order in (1, -1):
                     players = range(self.form.n_players)[::order]
                     price, better = self.pricing.descend(setting, plan, players, 1e-11)
@@ -363,14 +419,14 @@ class ColumnGeneration:
 
     def _exact_plans(self, prices: Multipliers, gradient: Floats, end: float) -> list[Any]:
         """``(price, plan)`` of the cheapest joint plans; tightens the bound."""
-        count, found = self.enumeration.count, []
+        count, found, roundings, tolerance = self.enumeration.count, [], 0, 0.0
         if count <= ENUMERATED and count * len(self.form.leaves) <= LOOKED_AT:
-            found = self.enumeration.cheapest(prices, COLUMNS)
+            found = self.enumeration.cheapest(prices, MOST_COLUMNS, end)
             least, source = found[0][0], "the enumeration of all joint plans"
         elif self._filling is not None:
             tuples = self._filling.tuples
             least, told = self._filling.cheapest(plan_prices(tuples, prices))
-            source = "a sweep of all tuples"
+            source, roundings = "a sweep of all tuples", self._plan_roundings
             plan = read_plan(tuples, told)
             found.append((self.pricing.price(prices, plan), plan))
         elif self._tuples is not None:
@@ -379,9 +435,12 @@ class ColumnGeneration:
             least, source = priced.least, "a mixed-integer program over all joint plans"
             if priced.plan is not None:
                 found.append((self.pricing.price(prices, priced.plan), priced.plan))
+                tolerance = min(found[0][0] - least, LEAST_GAIN * 10)
         else:
             return []
-        self._tighten_bound(self.program.bound(prices, gradient, least), source)
+        bound, error = self.program.bound(prices, gradient, least, roundings)
+        error += tolerance * self.program.scale
+        self._tighten_bound((bound, error), source, prices)
         return found
 
     def _add(self, found: list[Any], limit: float) -> int:
@@ -390,7 +449,7 @@ class ColumnGeneration:
         added = 0
         for _, plan in worth:
             added += self.program.add(plan)
-            if added == COLUMNS:
+            if added == MOST_COLUMNS:
                 break
         return added
 

@@ -18,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord._arrays import Floats, Ints
+from accord._arrays import Bools, Floats, Ints, Longs
 from accord._jit import jit
-from accord.optimal.linear import Bools, Longs
 from accord.optimal.tuples import Tuples
 
 NOTHING = 1e-9
 """Smaller remainders of xi count as zero."""
 
 
-class Infosets(NamedTuple):
+class OrderedInfosets(NamedTuple):
     """All infosets in the order of play. Positions of all players are numbered together."""
 
     player: Longs
@@ -64,7 +63,7 @@ def decomposed(
     return found
 
 
-def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> Infosets:
+def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> OrderedInfosets:
     """The infosets, those that come earlier in the game first; ``rows`` index ``kept``."""
     game = tuples.incentives.form.game
     level = np.zeros(len(game.player), np.int64)
@@ -99,12 +98,12 @@ def _in_order_of_play(tuples: Tuples, kept: Longs, offsets: Longs) -> Infosets:
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
     joined = np.concatenate([np.zeros(0, np.int64), *(rows[place] for place in order)])
     player, actions, above, start = table[1:, order]
-    return Infosets(player, actions, above, start, first, joined)
+    return OrderedInfosets(player, actions, above, start, first, joined)
 
 
 @jit
 def _take_plan(
-    infosets: Infosets, told: Longs, depth: Longs, left: Floats, chosen: Bools, plan: Ints
+    infosets: OrderedInfosets, told: Longs, depth: Longs, left: Floats, chosen: Bools, plan: Ints
 ) -> float:
     """Overwrite ``plan`` with a joint plan whose tuples all have something ``left``, subtract it
     from them and return its weight, if one is found. ``chosen`` has empty positions before."""

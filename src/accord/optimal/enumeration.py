@@ -21,6 +21,7 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
+from accord._signals import check_time
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.optimal.pricing import (
     Buffers,
@@ -32,7 +33,7 @@ from accord.optimal.pricing import (
 )
 from accord.treeplex.treeplex import Treeplex
 
-LARGEST = 1e300
+PLANS_CAP = 1e300
 
 
 def count_plans(tree: RechistoryTree) -> float:
@@ -51,19 +52,19 @@ def _count_plans(tree: RechistoryTree) -> float:
             own = yet = after[here].sum()
             if tree.notion.agent:
                 others = [np.prod(np.delete(after[here], r)) for r in range(plex.n_actions[x])]
-                yet = still[here] @ np.minimum(others, LARGEST)
-            after[above] = min(after[above] * own, LARGEST)
-            still[above] = min(still[above] * yet, LARGEST)
+                yet = still[here] @ np.minimum(others, PLANS_CAP)
+            after[above] = min(after[above] * own, PLANS_CAP)
+            still[above] = min(still[above] * yet, PLANS_CAP)
         return float(still[0])
     follow = np.ones(tree.n_cells)
     for node in range(tree.n_nodes - 1, ROOT, -1):
         if tree.is_swap[node]:
             n = int(plex.n_actions[tree.node_infoset[node]])
             first = int(tree.arrays.first_cell[node])
-            cells = np.minimum(follow[first : first + n * n].reshape(n, n), LARGEST)
-            own = float(np.minimum(cells.prod(axis=1), LARGEST).sum())
+            cells = np.minimum(follow[first : first + n * n].reshape(n, n), PLANS_CAP)
+            own = float(np.minimum(cells.prod(axis=1), PLANS_CAP).sum())
             cell = int(tree.arrays.parent_cell[node])
-            follow[cell] = min(follow[cell] * own, LARGEST)
+            follow[cell] = min(follow[cell] * own, PLANS_CAP)
     return float(follow[ROOT])
 
 
@@ -138,8 +139,14 @@ class Enumeration:
         """The plans of every player but the replier."""
         return {i: all_plans(self.pricing.incentives.trees[i]) for i in self.others}
 
-    def cheapest(self, prices: Multipliers, keep: int = 1) -> list[tuple[float, Ints]]:
-        """The ``keep`` cheapest of the joint plans found, best first; the first is the optimum."""
+    def cheapest(
+        self, prices: Multipliers, keep: int = 1, end: float | None = None
+    ) -> list[tuple[float, Ints]]:
+        """The ``keep`` cheapest of the joint plans found, best first; the first is the optimum.
+
+        Raises:
+            OutOfTime: If they are not found by ``end``, a time of ``time.monotonic``.
+        """
         pricing, reply = self.pricing, self.replier
         sizes = pricing.incentives.first_action
         plan = np.zeros(int(sizes[-1]), np.int32)
@@ -147,6 +154,7 @@ class Enumeration:
         fixed, last = self.others[:-1], self.others[-1] if self.others else None
         found: list[tuple[float, Ints]] = []
         for choice in product(*(self.plans[i] for i in fixed)):
+            check_time(end)
             for i, actions in zip(fixed, choice, strict=True):
                 parts[i][:] = actions
                 spread_plan(

@@ -6,7 +6,7 @@ over all joint plans is the minimum of a linear form in xi over the polytope wit
 integral. The relaxation is strong, often exact, and HiGHS solves it by branch and bound. Stopped
 early it still has a lower bound, which is all that a bound on the value needs.
 
-HiGHS works to tolerances, so its bound is lowered by ``MARGIN`` before it counts.
+HiGHS works to tolerances, so its bound is lowered by ``PRICE_MARGIN`` before it counts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from accord._arrays import Floats, Ints
-from accord.optimal.linear import Bools, LinearProgram
+from accord._arrays import Bools, Floats, Ints
+from accord.optimal.linear import LinearProgram, run_heeding
 from accord.optimal.pricing import Multipliers
 from accord.optimal.tuples import Tuples
 
-MARGIN = 1e-9
+PRICE_MARGIN = 1e-9
 """In units of the objective's spread: ten times the tolerance of HiGHS."""
 
 
@@ -43,13 +43,13 @@ def price_exactly(tuples: Tuples, prices: Multipliers, seconds: float | None) ->
     highs = program.solver(
         seconds, alone, mip_rel_gap=0.0, mip_abs_gap=1e-10, mip_feasibility_tolerance=1e-9
     )
-    highs.run()
+    run_heeding(highs)
     info = highs.getInfo()
     bound = float(info.mip_dual_bound)
     plan = None
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         plan = read_plan(tuples, np.array(highs.getSolution().col_value) > 0.5)
-    return Priced(plan, bound - MARGIN)
+    return Priced(plan, bound - PRICE_MARGIN)
 
 
 def plan_prices(tuples: Tuples, prices: Multipliers) -> Floats:

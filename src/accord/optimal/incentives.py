@@ -9,8 +9,14 @@ cell, U_c[b, r, a] = S_b(c) [c recommends r] l(x, a; c), which is a sparse vecto
 pure plan is consistent with one rechistory (and, for an AFCCE, with those of players who left
 blindly and happened to do what they would have been told).
 
-In this package losses are those of ``treeplex/leaves.py`` minus 1, so they are in [-1, 0] and 0 is
-the worst that can happen to a deviator. Gains are differences of losses, so they stay the same.
+In this package the loss of a play is (worst - payoff) / unit, where the *unit* of a player is the
+most that the player can expect above their worst payoff, whatever everybody does. So every expected
+loss is in [-1, 0], and 0 is the worst that can happen to a deviator. Payoffs of plays that chance
+hardly ever allows are not small in these units, and what all payoffs have in common is gone.
+
+A player who *commits* (Bayesian persuasion, Stackelberg leaders, mechanisms) follows the
+recommendations whether or not that is best for them, so nothing that they could gain counts. Their
+deviator hears nothing and is *allowed* any gain: in these units, none is larger than 1.
 
 Plans are *reduced*: the first action stands wherever neither an obedient player nor any deviator
 can ever hear the recommendation. Reduced plans that differ are different columns.
@@ -26,15 +32,20 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.deviations.notions import Notion, NotionLike, as_notion
+from accord.deviations.notions import NFCCE, Notion, NotionLike, as_notion
 from accord.deviations.rechistory import OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.equilibrium.evaluation import obedient_nodes
 from accord.equilibrium.gap import add_deviation_loss
+from accord.equilibrium.rounding import count_roundings
+from accord.optimal.free_play import most_above_worst
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import pure_behavior
 from accord.treeplex.treeplex import TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
+
+ANY_GAIN = 2.0
+"""More than any deviation gains, in losses."""
 
 
 class Column(NamedTuple):
@@ -54,18 +65,35 @@ class Incentives:
     form: SequenceForm
     notion: Notion
     trees: tuple[RechistoryTree, ...]
+    commits: tuple[int, ...] = ()  # the players who commit
 
     @classmethod
-    def build(cls, form: SequenceForm, k: NotionLike, budget: int | None = None) -> Incentives:
-        """The incentives of a K-EFCE, or of another notion.
+    def build(
+        cls,
+        form: SequenceForm,
+        k: NotionLike,
+        budget: int | None = None,
+        commits: tuple[int, ...] = (),
+    ) -> Incentives:
+        """The incentives of a K-EFCE, or of another notion, of all players who do not commit.
 
         Raises:
             ArgumentError: If ``k`` is neither a K nor a notion with such trees.
             BudgetError: If the rechistories do not fit into memory.
         """
         notion = as_notion(k)
-        trees = tuple(RechistoryTree.build(plex, notion, budget) for plex in form.plexes)
-        return cls(form, notion, trees)
+        trees = tuple(
+            RechistoryTree.build(plex, NFCCE if i in commits else notion, budget)
+            for i, plex in enumerate(form.plexes)
+        )
+        return cls(form, notion, trees, commits)
+
+    def allowed(self, epsilon: float) -> Floats:
+        """``[n_players]`` the gains that count as none, in losses: ``epsilon``, in payoff units, or
+        whatever a player who commits could gain."""
+        gains = np.where(self.form.leaves.payoff_range > 0, epsilon / self.unit, 0.0)
+        gains[list(self.commits)] = ANY_GAIN
+        return gains
 
     @cached_property
     def obedient(self) -> tuple[Ints, ...]:
@@ -73,9 +101,44 @@ class Incentives:
         return tuple(obedient_nodes(tree) for tree in self.trees)
 
     @cached_property
+    def unit(self) -> Floats:
+        """``[n_players]`` what a loss of 1 is worth in payoffs; 1 if the payoff is constant."""
+        most = most_above_worst(self.form, np.eye(self.form.n_players))
+        return np.where(self.form.leaves.payoff_range > 0, most, 1.0)
+
+    @cached_property
+    def losses(self) -> Floats:
+        """``[n_leaves, n_players]`` losses times chance probability, at most 0."""
+        leaves = self.form.leaves
+        above = (leaves.likeliest - leaves.worst) * leaves.prob[:, None]
+        if leaves.rest is not None:
+            above = np.maximum(above + leaves.rest, 0.0)  # removes negative rounding errors
+        return np.asarray(-above / self.unit)
+
+    @cached_property
     def leaves(self) -> tuple[LeafArrays, ...]:
-        """The leaf table once per player, with losses in [-1, 0]."""
-        return tuple(own._replace(loss=own.loss - own.prob) for own in self.form.leaves.arrays)
+        """The leaf table once per player, with these losses."""
+        table = self.form.leaves
+        return tuple(
+            own._replace(loss=np.ascontiguousarray(self.losses[table.order(i), i]))
+            for i, own in enumerate(table.arrays)
+        )
+
+    @cached_property
+    def roundings(self) -> int:
+        """The most roundings of a term in a sum of losses over one joint plan, by any kernel."""
+        form = self.form
+        count = max(2 * count_roundings(form, i, 1) for i in range(form.n_players)) + 16
+        # A sum over the plays of one row is at most 2 + 2 n times as small as its terms.
+        return count if form.leaves.spread is None else 2 * count * (1 + form.leaves.roundings)
+
+    def above_worst(self, losses: Floats) -> Floats:
+        """``[n_players]`` expected payoffs minus the worst, from expected losses."""
+        return np.asarray(-self.unit * losses)
+
+    def payoffs(self, losses: Floats) -> Floats:
+        """``[n_players]`` expected payoffs, from expected losses."""
+        return np.asarray(self.form.leaves.worst + self.above_worst(losses))
 
     @cached_property
     def first_action(self) -> Ints:
@@ -89,7 +152,7 @@ class Incentives:
         return tuple(plan[starts[i] : starts[i + 1]] for i in range(self.form.n_players))
 
     def behaviors(self, plan: Ints) -> tuple[Floats, ...]:
-        """The joint plan as pure behaviours."""
+        """The joint plan as pure behaviors."""
         return tuple(map(pure_behavior, self.form.plexes, self.split_plan(plan)))
 
     def reduced(self, plan: Ints) -> Ints:
@@ -104,7 +167,7 @@ class Incentives:
         return plan
 
     def sampled(self, joint: Floats, rng: np.random.Generator) -> Ints:
-        """A reduced joint plan drawn from a joint behaviour."""
+        """A reduced joint plan drawn from a joint behavior."""
         parts = []
         for plex, behavior in zip(self.form.plexes, self.form.split(joint), strict=True):
             actions = np.zeros(plex.n_infosets, np.int32)
@@ -138,13 +201,6 @@ class Incentives:
             cells.append(found)
             values.append(total[found])
         return Column(losses, tuple(cells), tuple(values), tuple(told), tuple(obeying))
-
-
-def node_actions(tree: RechistoryTree) -> Ints:
-    """``[n_nodes]`` the number of actions at each node; 1 at ``ROOT``."""
-    actions = np.ones(tree.n_nodes, np.int32)
-    actions[1:] = tree.plex.n_actions[tree.node_infoset[1:]]
-    return actions
 
 
 @jit

@@ -1,6 +1,6 @@
 """Linear and mixed-integer programs in blocks, solved by HiGHS.
 
-    minimise cost . x  subject to  lower <= A x <= upper  and  least <= x <= most.
+    minimize cost . x  subject to  lower <= A x <= upper  and  least <= x <= most.
 
 A program is built from blocks of variables and blocks of rows. The entries of a block of rows are
 triples (row, variable, coefficient). If HiGHS fails to solve a linear program, :func:`run` tries
@@ -12,12 +12,14 @@ If all variables have finite limits, *any* vector y of duals bounds the optimum 
     min >= sum_rows (y > 0 ? lower : upper) y + sum_j min(d_j least_j, d_j most_j)   with
     d = cost - A^T y
 
-(Neumaier and Shcherbina 2004). A bound that is computed in this way holds whatever the tolerances
-of the solver that found y: :meth:`LinearProgram.safe_bound`.
+(Neumaier and Shcherbina 2004). A bound that is computed in this way, and lowered by the roundings
+of its own sum, holds whatever the tolerances of the solver that found y:
+:meth:`LinearProgram.safe_bound`.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -26,13 +28,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
-from accord._arrays import Floats
+from accord._arrays import Bools, Floats, Longs
+from accord._signals import OutOfTime, deferred_signals, is_stopping
+from accord.equilibrium.rounding import SECOND_ORDER, UNIT
 from accord.errors import NumericalError
 
-Longs = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-TOLERANCE = 1e-10
+FEASIBILITY = 1e-10
 """The smallest feasibility tolerance that HiGHS allows."""
 
 INFINITY = highspy.kHighsInf
@@ -47,11 +48,7 @@ RETRIES: tuple[dict[str, Any], ...] = (
 )
 """Settings for a linear program that HiGHS failed to solve, tried in this order."""
 
-_ENDS = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit)
-
-
-class OutOfTime(Exception):
-    """The time limit was reached before the optimum was found."""
+_STOPPED = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
 
 
 class Triples(NamedTuple):
@@ -80,13 +77,37 @@ def solver(**options: object) -> highspy.Highs:
     settings: dict[str, Any] = {
         "output_flag": False,
         "threads": 1,
-        "primal_feasibility_tolerance": TOLERANCE,
-        "dual_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": FEASIBILITY,
+        "dual_feasibility_tolerance": FEASIBILITY,
         **options,
     }
     for name, value in settings.items():
         highs.setOptionValue(name, value)
     return highs
+
+
+def run_heeding(highs: highspy.Highs) -> None:
+    """Run HiGHS. If the user asks to stop, it ends early, with the status ``kInterrupt``.
+
+    No exception may pass through its code, so signals take effect when it has ended.
+    """
+    with deferred_signals() as arrived:
+
+        def heed(event: Any) -> None:
+            event.interrupt(bool(arrived) or is_stopping())  # HiGHS keeps the last answer
+
+        calls: tuple[Any, ...] = (
+            highs.cbSimplexInterrupt,
+            highs.cbIpmInterrupt,
+            highs.cbMipInterrupt,
+        )
+        for call in calls:
+            call.subscribe(heed)
+        try:
+            highs.run()
+        finally:
+            for call in calls:
+                call.unsubscribe(heed)
 
 
 def run(highs: highspy.Highs, end: float | None = None) -> bool:
@@ -99,15 +120,15 @@ def run(highs: highspy.Highs, end: float | None = None) -> bool:
     if end is not None:  # HiGHS counts its time limit from the first run
         left = max(0.0, end - time.monotonic())
         highs.setOptionValue("time_limit", float(highs.getRunTime() + left))
-    highs.run()
+    run_heeding(highs)
     for options in RETRIES:
-        if highs.getModelStatus() in _ENDS:
+        if highs.getModelStatus() in (highspy.HighsModelStatus.kOptimal, *_STOPPED):
             break
         before = {name: highs.getOptionValue(name)[1] for name in options}
         highs.clearSolver()
         for name, value in options.items():
             highs.setOptionValue(name, value)
-        highs.run()
+        run_heeding(highs)
         for name, value in before.items():
             highs.setOptionValue(name, value)
     return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
@@ -123,10 +144,10 @@ def run_to_optimum(highs: highspy.Highs, what: str, end: float | None = None) ->
 
     Raises:
         NumericalError: If no settings find the optimum.
-        OutOfTime: If it is not found by ``end``.
+        OutOfTime: If it is not found by ``end``, or before the user asks to stop.
     """
     if not run(highs, INFINITY if end is None else end):
-        if highs.getModelStatus() == highspy.HighsModelStatus.kTimeLimit:
+        if highs.getModelStatus() in _STOPPED:
             raise OutOfTime
         status = highs.modelStatusToString(highs.getModelStatus())
         raise NumericalError(
@@ -169,6 +190,11 @@ class LinearProgram:
         self.n_rows += count
         return self.n_rows - count
 
+    def limits(self, variables: NDArray[np.integer[Any]]) -> tuple[Floats, Floats]:
+        """The least and the largest value of each of these variables."""
+        least, most, _ = self._joined(self._variables)
+        return least[variables], most[variables]
+
     def solver(
         self, seconds: float | None = None, integral: Bools | None = None, **options: object
     ) -> highspy.Highs:
@@ -193,14 +219,28 @@ class LinearProgram:
         highs.passModel(model)
         return highs
 
-    def safe_bound(self, duals: Floats) -> float:
-        """A lower bound on the optimum, for any ``duals``; all variables must have limits."""
+    def safe_bound(self, duals: Floats, roundings: int = 0) -> tuple[float, float]:
+        """A lower bound on the optimum, for any ``duals``, and how much it was lowered by rounding;
+        all variables must have limits.
+
+        Args:
+            duals: One per row.
+            roundings: How many roundings the coefficients have behind them. They and those made
+                here are counted, and the bound is lowered by what they may have changed.
+        """
         least, most, cost = self._joined(self._variables)
         lower, upper = self._joined(self._limits)
         duals = np.where(np.isinf(lower), np.minimum(duals, 0.0), duals)
         limit = np.where(duals > 0, lower, upper)
-        rest = cost - self._matrix().T @ duals
-        return float(duals @ limit + np.minimum(rest * least, rest * most).sum())
+        matrix = self._matrix()
+        rest = cost - matrix.T @ duals
+        terms = np.concatenate([duals * limit, np.minimum(rest * least, rest * most)])
+        size = np.abs(cost) + abs(matrix).T @ np.abs(duals)
+        size *= np.maximum(np.abs(least), np.abs(most))
+        longest = int(np.bincount(matrix.indices, minlength=1).max(initial=0))
+        share = SECOND_ORDER * UNIT * (longest + roundings + 8)
+        error = share * float(np.abs(duals * limit).sum() + size.sum())
+        return math.fsum(terms) - error, error
 
     def _matrix(self) -> Any:
         parts = self._entries or [triples([], [], [])]

@@ -1,4 +1,4 @@
-"""What to maximise over the equilibria: a concave function of the players' expected payoffs.
+"""What to maximize over the equilibria: a concave function of the players' expected payoffs.
 
 With u_i the expected payoff of player i when everybody obeys, the objectives are
 
@@ -9,7 +9,9 @@ With u_i the expected payoff of player i when everybody obeys, the objectives ar
 * ``"keep"``: minus the distance sum_i |u_i - v_i| / range_i from given payoffs v. It is 0 if the
   payoffs are exactly v.
 
-All are linear, or the minimum of linear functions sum_i g_i u_i - offset(g) over a polytope of
+Players may have a *floor*: only equilibria count that pay them at least this much.
+
+All are linear, or the minimum of linear functions sum_i g_i (u_i - v_i) over a polytope of
 *gradients* g. So every gradient bounds the objective from above, which is where proofs of
 optimality start (``optimal/column_generation.py``).
 """
@@ -18,14 +20,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord._check import Number, as_number
 from accord._format import listed
+from accord.equilibrium.rounding import UNIT
 from accord.errors import ArgumentError
+from accord.game.labels import as_players
+from accord.optimal.free_play import most_above_worst
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafTable
 
 WELFARE = "welfare"
@@ -45,6 +52,7 @@ class Objective:
     weights: tuple[float, ...] | None  # of the players' payoffs if it is linear
     minimize: bool = False
     target: tuple[float, ...] | None = None  # the payoffs to keep
+    floor: tuple[float, ...] | None = None  # the least payoff of each player; -inf for any
 
     def written(self, players: Sequence[str]) -> Written:
         """The objective in a file, for players with these labels."""
@@ -56,7 +64,7 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """1, or -1 if the objective is minimised."""
+        """1, or -1 if the objective is minimized."""
         return -1.0 if self.minimize else 1.0
 
     @property
@@ -77,7 +85,7 @@ class Objective:
         return -math.fsum(distances)
 
     def valid_gradient(self, gradient: Floats, payoff_range: Floats) -> Floats:
-        """The gradient nearest to ``gradient`` that bounds the maximised objective from above."""
+        """The gradient nearest to ``gradient`` that bounds the maximized objective from above."""
         if self.weights is not None:
             return self.sign * np.array(self.weights)
         if self.target is None:
@@ -87,21 +95,69 @@ class Objective:
         unit = 1.0 / np.where(payoff_range > 0, payoff_range, 1.0)
         return np.clip(gradient, -unit, unit)
 
-    def offset(self, gradient: Floats) -> float:
-        """What to subtract from sum_i g_i u_i."""
-        return 0.0 if self.target is None else float(gradient @ np.array(self.target))
+    def largest_losses(self, worst: Floats, unit: Floats) -> Floats:
+        """``[n_players]`` the largest losses (worst - payoff) / unit that leave everybody their
+        floor, rounded up; infinite without a floor."""
+        if self.floor is None:
+            return np.full(len(worst), np.inf)
+        floor = np.array(self.floor)
+        with np.errstate(invalid="ignore"):
+            rounding = 4 * UNIT * np.where(np.isinf(floor), 0.0, np.abs(floor) + np.abs(worst))
+        return np.asarray((worst - floor + rounding) / unit)
 
-    def scale(self, leaves: LeafTable) -> float:
-        """The spread of the objective over all plays, or 1 if it is constant."""
+    def misses(self, payoffs: Sequence[float] | Floats, allowed: Floats) -> list[int]:
+        """The players who get less than their floor, by more than ``allowed``."""
+        if self.floor is None:
+            return []
+        pairs = enumerate(zip(self.floor, payoffs, allowed.tolist(), strict=True))
+        return [i for i, (least, payoff, error) in pairs if payoff < least - error]
+
+    def center(self, leaves: LeafTable) -> Fraction:
+        """The objective is measured from here, so that no digits are lost to what all payoffs have
+        in common."""
+        if self.target is not None:
+            return Fraction(0)
+        worst = [Fraction(float(payoff)) for payoff in leaves.worst]
+        if self.weights is None:
+            return min(worst)
+        terms = (Fraction(w) * u for w, u in zip(self.weights, worst, strict=True))
+        return Fraction(self.sign) * sum(terms, start=Fraction(0))
+
+    def offsets(self, leaves: LeafTable) -> Floats:
+        """``[n_players]`` what to add to payoffs above the worst before the objective is taken of
+        them, so that it is measured from ``center``."""
+        if self.weights is not None:
+            return np.zeros(leaves.n_players)
+        if self.target is not None:
+            return np.asarray(leaves.worst - np.array(self.target))
+        return np.asarray(leaves.worst - leaves.worst.min())
+
+    def above_center(self, above_worst: Floats, leaves: LeafTable) -> float:
+        """The maximized objective minus ``center``, from payoffs minus the worst."""
+        payoffs = above_worst + self.offsets(leaves)
+        own = self if self.target is None else replace(self, target=(0.0,) * len(payoffs))
+        return self.sign * own.value(payoffs, leaves.payoff_range)
+
+    def scale(self, form: SequenceForm) -> float:
+        """The spread of the expected objective, or 1 if it is constant."""
         if self.target is not None:
             return 1.0
+        most = most_above_worst(form, np.eye(form.n_players))
         if self.weights is None:
-            return float(leaves.payoff_range.max(initial=0.0)) or 1.0
+            return float(most.max(initial=0.0)) or 1.0
         weights = np.array(self.weights)
-        payoff = leaves.payoff @ weights / leaves.prob
-        spread = float(payoff.max() - payoff.min())
-        largest = float(np.abs(weights) @ np.maximum(np.abs(leaves.best), np.abs(leaves.worst)))
-        return spread if spread > CONSTANT * largest else 1.0
+        spread = float(most_above_worst(form, np.array([weights, -weights])).sum())
+        return spread if spread > CONSTANT * float(np.abs(weights) @ most) else 1.0
+
+    def most(self, form: SequenceForm) -> float:
+        """No joint policy, in equilibrium or not, has a larger objective above ``center``."""
+        if self.target is not None:
+            return 0.0
+        if self.weights is not None:
+            return float(most_above_worst(form, self.sign * np.array([self.weights]))[0])
+        offsets = self.offsets(form.leaves)
+        ends = most_above_worst(form, np.eye(form.n_players)) + offsets
+        return float((ends + 4 * UNIT * (ends + offsets)).min())
 
 
 ObjectiveLike = str | Sequence[Number] | Mapping[str, Number] | Objective
@@ -114,18 +170,30 @@ def as_objective(
     *,
     minimize: bool = False,
     target: Sequence[float] | None = None,
+    at_least: Mapping[str, Number] | None = None,
 ) -> Objective:
     """The objective that ``given`` stands for, for players with these labels.
 
     Args:
         given: One of the forms in the module's docstring.
         players: The players' labels.
-        minimize: Whether to minimise it.
+        minimize: Whether to minimize it.
         target: The payoffs that ``"keep"`` keeps.
+        at_least: The least payoffs of some players.
 
     Raises:
         ArgumentError: If it is not an objective, or not one for these players.
     """
+    objective = _objective(given, players, minimize, target)
+    return replace(objective, floor=_floor(at_least, players)) if at_least else objective
+
+
+def _objective(
+    given: ObjectiveLike,
+    players: Sequence[str],
+    minimize: bool,
+    target: Sequence[float] | None,
+) -> Objective:
     if isinstance(given, Objective):
         return _fitting(given, players, minimize)
     if isinstance(given, str):
@@ -157,7 +225,7 @@ def _fitting(given: Objective, players: Sequence[str], minimize: bool) -> Object
             f"the objective must be for {len(players)} players; got one for {max(sizes)}"
         )
     if minimize and not given.minimize:
-        raise ArgumentError("an Objective says itself whether it is minimised; leave out minimize")
+        raise ArgumentError("an Objective says itself whether it is minimized; leave out minimize")
     return given
 
 
@@ -170,7 +238,7 @@ def _named(
         raise _refusal(name)
     if minimize:
         raise ArgumentError(
-            f"the objective {name!r} can only be maximised; to hurt one player, minimise that "
+            f"the objective {name!r} can only be maximized; to hurt one player, minimize that "
             "player's payoff"
         )
     if name == EGALITARIAN:
@@ -181,6 +249,16 @@ def _named(
             "--from RUN (in Python: start=policy)"
         )
     return Objective(None, target=tuple(map(float, target)))
+
+
+def _floor(given: Mapping[str, Number], players: Sequence[str]) -> tuple[float, ...]:
+    least = dict.fromkeys(players, -math.inf)
+    for player, payoff in given.items():
+        (i,) = as_players(str(player), players)
+        least[players[i]] = as_number(f"the least payoff of {player!r}", payoff)
+        if not math.isfinite(least[players[i]]):
+            raise ArgumentError(f"the least payoff of {player!r} must be finite; got {payoff}")
+    return tuple(least.values())
 
 
 def _weights(given: Sequence[Number], players: Sequence[str]) -> tuple[float, ...]:

@@ -23,17 +23,21 @@ from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import lsqr
 
 from accord._arrays import Floats
+from accord._signals import OutOfTime
 from accord.certifying.certificate import Certificate
 from accord.deviations.notions import Notion
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, NumericalError
-from accord.optimal.linear import INFINITY, OutOfTime, solver
+from accord.optimal.linear import INFINITY, run_heeding, solver
 from accord.optimal.program import Lottery, Program
 from accord.treeplex.form import SequenceForm
 
 EXACT = 1e-9
 """The largest gap of an exact mixture, in units of the players' payoff ranges."""
+
+ROUNDED = 1e-15
+"""A gap of at most this, in the same units, is rounding."""
 
 STAKES = 100.0
 """Payoff ranges that are larger than this many stakes are those of plays that nobody gets to. They
@@ -50,10 +54,19 @@ LIMITED_SECONDS = 60.0
 """The most time for one mixed-integer program with a limited number of components."""
 
 
-def is_exact(
+def is_exact(certificate: Certificate, notion: Notion, gap: float = 0.0) -> bool:
+    """Whether a certified mixture is an equilibrium, or has at most this gap, as far as its error
+    bound can tell."""
+    own = certificate[notion]
+    pairs = zip(own.player_gaps, own.player_errors, strict=True)
+    return all(mine <= gap + error for mine, error in pairs)
+
+
+def is_nearly_exact(
     form: SequenceForm, certificate: Certificate, notion: Notion, gap: float = 0.0
 ) -> bool:
-    """Whether a certified mixture is an equilibrium, but for rounding, or has at most this gap."""
+    """Whether a certified mixture is an equilibrium, or has at most this gap, up to a tolerance of
+    the solver."""
     own, stakes = certificate[notion], np.array(certificate.stakes)
     unit = np.maximum(np.minimum(form.leaves.payoff_range, STAKES * stakes), gap)
     allowed = gap + np.maximum(EXACT * unit, own.player_errors)
@@ -84,10 +97,11 @@ def polished(
     least, best = np.inf, _policy(program, lottery.weights)
     for policy in _candidates(program, lottery, components, end):
         gaps = efce_gaps(policy, program.incentives.notion)
-        excess = float((gaps * program.incentives.form.leaves.loss_scale - program.epsilon).max())
+        excess = float((gaps / program.incentives.unit - program.epsilon).max())
+        excess = max(excess, program.missed(policy.values()))
         if excess < least:
             least, best = excess, policy
-        if least <= EXACT / 100 or (least <= EXACT and time.monotonic() > end):
+        if least <= ROUNDED or (least <= EXACT and time.monotonic() > end):
             break
     return best
 
@@ -104,7 +118,8 @@ def _candidates(
         sparse = _limited(program, components, end)
     if sparse is not None:
         for dust in DUST:
-            yield _policy(program, _corrected(program, sparse, dust))
+            if (weights := _corrected(program, sparse, dust)) is not None:
+                yield _policy(program, weights)
             if time.monotonic() > end:
                 break
     if components is None:
@@ -138,7 +153,7 @@ def _limited(program: Program, components: int, end: float) -> Lottery:
         index = np.arange(first, first + most, dtype=np.int32)
         highs.addRow(-INFINITY, float(components), most, index, np.ones(most))
         highs.changeColBounds(program.slack, 0.0, EXACT / 100)
-        highs.run()
+        run_heeding(highs)
         info = highs.getInfo()
         if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
             raise ArgumentError(
@@ -192,8 +207,9 @@ def _spared(program: Program, lottery: Lottery, end: float) -> Lottery:
         program.allow(None)
 
 
-def _corrected(program: Program, lottery: Lottery, dust: float) -> Floats:
-    """The weights without dust, moved so that binding rows bind exactly."""
+def _corrected(program: Program, lottery: Lottery, dust: float) -> Floats | None:
+    """The weights without dust, moved so that binding rows bind exactly; None if nothing is left
+    of them."""
     model = program.highs.getLp()
     matrix = csc_matrix(
         (model.a_matrix_.value_, model.a_matrix_.index_, model.a_matrix_.start_),
@@ -215,7 +231,8 @@ def _corrected(program: Program, lottery: Lottery, dust: float) -> Floats:
             break
         point[free] += lsqr(part, error, atol=1e-16, btol=1e-16, iter_lim=10 * len(free))[0]
     weights = np.maximum(point[program.variables], 0.0)
-    return np.asarray(weights / weights.sum())
+    total = float(weights.sum())
+    return np.asarray(weights / total) if 0.0 < total < math.inf else None
 
 
 def _policy(program: Program, weights: Floats) -> CorrelatedPolicy:

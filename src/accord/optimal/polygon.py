@@ -14,6 +14,8 @@ from accord._arrays import Floats
 def hull(points: Floats, flat: float) -> list[int]:
     """The corners of the convex hull of ``[n, 2]`` points, counterclockwise, by their numbers.
 
+    The first is the lowest of those that are farthest to the left.
+
     Args:
         points: At least one point.
         flat: Corners that stand out by at most this much are left out, and so are points that close
@@ -27,7 +29,11 @@ def hull(points: Floats, flat: float) -> list[int]:
         if standing[place] > flat:
             break
         del corners[place]
-    return corners
+    left = points[corners, 0].min() + flat  # rounding does not choose among these
+    first = min(
+        range(len(corners)), key=lambda n: (points[corners[n], 0] > left, *points[corners[n], ::-1])
+    )
+    return corners[first:] + corners[:first]
 
 
 def _chain(points: Floats, order: list[int]) -> list[int]:
@@ -46,7 +52,7 @@ def _turn(a: Floats, b: Floats, c: Floats) -> float:
 
 
 def _standing(points: Floats, corners: list[int], place: int) -> float:
-    """How far a corner stands out from the segment between its neighbours."""
+    """How far a corner stands out from the segment between its neighbors."""
     before, after = corners[place - 1], corners[(place + 1) % len(corners)]
     return float(distances(points[[corners[place]]], points[[before, after]])[0])
 
@@ -104,3 +110,24 @@ def area(polygon: Floats) -> float:
     """The area of a polygon."""
     after = np.roll(polygon, -1, axis=0)
     return float((polygon[:, 0] * after[:, 1] - polygon[:, 1] * after[:, 0]).sum()) / 2
+
+
+def nearest_mixture(polygon: Floats, point: Floats) -> Floats:
+    """``[n]`` weights of the corners, of which at most three are positive, whose mean is ``point``
+    or, if that is outside, the nearest point of the polygon."""
+    weights = np.zeros(len(polygon))
+    for i in range(1, len(polygon) - 1):  # triangles with the first corner
+        corners = polygon[[0, i, i + 1]]
+        shares, *_ = np.linalg.lstsq(
+            np.vstack([corners.T, np.ones(3)]), np.append(point, 1.0), rcond=None
+        )
+        if shares.min() >= 0.0 and np.allclose(shares @ corners, point, rtol=0, atol=1e-12):
+            weights[[0, i, i + 1]] = shares / shares.sum()
+            return weights
+    way = np.roll(polygon, -1, axis=0) - polygon
+    length = np.maximum((way**2).sum(axis=1), np.finfo(float).tiny)
+    share = np.clip(((point - polygon) * way).sum(axis=1) / length, 0.0, 1.0)
+    edge = int(np.linalg.norm(point - polygon - share[:, None] * way, axis=1).argmin())
+    weights[edge] += 1.0 - share[edge]
+    weights[(edge + 1) % len(polygon)] += share[edge]
+    return weights

@@ -4,7 +4,7 @@ For two players at K <= 1 this is the polytope of B. von Stengel and F. Forges, 
 correlated equilibrium: definition and computational complexity*, 2008: the probabilities xi of
 relevant pairs of sequences that satisfy the equations of ``optimal/tuples.py``. The same definition
 serves n players and any K. All losses are linear in xi, so the best equilibrium over all xi is one
-linear program: maximise the objective subject to E xi = 0 and, for every cell of every player,
+linear program: maximize the objective subject to E xi = 0 and, for every cell of every player,
 
     V[b, r] <= U[b, r, a](xi) + sum_{b' continuing (b, r, a)} sum_{r'} V[b', r'],   -1 <= V <= 0,
     loss of obeying (xi) <= U[root](xi) + sum_{first b} sum_r V[b, r] + epsilon.
@@ -27,7 +27,8 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.deviations.rechistory import ROOT
-from accord.optimal.linear import LinearProgram, run, triples
+from accord.optimal.exact_linear import Basis
+from accord.optimal.linear import INFINITY, LinearProgram, run, triples
 from accord.optimal.objective import Objective
 from accord.optimal.pricing import Multipliers
 from accord.optimal.separation import settled_flow
@@ -41,10 +42,12 @@ SIMPLEX = 2000
 class Relaxed:
     """The optimum over correlation plans."""
 
-    bound: float  # of the maximised objective: no K-EFCE exceeds it
-    prices: Multipliers  # of joint plans, in units of the objective
+    bound: float  # of the maximized objective above its center: no K-EFCE exceeds it
+    error: float  # by which it was raised because of rounding
+    prices: Multipliers  # of joint plans, in units of the objective's scale
     gradient: Floats | None = None  # of the objective, with which they price
     plan: Floats | None = None  # [n_tuples] the optimal xi
+    basis: Basis | None = None  # of the program
 
 
 class Relaxation:
@@ -52,24 +55,36 @@ class Relaxation:
 
     def __init__(self, tuples: Tuples, objective: Objective, epsilon: float) -> None:
         self.tuples, self.objective = tuples, objective
+        self.scale = objective.scale(tuples.incentives.form)
         self.program = LinearProgram()
-        self.program.add_variables(1, 1.0, 1.0)  # the empty tuple
-        self.program.add_variables(len(tuples) - 1, 0.0, 1.0)
+        cost = self._costs()
+        self.program.add_variables(1, 1.0, 1.0, cost[:1])  # the empty tuple
+        self.program.add_variables(len(tuples) - 1, 0.0, 1.0, cost[1:])
         tuples.add_rows(self.program)
-        self._cells = [self._add_incentives(i, epsilon) for i in range(tuples.n_players)]
-        self._objective_rows = self._add_objective()
+        allowed = tuples.incentives.allowed(epsilon)
+        self.cells = [self._add_incentives(i, float(gain)) for i, gain in enumerate(allowed)]
+        self.first_objective = self._add_objective()
+        self.first_floor = self._add_floors()
 
-    def _add_incentives(self, i: int, epsilon: float) -> int:
+    def _costs(self) -> Floats:
+        """``[n_tuples]`` what each tuple adds to the minimized objective, if that is linear."""
+        objective, unit = self.objective, self.tuples.incentives.unit
+        if objective.weights is None:
+            return np.zeros(len(self.tuples))
+        weights = objective.sign * np.array(objective.weights) * unit / self.scale
+        return self.tuples.obeying.dot(weights, len(self.tuples))
+
+    def _add_incentives(self, i: int, allowed: float) -> int:
         """The rows of one player's cells; returns the number of the first."""
         tuples, program = self.tuples, self.program
-        tree, leaves = tuples.incentives.trees[i], tuples.incentives.form.leaves
+        tree = tuples.incentives.trees[i]
         row_node = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_row))[1:]
         first = program.add_variables(len(row_node), -1.0, 0.0)  # V of all rows but the root's
         decision = first + np.arange(len(row_node))
         deviating, obeying = tuples.deviating[i], tuples.obeying
         own = obeying.rows == i
         upper = np.zeros(tree.n_cells)
-        upper[ROOT] = epsilon * leaves.loss_scale[i]
+        upper[ROOT] = allowed
         return program.add_rows(
             tree.n_cells, -np.inf, upper,
             deviating._replace(values=-deviating.values),
@@ -81,57 +96,73 @@ class Relaxation:
         )  # fmt: skip
 
     def _add_objective(self) -> int:
-        """Variables and rows of the objective, with payoff_i = worst_i - range_i loss_i; returns
-        the number of the first row."""
+        """Variables and rows of the objective, in units of its scale, with payoff_i = offset_i -
+        unit_i loss_i; returns the number of the first row."""
         program, objective = self.program, self.objective
         leaves, obeying = self.tuples.incentives.form.leaves, self.tuples.obeying
-        n, span, worst = leaves.n_players, leaves.payoff_range, leaves.worst
+        n, span = leaves.n_players, leaves.payoff_range
+        unit, offsets = self.tuples.incentives.unit, objective.offsets(leaves)
         players = np.arange(n)
         if objective.target is not None:  # payoff + less - more = target
-            unit = np.where(span > 0, span, 1.0)
-            loss = obeying._replace(values=obeying.values * (span / unit)[obeying.rows])
-            aim = (worst - np.array(objective.target)) / unit
+            distance = np.where(span > 0, span, 1.0)
+            loss = obeying._replace(values=obeying.values * (unit / distance)[obeying.rows])
+            aim = offsets / distance
             more = program.add_variables(n, 0.0, np.abs(aim) + 1.0, 1.0)
             less = program.add_variables(n, 0.0, np.abs(aim) + 1.0, 1.0)
             return program.add_rows(
                 n, aim, aim, loss,
                 triples(players, more + players, 1.0), triples(players, less + players, -1.0),
             )  # fmt: skip
-        loss = obeying._replace(values=obeying.values * span[obeying.rows])
+        unit, offsets = unit / self.scale, offsets / self.scale
+        loss = obeying._replace(values=obeying.values * unit[obeying.rows])
         if objective.weights is None:  # least <= payoff
-            least = program.add_variables(1, worst.min(), leaves.best.max(), -1.0)
-            return program.add_rows(n, -np.inf, worst, loss, triples(players, least, 1.0))
-        weights = objective.sign * np.array(objective.weights)
-        cost = program.add_variables(1, -np.abs(weights) @ span - 1.0, np.abs(weights) @ span, 1.0)
-        total = triples(0, loss.columns, loss.values * weights[loss.rows])
-        return program.add_rows(1, 0.0, 0.0, total, triples(0, cost, -1.0))
+            least = program.add_variables(1, 0.0, 2.0 * (offsets + unit).max(), -1.0)
+            return program.add_rows(n, -np.inf, offsets, loss, triples(players, least, 1.0))
+        return program.n_rows
+
+    def _add_floors(self) -> int:
+        """The limits of losses that floors of payoffs set; returns the number of the first row."""
+        incentives, obeying = self.tuples.incentives, self.tuples.obeying
+        leaves = incentives.form.leaves
+        limit = self.objective.largest_losses(leaves.worst, incentives.unit)
+        if np.isinf(limit).all():
+            return self.program.n_rows
+        return self.program.add_rows(leaves.n_players, -np.inf, np.minimum(limit, 1.0), obeying)
 
     def solve(self, seconds: float | None = None) -> Relaxed | None:
         """Solve it; None if that fails, or takes too long."""
         method = "ipm" if len(self.tuples) > SIMPLEX else "simplex"
         highs = self.program.solver(seconds, solver=method)
+        free = np.arange(1, self.program.n_variables)  # the other limits are implied by the rows
+        least, most = self.program.limits(free)
+        least[least < 0.0], most[most > 0.0] = -INFINITY, INFINITY
+        highs.changeColsBounds(len(free), free.astype(np.int32), least, most)
         if not run(highs):
             return None
         duals = np.array(highs.getSolution().row_dual)
-        bound = -self.program.safe_bound(duals)
-        if self.objective.weights is not None:
-            leaves = self.tuples.incentives.form.leaves
-            bound += self.objective.sign * float(np.array(self.objective.weights) @ leaves.worst)
+        lowest, error = self.program.safe_bound(duals, self.tuples.incentives.roundings)
         values = np.array(highs.getSolution().col_value)[: len(self.tuples)]
-        return Relaxed(bound, *self._prices(duals), values)
+        prices, gradient = self._prices(duals)
+        bound, error = -self.scale * lowest, self.scale * error
+        return Relaxed(bound, error, prices, gradient, values, Basis.of(highs))
 
     def _prices(self, duals: Floats) -> tuple[Multipliers, Floats]:
         incentives = self.tuples.incentives
-        span = incentives.form.leaves.payoff_range
+        span, unit = incentives.form.leaves.payoff_range, incentives.unit
         flows = [
             settled_flow(tree, np.maximum(-duals[start : start + tree.n_cells], 0.0))
-            for start, tree in zip(self._cells, incentives.trees, strict=True)
+            for start, tree in zip(self.cells, incentives.trees, strict=True)
         ]
         gradient = np.zeros(len(span))
         if self.objective.weights is None:
-            gradient = -duals[self._objective_rows :]
+            gradient = -duals[self.first_objective : self.first_floor]
             if self.objective.target is not None:
                 gradient = gradient / np.where(span > 0, span, 1.0)
         gradient = self.objective.valid_gradient(gradient, span)
-        kappa = gradient * span + np.array([flow[ROOT] for flow in flows])
-        return Multipliers(kappa, tuple(flows)), gradient
+        kappa = gradient * unit / self.scale + np.array([flow[ROOT] for flow in flows])
+        floor = np.zeros(len(span))
+        if len(duals) > self.first_floor:
+            floor = np.maximum(-duals[self.first_floor :], 0.0)
+            limit = self.objective.largest_losses(incentives.form.leaves.worst, unit)
+            floor[np.isinf(limit)] = 0.0
+        return Multipliers(kappa + floor, tuple(flows), floor), gradient

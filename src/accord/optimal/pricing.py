@@ -53,7 +53,8 @@ from numpy.typing import NDArray
 from accord._arrays import Floats, Ints
 from accord._jit import jit
 from accord.deviations.rechistory import COARSE, OBEDIENT, SWAP, RechistoryArrays
-from accord.optimal.incentives import Incentives, node_actions
+from accord.equilibrium.relevant import node_actions
+from accord.optimal.incentives import Incentives
 from accord.treeplex.treeplex import TreeplexArrays
 
 
@@ -88,6 +89,7 @@ class Multipliers(NamedTuple):
 
     kappa: Floats  # [n_players] weights of the losses of obeying
     flow: tuple[Floats, ...]  # per player, [n_cells]: y
+    floor: Floats | None = None  # [n_players] part of kappa, for floors of payoffs; None for zeros
 
 
 class Pricing:
@@ -97,7 +99,7 @@ class Pricing:
         self.incentives = incentives
         form, leaves = incentives.form, incentives.form.leaves
         n = form.n_players
-        scaled = np.stack([leaves.normalised_loss(i) - leaves.prob for i in range(n)], axis=1)
+        scaled = incentives.losses
         joint = (leaves.seqs + leaves.first_reach[:n].astype(np.int32)).astype(np.int32)
         players, buffers = [], []
         for i, tree in enumerate(incentives.trees):

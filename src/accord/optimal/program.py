@@ -1,6 +1,6 @@
 """The linear program over a set of joint plans.
 
-    maximise   objective(payoffs)
+    maximize   objective(payoffs)
     subject to sum_c w_c = 1,  w >= 0,
                sum_c w_c loss_i(c) = loss_i      for every player i,
                the rows of ``optimal/separation.py``, relaxed by s >= 0.
@@ -12,12 +12,15 @@ program finds the mixture with the smallest violation.
 The duals of player i's rows are a flow y_i on the deviator's tree: a distribution over deviations.
 Some of the flow may be lost on the way, as if the deviator then met the worst loss, 0. Together
 with a gradient g of the objective, flows price every joint plan (``optimal/pricing.py``), where
-kappa_i is g_i range_i plus the flow that leaves the root. For *every* K-EFCE
+kappa_i is g_i unit_i / scale plus the flow that leaves the root. For *every* K-EFCE
 
-    objective <= g . best - offset(g) + scale (sum_i epsilon_i y_i[root] - min_c G(c)),
+    objective <= g . offsets + scale (sum_i epsilon_i y_i[root] - min_c G(c)),
 
-whatever g and y >= 0 are: :meth:`Program.bound`. Rounding in the solver cannot make it wrong, as
-the flow is made exact first.
+whatever g and y >= 0 are: :meth:`Program.bound`. Objectives and payoffs are measured as
+``optimal/objective.py`` says. A floor of player i's payoff is a row loss_i <= limit_i, relaxed by
+s, too; its dual nu_i >= 0 is part of kappa_i, and adds nu_i limit_i to what is in the brackets.
+Tolerances of the solver cannot make the bound wrong, as the flow is settled first; and what
+rounding may change is added to it.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import Floats, Ints
 from accord.deviations.rechistory import ROOT
+from accord.equilibrium.rounding import SECOND_ORDER, UNIT
 from accord.optimal.incentives import Column, Incentives
 from accord.optimal.linear import INFINITY, run_to_optimum, solver
 from accord.optimal.objective import Objective
@@ -41,7 +45,7 @@ VIOLATION = 3e-10
 
 FIRST_PENALTY = 1e3
 LARGEST_PENALTY = 1e9
-NONE = -1
+NO_ENTRY = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +86,8 @@ class _Player:
         self.separation = separation
         self.deviating, self.obeying = _Entries(), _Entries()  # U by cell, Obey by sequence
         n_cells, n_rows = separation.tree.n_cells, len(separation.row_node)
-        self.row = np.full(n_cells, NONE, np.int32)  # the program's row of each cell
-        self.variable = np.full(n_rows, NONE, np.int32)  # the program's V of each decision
+        self.row = np.full(n_cells, NO_ENTRY, np.int32)  # the program's row of each cell
+        self.variable = np.full(n_rows, NO_ENTRY, np.int32)  # the program's V of each decision
         self.cells = np.zeros(0, np.int32)  # those that have a row, in the order of the rows
 
 
@@ -92,9 +96,8 @@ class Program:
 
     def __init__(self, incentives: Incentives, objective: Objective, epsilon: float = 0.0) -> None:
         self.incentives, self.objective = incentives, objective
-        leaves = incentives.form.leaves
-        self.epsilon = epsilon * leaves.loss_scale  # [n_players] in losses
-        self.scale = objective.scale(leaves)
+        self.epsilon = incentives.allowed(epsilon)  # [n_players] in losses
+        self.scale = objective.scale(incentives.form)
         self.penalty = FIRST_PENALTY
         self.end: float | None = None  # when to give up, by ``time.monotonic``
         self.plans: list[Ints] = []
@@ -110,7 +113,8 @@ class Program:
     def _build(self) -> None:
         """The losses of the players, s, and what the objective needs."""
         leaves, objective, highs = self.incentives.form.leaves, self.objective, self.highs
-        n, span = leaves.n_players, leaves.payoff_range
+        n, span, unit = leaves.n_players, leaves.payoff_range, self.incentives.unit
+        offsets = objective.offsets(leaves)
         for cost in self._costs():
             highs.addCol(float(cost), -INFINITY, INFINITY, 0, [], [])
         self.slack = self._add_variable(self.penalty)
@@ -118,17 +122,22 @@ class Program:
         for i in range(n):
             highs.addRow(0.0, 0.0, 1, [i], [-1.0])
         if objective.target is not None:
-            for i in range(n):  # payoff / unit + less - more = target / unit, payoff = worst - ...
-                unit = float(span[i]) or 1.0
+            for i in range(n):  # payoff / range + less - more = target / range
+                distance = float(span[i]) or 1.0
                 more, less = (self._add_variable(1.0 / self.scale) for _ in range(2))
-                aim = float(leaves.worst[i] - objective.target[i]) / unit
-                highs.addRow(aim, aim, 3, [i, more, less], [float(span[i]) / unit, 1.0, -1.0])
+                aim = float(offsets[i]) / distance
+                own = float(unit[i]) / distance
+                highs.addRow(aim, aim, 3, [i, more, less], [own, 1.0, -1.0])
         elif objective.weights is None:
-            least = self._add_variable(-1.0 / self.scale, -INFINITY)
-            for i in range(n):  # least <= payoff_i = worst_i - range_i loss_i
-                highs.addRow(
-                    -INFINITY, float(leaves.worst[i]), 2, [i, least], [float(span[i]), 1.0]
-                )
+            least = self._add_variable(-1.0, -INFINITY)
+            for i in range(n):  # least <= payoff_i = offset_i - unit_i loss_i, in scales
+                own, most = float(unit[i]) / self.scale, float(offsets[i]) / self.scale
+                highs.addRow(-INFINITY, most, 2, [i, least], [own, 1.0])
+        self.limit = objective.largest_losses(leaves.worst, unit)
+        self.floors = {}  # by player: the row of the floor
+        for i in np.flatnonzero(self.limit < np.inf).tolist():
+            self.floors[i] = int(highs.getNumRow())
+            highs.addRow(-INFINITY, float(self.limit[i]), 2, [i, self.slack], [1.0, -1.0])
         self.variables = np.zeros(0, np.int32)  # of the columns
 
     def _costs(self) -> Floats:
@@ -137,14 +146,14 @@ class Program:
         if objective.weights is None:
             return np.zeros(leaves.n_players)
         return np.asarray(
-            objective.sign * np.array(objective.weights) * leaves.payoff_range / self.scale
+            objective.sign * np.array(objective.weights) * self.incentives.unit / self.scale
         )
 
     def aim(self, objective: Objective) -> None:
         """Take another objective; both must be linear. Columns and rows stay."""
         assert objective.linear
         assert self.objective.linear
-        self.objective, self.scale = objective, objective.scale(self.incentives.form.leaves)
+        self.objective, self.scale = objective, objective.scale(self.incentives.form)
         for i, cost in enumerate(self._costs()):
             self.highs.changeColCost(i, float(cost))
         self.penalize(FIRST_PENALTY)
@@ -205,7 +214,7 @@ class Program:
         """Make the rows of these cells of player i that are missing; return how many."""
         player = self._players[i]
         separation, tree = player.separation, player.separation.tree
-        new = cells[player.row[cells] == NONE]
+        new = cells[player.row[cells] == NO_ENTRY]
         if not len(new):
             return 0
         start, highs = int(self.highs.getNumRow()), self.highs
@@ -215,7 +224,7 @@ class Program:
         decision = separation.cell_row[new]
         first = np.zeros(len(new), bool)  # triggers and the root have no V of their own
         first[:] = (separation.told[new] > 0) if separation.triggers else (new == ROOT)
-        known = ~first & (player.variable[decision] != NONE)
+        known = ~first & (player.variable[decision] != NO_ENTRY)
         slack = np.flatnonzero(first)
         rows = np.concatenate([rows, np.flatnonzero(known), slack])
         columns = np.concatenate(
@@ -230,7 +239,7 @@ class Program:
             len(new), np.full(len(new), -INFINITY), most, len(rows), starts.astype(np.int32),
             columns[order].astype(np.int32), values[order],
         )  # fmt: skip
-        made = np.unique(decision[~first & (player.variable[decision] == NONE)])
+        made = np.unique(decision[~first & (player.variable[decision] == NO_ENTRY)])
         for row in made:  # V <= 0, in its own rows and in that of the cell that it continues
             node = int(separation.row_node[row])
             above = int(player.row[tree.arrays.parent_cell[node]])
@@ -298,7 +307,8 @@ class Program:
             total, obeying = self._sums(player, weights)
             excess, _ = player.separation.violated(total, obeying, float(self.epsilon[i]), 0.0)
             slack = max(slack, excess)
-        return Lottery(weights, weights @ np.array(self._losses), slack)
+        losses = weights @ np.array(self._losses)
+        return Lottery(weights, losses, max(slack, float((losses - self.limit).max())))
 
     def padded(self, lottery: Lottery) -> Lottery:
         """The lottery with weight 0 for the columns that came later."""
@@ -307,7 +317,7 @@ class Program:
         return Lottery(weights, lottery.losses, lottery.slack)
 
     def cost(self) -> float:
-        """The objective of the solved program, which it minimises."""
+        """The objective of the solved program, which it minimizes."""
         return float(self.highs.getObjectiveValue())
 
     def point(self, lottery: Lottery) -> Floats:
@@ -348,11 +358,12 @@ class Program:
         n = leaves.n_players
         gradient = np.zeros(n)
         if not self.objective.linear:  # it has rows, after those of the weights and the losses
-            gradient = duals[n + 1 : 2 * n + 1] * self.scale
+            gradient = duals[n + 1 : 2 * n + 1]
         if self.objective.target is not None:
+            gradient = gradient * self.scale
             gradient /= np.where(leaves.payoff_range > 0, leaves.payoff_range, 1.0)
         gradient = self.objective.valid_gradient(gradient, leaves.payoff_range)
-        kappa, flows = gradient * leaves.payoff_range / self.scale, []
+        kappa, flows = gradient * self.incentives.unit / self.scale, []
         for i, player in enumerate(self._players):
             separation, tree = player.separation, player.separation.tree
             flow = np.zeros(tree.n_cells)
@@ -364,39 +375,70 @@ class Program:
                 separation.diagonal, tree.plex.parent_seq, flow, np.zeros(tree.plex.n_sequences),
             )  # fmt: skip
             flows.append(flow)
-        return Multipliers(kappa, tuple(flows)), gradient, -float(duals[0])
+        floor = np.zeros(n)
+        for i, row in self.floors.items():
+            floor[i] = max(0.0, duals[row])
+        return Multipliers(kappa + floor, tuple(flows), floor), gradient, -float(duals[0])
 
-    def bound(self, prices: Multipliers, gradient: Floats, least_price: float) -> float:
-        """An upper bound on all equilibria, if no joint plan has a price below ``least_price``."""
-        leaves = self.incentives.form.leaves
+    def bound(
+        self, prices: Multipliers, gradient: Floats, least_price: float, roundings: int = 0
+    ) -> tuple[float, float]:
+        """An upper bound on the objective above its center of all equilibria, if no joint plan has
+        a price below ``least_price``; and by how much it was raised because of rounding.
+
+        The terms of a price have at most ``roundings`` roundings, beside those of the losses. Their
+        magnitudes add up to no more than what obeying and all deviations are charged for, since no
+        expected loss is above 1; the bound is raised by what rounding may have changed.
+        """
         allowed = sum(
             0.0 if player.separation.triggers else float(prices.flow[i][ROOT] * self.epsilon[i])
             for i, player in enumerate(self._players)
         )
-        worst = float(gradient @ leaves.worst) - self.objective.offset(gradient)
-        return worst + self.scale * (allowed - least_price)
+        held = 0.0
+        if prices.floor is not None:
+            held = float(prices.floor @ np.where(self.limit < np.inf, self.limit, 0.0))
+        offsets = self.objective.offsets(self.incentives.form.leaves)
+        charged = float(np.abs(prices.kappa).sum()) + 2.0 * float(self.masses(prices).sum())
+        share = SECOND_ORDER * UNIT * (roundings + self.incentives.roundings)
+        size = np.abs(gradient) @ (np.abs(offsets) + self.incentives.unit)
+        error = self.scale * share * (charged + allowed + abs(held)) + share * float(size)
+        most = allowed + held - least_price
+        return float(gradient @ offsets) + self.scale * most + error, error
+
+    def missed(self, payoffs: Floats) -> float:
+        """By how much payoffs miss a floor at most, in losses; minus infinity without floors."""
+        losses = (self.incentives.form.leaves.worst - payoffs) / self.incentives.unit
+        return float((losses - self.limit).max())
 
     def cells(self, i: int) -> Ints:
         """The cells of player i that have a row."""
         return self._players[i].cells
 
     def gaps(self, lottery: Lottery) -> Floats:
-        """``[n_players]`` the exact K-EFCE gaps of a solution, in payoff units."""
+        """``[n_players]`` the exact K-EFCE gaps of a solution, in payoff units; 0 of those who
+        commit."""
         weights, gaps = self.padded(lottery).weights, []
         for i, player in enumerate(self._players):
             total = player.deviating.summed(weights, player.separation.tree.n_cells)
             own = float(np.array([loss[i] for loss in self._losses]) @ weights)
-            gaps.append(own - player.separation.least_loss(total))
-        return np.array(gaps) * self.incentives.form.leaves.payoff_range
+            gap = own - player.separation.least_loss(total)
+            gaps.append(0.0 if i in self.incentives.commits else gap)
+        return np.array(gaps) * self.incentives.unit
 
     def mass(self, prices: Multipliers) -> float:
         """The value of a unit of slack at these prices: the flow that starts at rows with slack. If
         the penalty is above its value at the optimum, there is no slack."""
-        total = 0.0
+        return float(self.masses(prices).sum())
+
+    def masses(self, prices: Multipliers) -> Floats:
+        """``[n_players]`` the flow of each player's deviations: what a gap is worth at these
+        prices, by which the objective of a mixture with a small gap may exceed a bound."""
+        total = []
         for player, flow in zip(self._players, prices.flow, strict=True):
             separation = player.separation
-            total += float(flow[separation.told > 0].sum() if separation.triggers else flow[ROOT])
-        return total
+            start = flow[separation.told > 0].sum() if separation.triggers else flow[ROOT]
+            total.append(max(float(start), float(flow[ROOT])))
+        return np.array(total)
 
     def raise_penalty(self) -> bool:
         """Raise the price of violations; False at the limit."""

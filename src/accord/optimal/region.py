@@ -29,18 +29,21 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord.certifying.exact import certify
-from accord.deviations.notions import NFCCE, Notion
+from accord.deviations.notions import EFCE, NFCCE, Notion
 from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.rounding import rounded_up
+from accord.errors import NumericalError
 from accord.optimal.column_generation import ColumnGeneration
-from accord.optimal.free_play import free_bound
 from accord.optimal.incentives import Incentives
+from accord.optimal.normal_form import NormalForm
 from accord.optimal.objective import WELFARE, Objective, as_objective
-from accord.optimal.polish import is_exact, polished
+from accord.optimal.polish import is_nearly_exact, polished
 from accord.optimal.polygon import cut, distances, edges, hull
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.treeplex.form import SequenceForm
@@ -48,7 +51,7 @@ from accord.treeplex.form import SequenceForm
 FLAT = 1e-9
 """Corners that stand out by at most this part of the payoff ranges are rounding."""
 
-ROUNDING = 1e-12
+OUTWARD = 1e-12
 """Half-planes are moved outward by this much, so that rounding cannot make them contradict."""
 
 SAME = 1e-10
@@ -93,11 +96,20 @@ class Sandwich:
 
     @property
     def outer(self) -> Floats:
-        """The part of the box that no half-plane excludes. Rounding cannot make it miss a point."""
+        """The part of the box that no half-plane excludes, moved outward by rounding.
+
+        Raises:
+            NumericalError: If a point contradicts a half-plane by more than rounding.
+        """
         polygon, points = self.box, self.inner
         for direction, most in self.cuts:
-            farthest = (points @ direction).max(initial=most)
-            polygon = cut(polygon, direction, farthest + ROUNDING)
+            farthest = float((points @ direction).max(initial=-np.inf))
+            if farthest > most + FLAT:
+                raise NumericalError(
+                    f"an equilibrium was found {farthest - most:.3g} payoff ranges beyond a proved "
+                    "bound, which must not happen; please report this with the game"
+                )
+            polygon = cut(polygon, direction, max(most, farthest) + OUTWARD)
         return polygon
 
     @property
@@ -138,14 +150,27 @@ class Sandwich:
 class Side:
     """The region of one notion, and the search for its points."""
 
-    def __init__(self, form: SequenceForm, notion: Notion, box: Floats, welfare: Objective) -> None:
+    def __init__(
+        self,
+        form: SequenceForm,
+        notion: Notion,
+        box: Floats,
+        welfare: Objective,
+        commits: tuple[int, ...] = (),
+    ) -> None:
         self.notion = notion
         self.sandwich = Sandwich(box)
         self.rounds: ColumnGeneration | None = None
-        self.welfare_bound = free_bound(form.game, welfare)
+        self.welfare_bound = rounded_up(welfare.center(form.leaves) + Fraction(welfare.most(form)))
         self.best: Found | None = None  # of the largest welfare
-        if constant_sum(form) is None or not NFCCE.is_bounded_by(notion):
-            self.rounds = ColumnGeneration(Incentives.build(form, notion), welfare)
+        self.table: NormalForm | None = None
+        if commits or constant_sum(form) is None or not NFCCE.is_bounded_by(notion):
+            if notion.foresight:
+                self.table = NormalForm.of(form)
+                form, notion = self.table.form, EFCE
+            incentives = Incentives.build(form, notion, commits=commits)
+            self.rounds = ColumnGeneration(incentives, welfare)
+        self.leaves = form.leaves  # which the objectives of its rounds are measured by
 
     @property
     def welfare(self) -> float:
@@ -162,7 +187,7 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class RegionQuestion:
     """A direction in which to look for a point of a region; None asks for the best welfare."""
 
     side: Side
@@ -185,8 +210,10 @@ class RegionSearch:
         notions: Sequence[Notion],
         pair: tuple[int, int],
         tolerance: float,
+        commits: tuple[int, ...] = (),
     ) -> None:
         self.form, self.pair, self.tolerance = form, pair, tolerance
+        self.commits = tuple(form.game.player_labels[i] for i in commits)
         leaves = form.leaves
         self.least = leaves.worst[list(pair)]
         span = leaves.payoff_range[list(pair)]
@@ -199,19 +226,19 @@ class RegionSearch:
             one: one if one.k is None else Notion(min(one.k, deepest)) for one in notions
         }
         self.sides = [
-            Side(form, one, box, self.welfare)
+            Side(form, one, box, self.welfare, commits)
             for one in sorted(set(self.alike.values()), key=strength, reverse=True)
         ]
         self.nash: Floats | None = None
         self.directions = 0
-        self.question: Question | None = None
-        self._first: deque[Question] = deque()
-        if constant_sum(form) is not None:
+        self.question: RegionQuestion | None = None
+        self._first: deque[RegionQuestion] = deque()
+        if constant_sum(form) is not None and not commits:
             self._take_nash()
         for side in self.sides:
             if side.rounds is None:
                 continue
-            self._first.append(Question(side, self.welfare, self._welfare_direction()))
+            self._first.append(RegionQuestion(side, self.welfare, self._welfare_direction()))
             self._first.extend(self._ask(side, np.array(axis)) for axis in AXES)
 
     def side(self, notion: Notion) -> Side:
@@ -246,24 +273,28 @@ class RegionSearch:
         self.directions += 1
         self.question = None
         if rounds.exact and rounds.lottery is not None:
-            place = self._scaled(self.form.payoffs(rounds.lottery.losses + 1.0))
+            place = self._scaled(rounds.incentives.payoffs(rounds.lottery.losses))
             wanted = direction is not None and self._reaches(side, place, direction)
             if wanted or (
-                for_welfare and rounds.value > side.welfare + FLAT * rounds.program.scale
+                for_welfare and self._welfare(side) > side.welfare + FLAT * rounds.program.scale
             ):
-                self._share(side, polished(rounds.program, rounds.lottery, None, seconds))
+                policy = polished(rounds.program, rounds.lottery, None, seconds)
+                self._share(side, policy if side.table is None else side.table.played(policy))
         if for_welfare:
-            side.welfare_bound = max(rounds.bound, side.welfare)
+            center = rounds.objective.center(side.leaves)
+            side.welfare_bound = rounded_up(center + Fraction(rounds.bound))
         if direction is not None:
             side.sandwich.asked.append(direction)
             weights = np.array(rounds.objective.weights)
             size = math.hypot(*weights[list(self.pair)] * self.unit)
-            most = (rounds.bound - float(weights @ self.form.leaves.worst)) / size
+            measured = rounds.objective.center
+            moved = float(measured(side.leaves) - measured(self.form.leaves))
+            most = (rounds.bound + moved) / size
             for other in self.sides:
                 if side.notion.is_bounded_by(other.notion):
                     other.sandwich.cuts.append((direction, most))
 
-    def _next_question(self) -> Question | None:
+    def _next_question(self) -> RegionQuestion | None:
         """One of the first questions, or the one about the largest error."""
         while self._first:
             question = self._first.popleft()
@@ -283,14 +314,20 @@ class RegionSearch:
                 best = (wanted[0], side, wanted[1])
         return None if best is None else self._ask(best[1], best[2])
 
-    def _ask(self, side: Side, direction: Floats) -> Question:
+    def _ask(self, side: Side, direction: Floats) -> RegionQuestion:
         weights = np.zeros(self.form.n_players)
         weights[list(self.pair)] = direction / self.unit
-        return Question(side, Objective(tuple(weights.tolist())), direction)
+        return RegionQuestion(side, Objective(tuple(weights.tolist())), direction)
 
     def _welfare_direction(self) -> Floats | None:
         """Of the welfare of all players, if these are two."""
         return self.unit / math.hypot(*self.unit) if self.form.n_players == 2 else None
+
+    def _welfare(self, side: Side) -> float:
+        """The welfare of the mixture found last, rounded."""
+        assert side.rounds is not None
+        center = side.rounds.objective.center(side.leaves)
+        return float(center + Fraction(side.rounds.value))
 
     def _scaled(self, values: Floats) -> Floats:
         return np.asarray((values[list(self.pair)] - self.least) / self.unit)
@@ -302,13 +339,14 @@ class RegionSearch:
 
     def _share(self, side: Side, policy: CorrelatedPolicy) -> None:
         """Add an equilibrium of one side to all sides where it is one, and its plans to all."""
-        certificate = certify(self.form.game, policy, [other.notion for other in self.sides])
+        notions = [other.notion for other in self.sides]
+        certificate = certify(self.form.game, policy, notions, commits=self.commits)
         values = np.array(certificate.values)
         place = self._scaled(values)
         for other in self.sides:
-            if is_exact(self.form, certificate, other.notion):
+            if is_nearly_exact(self.form, certificate, other.notion):
                 other.add(place, Found(policy, values, certificate[other.notion].gap))
-            if other is not side and other.rounds is not None:
+            if other is not side and other.rounds is not None and other.table is None:
                 other.rounds.offer(policy)
 
     def _take_nash(self) -> None:
@@ -323,12 +361,12 @@ class RegionSearch:
         self.nash = values = np.asarray(policy.values())
         certificate = certify(self.form.game, policy, [side.notion for side in self.sides])
         for side in self.sides:
-            if is_exact(self.form, certificate, side.notion):
+            if is_nearly_exact(self.form, certificate, side.notion):
                 found = Found(policy, values, certificate[side.notion].gap)
                 side.add(self._scaled(values), found)
             if side.rounds is not None:
                 continue
-            side.welfare_bound = max(total, side.welfare)
+            side.welfare_bound = total
             for axis in map(np.array, AXES):
                 limit = np.where(axis > 0, highest, lowest)
                 side.sandwich.cuts.append((axis, float(axis @ ((limit - self.least) / self.unit))))

@@ -7,7 +7,7 @@ equilibrium is a product policy, with one component, and an equilibrium of every
 player's half of it is a linear program in sequence form (Koller, Megiddo and von Stengel 1996):
 with reach in the treeplex,
 
-    maximise v[empty]  subject to, at every sequence s = (x, a) of the other player,
+    maximize v[empty]  subject to, at every sequence s = (x, a) of the other player,
     v[x] <= sum_{leaves at s} payoff reach[own sequence] + sum_{x' that follow s} v[x'].
 """
 
@@ -17,14 +17,15 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.rounding import SECOND_ORDER, UNIT, count_roundings
 from accord.optimal.linear import INFINITY, LinearProgram, Triples, run_to_optimum, triples
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import reach_to_behavior
 from accord.treeplex.treeplex import Treeplex
 from accord.treeplex.values import best_response, immediate_loss, joint_reach
 
-CONSTANT = 1e-14
-"""Payoffs add up to a constant if they do so up to this part of themselves."""
+CONSTANT_SUM, VARIES = 1e-14, 1e-12
+"""Payoffs add up to a constant if they do so up to this part of themselves, and of their ranges."""
 
 
 def constant_sum(form: SequenceForm) -> float | None:
@@ -32,12 +33,17 @@ def constant_sum(form: SequenceForm) -> float | None:
     leaves = form.leaves
     if leaves.n_players != 2:
         return None
-    paid = leaves.likeliest if leaves.rest is None else leaves.payoff / leaves.prob[:, None]
-    total, size = paid.sum(axis=1), np.abs(paid).sum(axis=1)
+    total, size = _sums(form)
     constant = total[size.argmin()]
-    if (np.abs(total - constant) > CONSTANT * (size + abs(constant))).any():
-        return None
-    return float(constant)
+    allowed = np.minimum(CONSTANT_SUM * (size + abs(constant)), VARIES * leaves.payoff_range.sum())
+    return None if (np.abs(total - constant) > allowed).any() else float(constant)
+
+
+def _sums(form: SequenceForm) -> tuple[Floats, Floats]:
+    """``[n_leaves]`` the sum of both payoffs, and of their magnitudes."""
+    leaves = form.leaves
+    paid = leaves.likeliest if leaves.rest is None else leaves.payoff / leaves.prob[:, None]
+    return paid.sum(axis=1), np.abs(paid).sum(axis=1)
 
 
 def nash_equilibrium(form: SequenceForm) -> CorrelatedPolicy:
@@ -51,7 +57,8 @@ def nash_equilibrium(form: SequenceForm) -> CorrelatedPolicy:
 
 
 def payoff_limits(form: SequenceForm, policy: CorrelatedPolicy) -> tuple[float, float]:
-    """The least and the largest payoff of player 1 in any equilibrium, from best replies."""
+    """The least and the largest payoff of player 1 in any equilibrium, from best replies, rounded
+    outward."""
     behaviors = form.split(policy.behavior[0])
     reach = joint_reach(form.plexes, behaviors)
     replies = [
@@ -60,7 +67,12 @@ def payoff_limits(form: SequenceForm, policy: CorrelatedPolicy) -> tuple[float, 
     payoffs = form.payoffs(np.array(replies))
     total = constant_sum(form)
     assert total is not None
-    return total - float(payoffs[1]), float(payoffs[0])
+    leaves = form.leaves
+    counts = np.array([count_roundings(form, i, 1, policy.excess) for i in (0, 1)])
+    error = SECOND_ORDER * UNIT * (counts * leaves.payoff_range + 2 * np.abs(leaves.best))
+    sums, size = _sums(form)
+    error += float(np.abs(sums - total).max() + 2 * UNIT * size.max())
+    return total - float(payoffs[1] + error[1]), float(payoffs[0] + error[0])
 
 
 def _optimal_behavior(form: SequenceForm, player: int) -> Floats:

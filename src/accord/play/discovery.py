@@ -26,7 +26,7 @@ from accord.play.own_tree import OwnTree
 from accord.play.playing import Playing
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
-MAX_NODES = 200_000
+MAX_DISCOVERED = 200_000
 """Moves that :func:`discover` traverses before it plays instead."""
 
 MAX_INFOSETS = 100_000
@@ -39,7 +39,7 @@ PATIENCE = 10_000
 def discover(
     env: Environment,
     *,
-    max_nodes: int = MAX_NODES,
+    max_nodes: int = MAX_DISCOVERED,
     max_infosets: int = MAX_INFOSETS,
     patience: int = PATIENCE,
     seed: SupportsIndex | np.random.Generator = 0,
@@ -116,7 +116,7 @@ def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator
         last = [EMPTY_SEQUENCE] * len(trees)
         decision = playing.begin(rng)
         while decision is not None:
-            i, label, actions = decision
+            i, label, actions, _ = decision
             x, fresh = trees[i].see(label, actions, last[i])
             if fresh:
                 tried[i].append(np.zeros(len(actions)))
@@ -128,7 +128,7 @@ def _played(env: Any, max_infosets: int, patience: int, rng: np.random.Generator
                         f"{env.name} must have at most max_infosets = {max_infosets:,} infosets "
                         "of all players together, but plays keep showing more; call "
                         "discover(env, max_infosets=...) with a larger limit and give its result "
-                        "to learn_env() as plexes, or choose a smaller environment",
+                        "to learn() as plexes, or choose a smaller environment",
                         found,
                         max_infosets,
                     )

@@ -20,6 +20,15 @@ from accord.game.validate import check_payoff_range
 LONGEST_QUOTE = 200
 """Characters of a label or a value that an error message shows."""
 
+WRAPPERS = {
+    "pettingzoo": (
+        "a PettingZoo environment, which does not say what it can pay; give "
+        "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
+    ),
+    "pyspiel": "an OpenSpiel game; give accord.OpenSpielEnvironment(it)",
+}
+"""By package: what its objects are, and how to make an environment of one."""
+
 
 @runtime_checkable
 class Environment(Protocol):
@@ -106,9 +115,9 @@ def chance_law(env: Any) -> list[float]:
     return law if total == 1.0 else [share / total for share in law]
 
 
-def draw_chance(env: Any, rng: np.random.Generator) -> int:
-    """Draw a move of chance, where ``env`` leaves this to its caller."""
-    law, draw, last = chance_law(env), rng.random(), 0
+def draw_chance(law: Sequence[float], rng: np.random.Generator) -> int:
+    """Draw a move of chance with these probabilities."""
+    draw, last = rng.random(), 0
     for move, share in enumerate(law):
         if share > 0.0:
             last = move
@@ -161,18 +170,18 @@ def missing_attributes(thing: object) -> tuple[str, ...]:
     return tuple(name for name in needed if getattr(thing, name, None) is None)
 
 
+def known_package(thing: object) -> str | None:
+    """The package in :data:`WRAPPERS` that ``thing`` comes from."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(thing).__mro__}
+    return next((package for package in WRAPPERS if package in packages), None)
+
+
 def check_environment(env: Any) -> None:
     """Refuse what is not an environment, and say what to do about it."""
     if is_environment(env):
         return
-    kinds = {kind.__module__.partition(".")[0] for kind in type(env).__mro__}
-    if "pettingzoo" in kinds:
-        raise ArgumentError(
-            f"{env!r} is a PettingZoo environment, which does not say what it can pay; give "
-            "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
-        )
-    if "pyspiel" in kinds:
-        raise ArgumentError(f"{env!r} is an OpenSpiel game; give accord.OpenSpielEnvironment(it)")
+    if (package := known_package(env)) is not None:
+        raise ArgumentError(f"{env!r} is {WRAPPERS[package]}")
     missing = missing_attributes(env)
     flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
     raise ArgumentError(

@@ -9,14 +9,15 @@ actions chosen, and on nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from accord._arrays import NO_INFOSET
+from accord._signals import ticking
 from accord.errors import AccordError
 from accord.play.environment import Environment
 from accord.play.losses import Losses
 from accord.play.own_tree import UNSEEN_SEQUENCE, OwnTree
-from accord.play.playing import Decision, Playing
+from accord.play.playing import ChanceMove, PendingDecision, Playing
 from accord.play.streams import Streams
 from accord.treeplex.treeplex import EMPTY_SEQUENCE
 
@@ -39,13 +40,15 @@ class Episode:
         draw: Returns the next random number for choosing actions.
         paths: For each player their infosets and actions, unless one of the infosets is new.
         moves: The player, infoset, label, actions and action of every decision.
+        shown: The moves of chance before each decision and at the end, as far as they were left
+            to the caller.
         fresh: Whether it met an infoset without a number.
         payoffs: The payoffs of the play, when it is over.
     """
 
     __slots__ = (
         "_choose", "_last", "_new_draw", "_trees", "active", "chance", "component", "draw", "fresh",
-        "losses", "moves", "number", "paths", "payoffs", "policy",
+        "losses", "moves", "number", "paths", "payoffs", "policy", "shown",
     )  # fmt: skip
 
     def __init__(
@@ -67,14 +70,16 @@ class Episode:
         self.draw = self._new_draw(self.number)
         self.paths: list[list[tuple[int, int]]] = [[] for _ in self._trees]
         self.moves: list[tuple[int, int, str, tuple[str, ...], int]] = []
+        self.shown: list[Sequence[ChanceMove]] = []
         self._last = [EMPTY_SEQUENCE] * len(self._trees)
         self.fresh = False
         self.payoffs: Sequence[float] = ()
         self.losses: list[float] = []
 
-    def decide(self, decision: Decision) -> int:
+    def decide(self, decision: PendingDecision) -> int:
         """The action at a decision."""
-        i, label, actions = decision
+        i, label, actions, chance = decision
+        self.shown.append(chance)
         tree = self._trees[i]
         x = tree.find(label, actions, self._last[i])
         action = self._choose(self, i, x, len(actions))
@@ -86,6 +91,11 @@ class Episode:
             self._last[i] = tree.first_seq[x] + action
         self.moves.append((i, x, label, actions, action))
         return action
+
+    def end(self, payoffs: Sequence[float], losses: list[float], chance: Any) -> None:
+        """Note how the play ended; ``chance`` moved after the last decision."""
+        self.payoffs, self.losses = payoffs, losses
+        self.shown.append(chance)
 
     def complete(self, i: int) -> bool:
         """Whether all decisions of player i were at infosets with numbers."""
@@ -136,14 +146,18 @@ class LocalExecutor:
 
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them."""
+        with ticking(self._playing.check_answer):
+            self._play(episodes)
+
+    def _play(self, episodes: Sequence[Episode]) -> None:
         playing = self._playing
         for episode in episodes:
             try:
                 decision = playing.begin(self._streams.at(episode.number))
                 while decision is not None:
                     decision = playing.step(episode.decide(decision))
-                episode.payoffs = playing.payoffs()
-                episode.losses = self._losses.of(episode.payoffs)
+                payoffs = playing.payoffs()
+                episode.end(payoffs, self._losses.of(payoffs), playing.chance)
             except AccordError as error:
                 raise placed(error, episode.number) from error.__cause__
 

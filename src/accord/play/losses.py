@@ -10,7 +10,7 @@ from accord.errors import GameError
 from accord.game.labels import player_name
 from accord.play.environment import Environment, checked_bounds, quoted
 
-TOLERANCE = 1e-9
+BOUNDS_TOLERANCE = 1e-9
 """Share of the payoff range by which rounding may exceed the bounds."""
 
 
@@ -39,7 +39,7 @@ class Losses:
             span, best = self.span[i], self.best[i]
             try:
                 short = best - paid
-                within = -TOLERANCE * span <= short <= (1.0 + TOLERANCE) * span
+                within = -BOUNDS_TOLERANCE * span <= short <= (1.0 + BOUNDS_TOLERANCE) * span
             except TypeError:
                 within = False
             if not within:

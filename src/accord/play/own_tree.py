@@ -251,7 +251,7 @@ def policy_of(
 def filled(
     rows: Sequence[Sequence[Floats]], trees: Sequence[OwnTree], order: Sequence[NDArray[np.int64]]
 ) -> Floats:
-    """``[n_components, n_sequences]`` joint behaviours, uniform where a row says nothing.
+    """``[n_components, n_sequences]`` joint behaviors, uniform where a row says nothing.
 
     ``order[i]`` is the sequence in ``trees[i]`` of each of player i's columns.
     """

@@ -6,26 +6,58 @@ inside the environment becomes an error that says where in the play it happened.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
+from accord._signals import is_stopping
 from accord.errors import AccordError, GameError, SimulatorError
 from accord.game.labels import player_name
-from accord.play.environment import Environment, draw_chance, quoted, whose_turn
+from accord.play.environment import (
+    Environment,
+    chance_law,
+    draw_chance,
+    quoted,
+    whose_turn,
+)
 
 LONGEST_PLAY = 100_000
 """Moves of players and of chance after which a play counts as endless."""
 
 
-class Decision(NamedTuple):
-    """What the player to move is shown."""
+STEP_SECONDS = 600.0
+"""Seconds in which a simulator must answer, if it has no ``step_seconds`` of its own."""
+
+STOPPING_SECONDS = 1.0
+"""Seconds in which it must answer once the user has asked to stop."""
+
+
+def check_patience(env: Environment, seconds: float) -> None:
+    """Raise a SimulatorError if a simulator that has not answered for ``seconds`` is given up."""
+    most = float(getattr(env, "step_seconds", STEP_SECONDS))
+    if seconds > most:
+        raise SimulatorError(
+            f"{env.name}: the simulator must answer within {most:g} seconds, but has not; it "
+            "hangs, or needs longer: give it an attribute step_seconds, or --step-seconds"
+        )
+    if seconds > STOPPING_SECONDS and is_stopping():
+        raise SimulatorError(f"{env.name}: interrupted while the simulator did not answer")
+
+
+ChanceMove = tuple[tuple[float, ...], int]
+"""The probabilities of a move of chance that was left to the caller, and what was drawn."""
+
+
+class PendingDecision(NamedTuple):
+    """What the player to move is shown; and what chance did before, which no player is shown."""
 
     player: int
     infoset: str
     actions: tuple[str, ...]
+    chance: tuple[ChanceMove, ...] = ()
 
 
 class Playing:
@@ -34,51 +66,70 @@ class Playing:
     Attributes:
         env: The environment.
         longest: How many moves a play may have.
+        chance: The moves of chance since the last decision that were left to the caller.
     """
 
     def __init__(self, env: Environment, longest: int = LONGEST_PLAY) -> None:
         self.env, self.longest = env, longest
-        self._last: Decision | None = None
+        self._last: PendingDecision | None = None
         self._moves = 0
+        self._since: float | None = None  # when the simulator was asked, until it has answered
+        self.chance: tuple[ChanceMove, ...] = ()
 
-    def begin(self, rng: np.random.Generator) -> Decision | None:
+    def begin(self, rng: np.random.Generator) -> PendingDecision | None:
         """Begin a play; return the first decision, or None if it has none."""
         self._rng, self._last, self._moves = rng, None, 0
+        self._since = time.monotonic()
         try:
             self.env.reset(rng)
             return self._next()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._explain(error, "at the start of the play")
+        finally:
+            self._since = None
 
-    def step(self, action: int) -> Decision | None:
+    def step(self, action: int) -> PendingDecision | None:
         """Take an action; return the next decision, or None if the play is over."""
+        self._since = time.monotonic()
         try:
             self._moves += 1
             self.env.step(action)
             return self._next()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._explain(error, self._place(action))
+        finally:
+            self._since = None
 
     def payoffs(self) -> Sequence[float]:
         """The payoffs of the play, when it is over."""
         try:
             return self.env.payoffs()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._explain(error, f"at the end of a play of {self._moves:,} moves")
 
-    def _next(self) -> Decision | None:
+    def check_answer(self) -> None:
+        """Raise a SimulatorError if the simulator does not answer: for too long, or for a moment
+        after the user has asked to stop."""
+        if self._since is not None:
+            check_patience(self.env, time.monotonic() - self._since)
+
+    def _next(self) -> PendingDecision | None:
         env: Any = self.env
+        self.chance = ()
         while (i := whose_turn(env)) == CHANCE:
             self._moves += 1
             if self._moves > self.longest:
                 self._refuse()
-            env.step(draw_chance(env, self._rng))
+            law = chance_law(env)
+            move = draw_chance(law, self._rng)
+            self.chance += ((tuple(law), move),)
+            env.step(move)
         if i == TERMINAL:
             self._last = None
             return None
         if self._moves > self.longest:
             self._refuse()
-        self._last = Decision(i, env.infoset(), tuple(env.actions()))
+        self._last = PendingDecision(i, env.infoset(), tuple(env.actions()), self.chance)
         return self._last
 
     def _refuse(self) -> NoReturn:
@@ -99,9 +150,14 @@ class Playing:
     def _name(self, player: int) -> str:
         return player_name(str(self.env.players[player]))
 
-    def _explain(self, error: Exception, place: str) -> NoReturn:
+    def _explain(self, error: Exception | SystemExit, place: str) -> NoReturn:
         if isinstance(error, AccordError):
             raise error
+        if isinstance(error, SystemExit):  # would end the command as if all were well
+            raise SimulatorError(
+                f"{self.env.name}: the simulator must not end the program, but it called "
+                f"sys.exit({error.code!r}), {place}"
+            ) from error
         raise SimulatorError(
             f"{self.env.name}: the simulator raised {type(error).__name__}: "
             f"{quoted(str(error))[1:-1]}, {place}"

@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from accord._check import checked_whole
+from accord._signals import TICK_SECONDS
 from accord.play.environment import Environment
 from accord.play.workers import READY, Copy, WorkerDied
 
@@ -60,7 +61,8 @@ class Processes:
     def answered(self, workers: Collection[int]) -> list[int]:
         """Wait for answers."""
         connections = {self._processes[worker][1]: worker for worker in workers}
-        return [connections[ready] for ready in wait(list(connections))]  # type: ignore[index]
+        answers = wait(list(connections), TICK_SECONDS)
+        return [connections[ready] for ready in answers]  # type: ignore[index]
 
     def receive(self, worker: int) -> tuple[int, Any]:
         """The answer of a process."""

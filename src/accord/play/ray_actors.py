@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from accord._check import checked_whole
+from accord._signals import TICK_SECONDS
 from accord.errors import ArgumentError, SimulatorError
 from accord.play.cluster import by_value
 from accord.play.environment import Environment
@@ -64,8 +65,8 @@ class RayActors:
     def answered(self, workers: Collection[int]) -> list[int]:
         """Wait for answers."""
         answers = {self._answers[worker]: worker for worker in workers}
-        _, rest = self._ray.wait(list(answers), num_returns=1)
-        if rest:
+        ready, rest = self._ray.wait(list(answers), num_returns=1, timeout=TICK_SECONDS)
+        if ready and rest:
             _, rest = self._ray.wait(rest, num_returns=len(rest), timeout=0)
         return [worker for answer, worker in answers.items() if answer not in set(rest)]
 

@@ -1,170 +1,170 @@
-"""Simulation of many plays in which everybody obeys.
+"""Plays of an environment with a mediator in some seats and your own agents in the others.
 
-Each play draws a component of the correlated policy and walks down the tree, drawing each action
-from that component. This is the mediator of ``mediator/mediator.py`` with all moves delegated,
-compiled. Only the number of visits to each terminal is kept, so memory does not grow with the
-number of plays, and the mean and its standard error come from these counts.
+In each play the mediator draws a component of the policy. A seat without an agent obeys. An agent
+acts on its own, or hears the recommendation first: until it has disobeyed K times, as with the
+mediator of ``mediator/mediator.py``.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accord._arrays import CHANCE, TERMINAL, Floats
+from accord._arrays import Floats
 from accord._check import checked_seed, checked_whole
-from accord._jit import jit
-from accord.equilibrium.policy import CorrelatedPolicy
-from accord.game.tree import total_rewards
-from accord.play.environment import Environment
-from accord.play.episodes import Executor
-from accord.play.mediated import MediatedPlays
-from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
+from accord.deviations.notions import NotionLike, checked_k
+from accord.equilibrium.agent import Agent
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
+from accord.errors import ArgumentError, MismatchError
+from accord.game.labels import player_name
+from accord.play.environment import Environment, check_environment, quoted
+from accord.play.episodes import ENVIRONMENT
+from accord.play.losses import Losses
+from accord.play.obedient_plays import mean_and_margin
+from accord.play.playing import Playing
+from accord.play.streams import ROLLOUT, Streams, seed_for
 
-CHUNK = 1 << 16
-"""Plays per compiled call; Ctrl-C takes effect between calls."""
-
-OBEDIENT_CHUNK = 1000
-"""Plays of an environment whose moves are kept at once."""
-
-CONFIDENCE = 0.95
-
-QUANTILE = 1.959963984540054
-"""The quantile of the normal distribution for 95% confidence intervals."""
+Act = Callable[[str, tuple[str, ...]], Any]
+"""``act(infoset, actions)``: the number of an action."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """Payoffs of many plays."""
+    """Payoffs of many plays of an environment. Made by :func:`rollout`."""
 
-    plays: int
-    counts: NDArray[np.int64]  # [n_terminals] how often each was reached
-    mean: Floats  # [n_players] payoffs
-    margin: Floats  # [n_players] half the width of the 95% confidence interval; NaN for one play
+    payoffs: Floats  # [n_plays, n_players]
+    mean: tuple[float, ...]  # payoff of each player
+    margin: tuple[float, ...]  # half the widths of 95% confidence intervals; NaN for one play
+    coverage: float | None  # share of recommendations at infosets that the policy knows, where it
+    # is not just uniform; None if nobody was told anything
+
+    def __repr__(self) -> str:
+        means = (f"{a:.4g} +- {b:.2g}" for a, b in zip(self.mean, self.margin, strict=True))
+        return f"Rollout({len(self.payoffs):,} plays, mean {', '.join(means)})"
 
 
-def obedient_plays(
-    policy: CorrelatedPolicy,
-    plays: SupportsIndex,
-    seed: SupportsIndex | np.random.Generator | None = None,
+def rollout(
+    env: Environment,
+    policy: CorrelatedPolicy | Solved,
+    plays: SupportsIndex = 1000,
+    *,
+    k: NotionLike | None = None,
+    agents: Mapping[int | str, Any] | None = None,
+    seed: SupportsIndex | np.random.Generator = 0,
 ) -> Rollout:
-    """Play ``plays`` times with everybody following the mediator.
+    """Play ``env`` with your own agents in some seats, while the others obey the mediator.
 
     Args:
-        policy: The policy that the mediator recommends from.
-        plays: The number of plays, at least 1.
-        seed: The seed of all randomness, or a generator that draws one; by default another one
-            every time.
+        env: The environment.
+        policy: The policy that the mediator recommends from; uniform where it knows nothing.
+        plays: How many plays.
+        k: The number of recommendations that a function in ``agents`` may disobey; then the
+            mediator is silent, and ``recommended`` is None. By default that of the result, or 1 for
+            a policy.
+        agents: By name or number of the player: an object with ``act(infoset, actions)``, such as
+            ``policy.agent(player)``, or a function ``choose(infoset, actions, recommended)``, which
+            also hears what the mediator recommends. Both return the number of an action. If it has
+            ``reset()``, that is called before every play.
+        seed: The seed of the environment's and the mediator's randomness, or a generator that
+            draws one.
 
     Raises:
-        ArgumentError: If ``plays`` or ``seed`` is out of range.
+        ArgumentError: If an argument is out of range, or an agent returns something else.
+        MismatchError: If the policy is for another number of players.
+        GameError: If the environment pays outside its bounds, or a play does not end.
+        SimulatorError: If the environment raises an exception.
     """
-    wanted = checked_whole("plays", plays, 1)
-    rng = np.random.default_rng(None if seed is None else checked_seed(seed))
-    form = policy.form
-    game = form.game
-    tree = simulator(game, form.leaves.best, form.leaves.loss_scale)
-    first_infoset = np.cumsum([0, *(plex.n_infosets for plex in form.plexes)])
-    first_reach = form.leaves.first_reach[:-1]
-    first_seq = np.concatenate(
-        [plex.first_seq[:-1] + start for plex, start in zip(form.plexes, first_reach, strict=True)]
-    )
-    ends = np.flatnonzero(game.player == TERMINAL)
-    counts = np.zeros(len(ends), np.int64)
-    weights = np.cumsum(policy.weights)
-    for done in range(0, wanted, CHUNK):
-        _play(tree, first_infoset, first_seq, weights, policy.behavior, rng,
-              min(CHUNK, wanted - done), counts)  # fmt: skip
-    mean, margin = _confidence(total_rewards(game, ends), counts)
-    return Rollout(wanted, counts, mean, margin)
+    check_environment(env)
+    wanted, start = checked_whole("plays", plays, 1), checked_seed(seed)
+    drawn, losses = policy_in(policy), Losses(env)
+    if len(losses.players) != len(drawn.plexes):
+        raise MismatchError(
+            f"{env.name} has {len(losses.players)} players; the policy is for {len(drawn.plexes)}"
+        )
+    if k is None and (k := getattr(policy, "k", 1)) is None:
+        raise ArgumentError("the mediator runs K-EFCE, and this result is another notion; give k")
+    most = checked_k(k)
+    mediator = [drawn.agent(i, start) for i in range(len(losses.players))]
+    seats: list[Act] = [one.act for one in mediator]
+    own = numbered_agents(losses.players, agents or {})
+    hearing = [_Advised(losses.players[i], agent, mediator[i], most) for i, agent in own.items()]
+    for i, seat in zip(own, hearing, strict=True):
+        seats[i] = seat.act
+    for one in mediator:
+        one.warns = False
+    playing, streams = Playing(env), Streams(seed_for(ROLLOUT, start), ENVIRONMENT)
+    paid = np.empty((wanted, len(seats)))
+    for number in range(wanted):
+        for one in mediator:
+            one.reset(number)
+        for seat in hearing:
+            seat.reset()
+        decision = playing.begin(streams.at(number))
+        while decision is not None:
+            decision = playing.step(seats[decision.player](decision.infoset, decision.actions))
+        payoffs = playing.payoffs()
+        losses.of(payoffs)  # refuses payoffs that are outside of their bounds
+        paid[number] = payoffs
+    told = sum(one.decisions for one in mediator)
+    coverage = 1.0 - sum(one.unknown for one in mediator) / told if told else None
+    return Rollout(paid, *mean_and_margin(paid), coverage)
 
 
-def estimated_values(
-    env: Environment,
-    policy: CorrelatedPolicy,
-    plays: int,
-    seed: int,
-    executor: Executor | None = None,
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean payoffs when everybody obeys, and half the widths of their 95% confidence intervals.
+def numbered_agents(players: Sequence[str], agents: Mapping[int | str, Any]) -> dict[int, Any]:
+    """The agents by the numbers of their players.
 
-    ``executor`` is closed at the end.
+    Raises:
+        ArgumentError: If a key is neither the name nor the number of a player.
     """
-    mediated = MediatedPlays(env, policy, seed, executor)
-    paid = np.empty((plays, len(policy.plexes)))
-    try:
-        for start in range(0, plays, OBEDIENT_CHUNK):
-            episodes = mediated.play(start, min(plays, start + OBEDIENT_CHUNK))
-            paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
-    finally:
-        mediated.close()
-    return mean_and_margin(paid)
+    names = {name: i for i, name in enumerate(players)}
+    found = {}
+    for player, agent in agents.items():
+        i = names.get(player, -1) if isinstance(player, str) else player
+        if i not in range(len(players)):
+            raise ArgumentError(
+                f"agents must be those of {', '.join(players)}, or of numbers from 0 to "
+                f"{len(players) - 1}; got {player!r}"
+            )
+        found[i] = agent
+    return found
 
 
-def mean_and_margin(paid: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Means of the columns, and half the widths of their 95% confidence intervals."""
-    mean, margins = paid.mean(axis=0), np.full(paid.shape[1], math.nan)
-    if len(paid) > 1:
-        unit = _unit(paid - mean)
-        spread = ((paid - mean) / unit).std(axis=0, ddof=1)
-        margins = QUANTILE * spread / math.sqrt(len(paid)) * unit
-    return tuple(map(float, mean)), tuple(map(float, margins))
+class _Advised:
+    """A seat with an agent, who hears the mediator until they have disobeyed K times."""
 
+    def __init__(self, player: str, agent: Any, mediator: Agent, k: float) -> None:
+        if not hasattr(agent, "act") and not callable(agent):
+            raise ArgumentError(
+                f"the agent of {player_name(player)} must have act(infoset, actions), or be a "
+                f"function of (infoset, actions, recommended); got {agent!r}"
+            )
+        self._player, self._agent, self._mediator, self._k = player, agent, mediator, k
+        self._disobeyed = 0
 
-def _unit(far: Floats) -> Floats:
-    """The largest magnitude in each column: the square of a large payoff would overflow."""
-    return np.asarray(np.abs(far).max(axis=0) + np.finfo(float).tiny)
+    def reset(self) -> None:
+        """Begin the next play."""
+        self._disobeyed = 0
+        if hasattr(self._agent, "reset"):
+            self._agent.reset()
 
-
-def _confidence(payoffs: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Mean payoffs, and half the widths of their 95% Student intervals."""
-    from scipy.special import stdtrit
-
-    plays = int(counts.sum())
-    share = counts / plays
-    mean = share @ payoffs
-    if plays == 1:
-        return mean, np.full(len(mean), np.nan)
-    far = payoffs - mean
-    unit = _unit(far)
-    variance = share @ (far / unit) ** 2 * plays / (plays - 1)
-    quantile = float(stdtrit(plays - 1, 0.5 + CONFIDENCE / 2))
-    return mean, quantile * np.sqrt(variance / plays) * unit
-
-
-@jit
-def _play(
-    game: SimulatorArrays,
-    first_infoset: NDArray[np.int64],
-    first_seq: NDArray[np.int64],
-    weights: Floats,
-    behavior: Floats,
-    rng: np.random.Generator,
-    plays: int,
-    counts: NDArray[np.int64],
-) -> None:
-    """Play ``plays`` times, and add to ``counts`` the terminals reached."""
-    for _ in range(plays):
-        drawn = int(np.searchsorted(weights, rng.random(), side="right"))
-        component = min(drawn, len(weights) - 1)
-        node = game.nodes[0]
-        while node.player != TERMINAL:
-            draw = rng.random()
-            i = node.player
-            if i == CHANCE:
-                a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
-            else:
-                first = first_seq[first_infoset[i] + node.place]
-                a = 0  # the last action of positive probability, if rounding leaves a rest
-                for other in range(node.n_children):
-                    if behavior[component, first + other] > 0.0:
-                        a = other
-                        draw -= behavior[component, first + other]
-                        if draw < 0.0:
-                            break
-            node = game.nodes[node.first_child + a]
-        counts[node.place] += 1
+    def act(self, infoset: str, actions: tuple[str, ...]) -> int:
+        """The agent's action."""
+        told: int | None = None
+        if hasattr(self._agent, "act"):
+            action = self._agent.act(infoset, actions)
+        else:
+            if self._disobeyed < self._k:
+                told = self._mediator.act(infoset, actions)
+            action = self._agent(infoset, actions, told)
+        try:
+            chosen = checked_whole("action", action, 0, len(actions) - 1)
+        except ArgumentError:
+            raise ArgumentError(
+                f"the agent of {player_name(self._player)} must return the number of an action, 0 "
+                f"to {len(actions) - 1}; got {quoted(action)} at infoset {quoted(infoset)}"
+            ) from None
+        self._disobeyed += told is not None and chosen != told
+        return chosen

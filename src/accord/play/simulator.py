@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats, Ints, aligned_empty
-from accord._jit import jit, once
+from accord._jit import jit, part
 from accord.game.tree import Game, total_rewards
 
-NODE = np.dtype(
+SIMULATOR_NODE = np.dtype(
     [
         ("player", np.int32),
         ("place", np.int32),  # infoset; at chance nodes the first outcome; at terminals the row
@@ -41,7 +41,7 @@ class SimulatorArrays(NamedTuple):
 
     nodes: NDArray[np.void]  # [n_nodes] of NODE, the root first
     outcomes: NDArray[np.void]  # [all outcomes of all chance nodes] of OUTCOME
-    loss: Floats  # [n_terminals, n_players] normalised loss of the play
+    loss: Floats  # [n_terminals, n_players] normalized loss of the play
 
 
 def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
@@ -53,7 +53,7 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
     place = game.infoset.copy()
     place[ends] = np.arange(len(ends))
     place[draws] = np.cumsum(n_children[draws]) - n_children[draws]
-    nodes = aligned_empty(game.n_nodes, NODE)
+    nodes = aligned_empty(game.n_nodes, SIMULATOR_NODE)
     nodes["player"][number] = game.player
     nodes["place"][number] = place
     nodes["first_child"][number] = first_child
@@ -68,7 +68,7 @@ def simulator(game: Game, best: Floats, scale: Floats) -> SimulatorArrays:
     return SimulatorArrays(nodes, outcomes, loss)
 
 
-@once
+@jit
 def _number_nodes(
     parent: Ints, action: Ints, n_children: Ints, number: Ints, first_child: Ints
 ) -> None:
@@ -86,7 +86,7 @@ def _number_nodes(
         free[above] += below[node]
 
 
-@once
+@jit
 def prepare_draws(first: Ints, count: Ints, cumulative: Floats, guess: NDArray[np.int64]) -> None:
     """Turn probabilities at each chance node into running sums, the last exactly 1; set guesses.
 
@@ -104,7 +104,7 @@ def prepare_draws(first: Ints, count: Ints, cumulative: Floats, guess: NDArray[n
                 guessed += 1
 
 
-@jit
+@part
 def draw_outcome(draw: float, first: int, n: int, outcomes: NDArray[np.void]) -> int:
     """The first of the ``n`` outcomes from ``first`` on whose running sum exceeds ``draw``.
 

@@ -3,16 +3,32 @@
 A stream is a piece of one Philox generator, whose key comes from the seed and the purpose and whose
 counter has the number of the episode in it (Salmon et al. 2011). An episode therefore has the same
 random numbers wherever, whenever and how often it is played.
+
+What is learned from some plays must be judged by others. So everything that plays has a seed of its
+own, which :func:`seed_for` derives from the user's and from what the plays are for: the same seed
+may be given to a run, to its certificate and to a rollout, and none of them repeats the moves of
+chance of another.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 import numpy as np
 
 BLOCK = 16
 """How many numbers are drawn at once."""
+
+
+CERTIFICATE, ROLLOUT = "certificate", "rollout"
+"""What plays are for, if they are not for learning, which takes the user's seed as it is."""
+
+
+def seed_for(purpose: str, seed: int) -> int:
+    """A seed for plays that serve ``purpose``, derived from the user's ``seed``."""
+    digest = hashlib.blake2b(f"accord {purpose} {seed}".encode(), digest_size=16).digest()
+    return int.from_bytes(digest, "little")
 
 
 class Streams:

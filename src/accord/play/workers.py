@@ -12,15 +12,17 @@ or actors of a Ray cluster (``play/ray_actors.py``).
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
+from accord._signals import is_stopping
 from accord.errors import AccordError, GameError, SimulatorError
 from accord.play.environment import Environment
 from accord.play.episodes import ENVIRONMENT, Episode, placed
 from accord.play.losses import Losses
-from accord.play.playing import Decision, Playing
+from accord.play.playing import PendingDecision, Playing, check_patience
 from accord.play.streams import Streams
 
 BEGIN, STEP = range(2)
@@ -49,7 +51,8 @@ class Crew(Protocol):
         """Send an order; nothing is noticed if the worker has died."""
 
     def answered(self, workers: Collection[int]) -> list[int]:
-        """Wait until some of these workers have answered or died; return those."""
+        """Wait, for about half a second at most, until some of these workers have answered or died;
+        return those."""
 
     def receive(self, worker: int) -> tuple[int, Any]:
         """The answer of a worker that has answered.
@@ -63,15 +66,19 @@ class Workers:
     """Plays episodes on a crew's workers."""
 
     def __init__(self, env: Environment, crew: Crew) -> None:
-        self._name, self._losses, self._crew = env.name, Losses(env), crew
+        self._env, self._name, self._losses, self._crew = env, env.name, Losses(env), crew
+        self._asked: dict[int, float] = {}  # when each worker got its last order
+        self._heard = time.monotonic()  # the last answer of any of them
         self._idle: set[int] = set()
         self._new: set[int] = set()  # have not answered yet
         self._playing: dict[int, Episode] = {}
         self._deaths: dict[int, int] = {}
+        self._stillborn = 0  # workers that died before their first answer, one after another
 
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them; an error is that of the first episode that has one."""
         waiting = deque(episodes)
+        self._heard = time.monotonic()
         failed: tuple[int, AccordError] | None = None
         try:
             while len(self._idle) + len(self._new) < self._crew.count:
@@ -79,14 +86,14 @@ class Workers:
             while waiting or self._playing:
                 while waiting and self._idle:
                     self._begin(self._idle.pop(), waiting.popleft())
-                for worker in self._crew.answered(self._playing.keys() | self._new):
+                for worker in self._answered():
                     episode = self._playing.get(worker)
                     try:
                         self._answer(worker, episode)
                     except WorkerDied as death:
                         self._replace(worker, episode, death)
-                        assert episode is not None
-                        waiting.appendleft(episode)
+                        if episode is not None:
+                            waiting.appendleft(episode)
                     except AccordError as error:
                         if episode is None:
                             raise
@@ -102,6 +109,26 @@ class Workers:
             self.close()
             raise placed(failed[1], failed[0])
 
+    def _answered(self) -> list[int]:
+        """The workers that have answered.
+
+        Raises:
+            SimulatorError: If the simulator does not answer for too long.
+        """
+        answered = self._crew.answered(self._playing.keys() | self._new)
+        now = time.monotonic()
+        if answered:
+            self._heard = now
+        elif is_stopping():
+            check_patience(self._env, now - self._heard)
+        for worker, episode in self._playing.items():
+            if worker not in answered and not is_stopping():
+                try:
+                    check_patience(self._env, now - self._asked[worker])
+                except SimulatorError as error:
+                    raise placed(error, episode.number) from None
+        return answered
+
     def close(self) -> None:
         """End all workers."""
         for worker in (*self._idle, *self._new, *self._playing):
@@ -109,18 +136,23 @@ class Workers:
 
     def _begin(self, worker: int, episode: Episode) -> None:
         self._playing[worker] = episode
-        self._crew.send(worker, BEGIN, episode.number)
+        self._order(worker, BEGIN, episode.number)
+
+    def _order(self, worker: int, order: int, content: int) -> None:
+        self._asked[worker] = time.monotonic()
+        self._crew.send(worker, order, content)
 
     def _answer(self, worker: int, episode: Episode | None) -> None:
         kind, content = self._crew.receive(worker)
         if episode is None:
+            self._stillborn = 0
             self._new.discard(worker)
             self._idle.add(worker)
         elif kind == DECISION:
-            self._crew.send(worker, STEP, episode.decide(Decision(*content)))
+            self._order(worker, STEP, episode.decide(PendingDecision(*content)))
         elif kind == END:
-            episode.payoffs = content
-            episode.losses = self._losses.of(content)
+            payoffs, chance = content
+            episode.end(payoffs, self._losses.of(payoffs), chance)
             del self._playing[worker]
             self._idle.add(worker)
         else:
@@ -136,10 +168,14 @@ class Workers:
     def _replace(self, worker: int, episode: Episode | None, death: WorkerDied) -> None:
         self._dismiss(worker)
         if episode is None:
-            raise SimulatorError(
-                f"{self._name}: a copy of the simulator must start on every worker, but a worker "
-                f"died first: {death}"
-            )
+            self._stillborn += 1
+            if self._stillborn >= MOST_DEATHS:
+                raise SimulatorError(
+                    f"{self._name}: a copy of the simulator must start on every worker, but "
+                    f"{self._stillborn} workers in a row died first: {death}"
+                )
+            self._new.add(self._crew.hire())
+            return
         self._new.add(self._crew.hire())
         deaths = self._deaths[episode.number] = self._deaths.get(episode.number, 0) + 1
         if deaths >= MOST_DEATHS:
@@ -166,7 +202,8 @@ class Copy:
                 decision = self._playing.step(content)
             if decision is not None:
                 return DECISION, tuple(decision)
-            return END, [_plain(paid) for paid in self._playing.payoffs()]
+            payoffs = [_plain(paid) for paid in self._playing.payoffs()]
+            return END, (payoffs, self._playing.chance)
         except AccordError as error:
             return FAILED, (type(error).__name__, str(error))
         except Exception as error:

@@ -36,47 +36,47 @@ def find_stationary(rates: Floats, n: int, p: Floats, first: int) -> None:
             for a in range(n):
                 if r != a and rates[r * n + a] > largest:
                     largest = rates[r * n + a]
-    if not largest > 0.0:
-        for a in range(first, first + n):
-            p[a] = 1.0 / n
-        return
     scale = 1.0 / largest if largest > 1e-300 else 1e300
-    if n == 2:
-        p[first] = rates[2] * scale / (rates[1] * scale + rates[2] * scale)
-        p[first + 1] = rates[1] * scale / (rates[1] * scale + rates[2] * scale)
-        return
-    for cell in range(n * n):
-        rates[cell] *= scale
+    base, total = 0, 1.0
+    if not largest > 0.0:
+        for state in range(n):
+            p[first + state] = 1.0
+        total = float(n)
+    elif n == 2:
+        p[first] = rates[2] * scale
+        p[first + 1] = rates[1] * scale
+        total = rates[1] * scale + rates[2] * scale
+    else:
+        for cell in range(n * n):
+            rates[cell] *= scale
+        for state in range(n - 1, 0, -1):
+            leaving = 0.0
+            for a in range(state):
+                leaving += rates[state * n + a]
+            if leaving <= NO_RATE:
+                base = state
+                break
+            inverse = 1.0 / leaving
+            for r in range(state):
+                share = rates[r * n + state] * inverse
+                rates[r * n + state] = share
+                if share > 0.0:
+                    for a in range(state):
+                        rates[r * n + a] += share * rates[state * n + a]
 
-    base = 0
-    for state in range(n - 1, 0, -1):
-        leaving = 0.0
-        for a in range(state):
-            leaving += rates[state * n + a]
-        if leaving <= NO_RATE:
-            base = state
-            break
-        inverse = 1.0 / leaving
-        for r in range(state):
-            share = rates[r * n + state] * inverse
-            rates[r * n + state] = share
-            if share > 0.0:
-                for a in range(state):
-                    rates[r * n + a] += share * rates[state * n + a]
-
-    for state in range(base):
-        p[first + state] = 0.0
-    p[first + base] = 1.0
-    total = 1.0
-    for state in range(base + 1, n):
-        mass = 0.0
-        for r in range(base, state):
-            mass += p[first + r] * rates[r * n + state]
-        p[first + state] = mass
-        total += mass
-        if total > 1e10:  # the next mass may be 1 / NO_RATE times larger; avoid overflow
-            for r in range(base, state + 1):
-                p[first + r] /= total
-            total = 1.0
+        for state in range(base):
+            p[first + state] = 0.0
+        p[first + base] = 1.0
+        for state in range(base + 1, n):
+            mass = 0.0
+            for r in range(base, state):
+                mass += p[first + r] * rates[r * n + state]
+            p[first + state] = mass
+            total += mass
+            if total > 1e10:  # the next mass may be 1 / NO_RATE times larger; avoid overflow
+                for r in range(base, state + 1):
+                    p[first + r] /= total
+                total = 1.0
+    rates[0] = total  # used last where p is: else Numba counts the references to both
     for state in range(base, n):
-        p[first + state] /= total
+        p[first + state] /= rates[0]

@@ -11,7 +11,7 @@ methods without delay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -89,6 +89,9 @@ SAMPLED_METHODS: Methods = _by_name(
 )  # fmt: skip
 """Minimizers for sampled losses, the default first."""
 
+OWN: dict[tuple[int, str], Method] = {}
+"""Minimizers that users have passed, by the registry that they belong beside, and their names."""
+
 DEFAULT, SAMPLED_DEFAULT = next(iter(METHODS)), next(iter(SAMPLED_METHODS))
 
 
@@ -98,13 +101,21 @@ def find_method(methods: Methods, name: str) -> Method:
     Raises:
         ArgumentError: If there is no such method.
     """
+    if isinstance(name, str) and name not in methods and (id(methods), name) in OWN:
+        return OWN[id(methods), name]
     if not isinstance(name, str) or name not in methods:
-        raise ArgumentError(f"method must be one of {', '.join(methods)}; got {name!r}")
+        raise ArgumentError(
+            f"method must be one of {', '.join(methods)}; got {name!r}; to resume a run with a "
+            "minimizer of your own, pass it again"
+        )
     return methods[name]
 
 
 def configured(methods: Methods, method: Any) -> Any:
     """The configuration of the method called ``method``, or ``method`` itself if it is one.
+
+    A configuration that is not in the registry is a minimizer of the user's own. From then on it is
+    known by its name.
 
     Raises:
         ArgumentError: If ``method`` is neither a name nor a configuration.
@@ -112,12 +123,36 @@ def configured(methods: Methods, method: Any) -> Any:
     if isinstance(method, str):
         return find_method(methods, method).config
     kinds = {known.kind for known in methods.values()}
-    if type(method).__name__ in kinds and getattr(method, "name", None) in methods:
+    name: Any = getattr(method, "name", None)
+    if type(method).__name__ in kinds and name in methods:
         return method
-    raise ArgumentError(
-        f"method must be one of {', '.join(methods)}, or a configured {', '.join(sorted(kinds))}; "
-        f"got {method!r}"
-    )
+    if isinstance(method, type) or not isinstance(name, str) or not is_dataclass(method):
+        lacking = "is not a frozen dataclass with a name"
+    else:
+        missing = [one for one in _needed(methods) if not hasattr(method, one)]
+        lacking = f"lacks {', '.join(missing)}" if missing else ""
+    if lacking:
+        raise ArgumentError(
+            f"method must be one of {', '.join(methods)}, a configured "
+            f"{', '.join(sorted(kinds))}, or a minimizer of your own; got {method!r}, which "
+            f"{lacking}"
+        )
+    if name in methods:
+        raise ArgumentError(
+            f"a minimizer of your own needs a name of its own; {name!r} is that of "
+            f"{methods[name].kind}"
+        )
+    own = Method(name, "", type(method).__name__, "of your own")
+    vars(own)["config"] = method
+    OWN[id(methods), name] = own
+    return method
+
+
+def _needed(methods: Methods) -> tuple[str, ...]:
+    """The attributes that a minimizer of this registry must have."""
+    if methods is METHODS:
+        return ("schedule", "keeps_credit")
+    return ("schedule", "whole_plays", "explorations", "sampling", "node", "numbers_per_cell")
 
 
 def described(methods: Methods) -> str:

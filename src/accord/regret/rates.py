@@ -6,13 +6,17 @@ the paper's rates become
     full feedback   eta = sqrt( C(H, K) X A^K log A / T )
     bandit          eta = sqrt( C(H, K) X A^(K+1) log(8 sum_j X_j A_j / p) / (H T) )
 
-with K already clipped to H. The counts may overflow a float, so the code adds logarithms.
+with K already clipped to H. These rates balance what a deviator's choices cost against time. A
+coarse deviator has as many choices as one for K = 0, and an agent-form deviator who sees
+recommendations no more than one for K = 1, so their learners use those rates (:func:`rate_k`). The
+counts may overflow a float, so the code adds logarithms.
 """
 
 from __future__ import annotations
 
 import math
 
+from accord.deviations.notions import Notion, clipped_k
 from accord.treeplex.treeplex import Treeplex
 
 LARGEST_RATE = 1e100
@@ -26,6 +30,11 @@ DEFAULT_FAILURE_PROB = 0.05
 def episodes_per_iteration(horizon: int, k: int) -> int:
     """The number of Lemma G.1 of the paper, for ``k`` already clipped to the horizon."""
     return math.comb(horizon + 1, k + 1) + k - 1 if k else horizon
+
+
+def rate_k(plex: Treeplex, notion: Notion) -> int:
+    """The K, clipped to the horizon, for which the paper's rate serves ``notion``."""
+    return clipped_k(plex, 0 if notion.coarse else notion.deviations)
 
 
 def paper_learning_rate(plex: Treeplex, k: int) -> float:

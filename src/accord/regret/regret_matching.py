@@ -6,6 +6,10 @@ selection S_b, policy p and losses L of one iteration, the regret of a pair is
     SWAP      S_b p(r) (L(r) - L(a))       for not playing a when r was recommended,
     EXTERNAL  S_b (<p, L> - L(a))          for not playing a.
 
+A COARSE rechistory has the regrets of an EXTERNAL one, for not leaving to play a: obeying has none.
+At an OBEDIENT one nothing is decided. So for the coarse notions the policy is simply proportional
+to the rates.
+
 The next policy is the stationary distribution of the rates ``sum_b S_b max(regret_b, 0)``, so
 that the summed positive regrets are orthogonal to the next gain (Blackwell's condition; Hart and
 Mas-Colell 2000; with time selections Morrill et al. 2021). There are three ways to sum regrets:
@@ -24,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.state import MinimizerArrays, decayed, pass_on, recommend
@@ -92,16 +96,18 @@ def match_regrets(
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, deviation_loss = state.regret, state.deviation_loss
     rates, external = state.rates, state.external
+    coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
     for x in range(len(plex.parent_seq)):
         if plex.first_seq[x + 1] == plex.first_seq[x] + 1:
             pass_on(x, plex, tree, behavior, rec_reach)
             continue
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
-        expected, idle = 0.0, True
+        expected, obeying, idle = 0.0, 0.0, True
         for a in range(n):
             external[a] = 0.0
             expected += behavior[first + a] * cf_loss[first + a]
+            obeying += behavior[first + a] * loss[first + a]
             idle = idle and cf_loss[first + a] == 0.0
         for i in range(n * n):
             rates[i] = 0.0
@@ -112,7 +118,22 @@ def match_regrets(
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
             if now == 0.0 and (idle or before == 0.0):
-                cell += n * n
+                cell += n + 1 if coarse else n * n
+                continue
+            if coarse:
+                deviation_loss[cell] += weight * before * obeying
+                cell += 1
+                for a in range(n):
+                    gain = scale * before * (expected - cf_loss[first + a])
+                    deviation_loss[cell] += weight * before * loss[first + a]
+                    total = regret[cell] + gain
+                    if plus:
+                        total = max(total, 0.0)
+                    regret[cell] = total
+                    if predictive:
+                        total += gain
+                    external[a] += now * max(total, 0.0)
+                    cell += 1
                 continue
             for r in range(n):
                 seen = before * behavior[first + r]
@@ -133,6 +154,10 @@ def match_regrets(
             before = rec_reach[node]
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
+            if agent:
+                deviation_loss[cell] += weight * before * obeying
+                cell += 1
+                continue
             if now == 0.0 and (idle or before == 0.0):
                 cell += n
                 continue

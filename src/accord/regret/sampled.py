@@ -14,13 +14,14 @@ minimizer has one of the two, or both. ``regret/methods.py`` lists all minimizer
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord._arrays import Floats, Ints
-from accord._jit import generic, jit
+from accord._arrays import Floats, Ints, with_room
+from accord._jit import generic, generic_part, jit, part
+from accord.deviations.notions import NotionLike
 from accord.treeplex.treeplex import Treeplex
 
 INFOSET = np.dtype(
@@ -77,6 +78,24 @@ class SampledArrays(NamedTuple):
     scratch: Floats  # [2 * max_actions ** 2 + 3 * max_actions]
 
 
+class Notes(NamedTuple):
+    """What the plays of an iteration say about baselines, which change when it has ended."""
+
+    size: NDArray[np.int64]  # [1] how many there are
+    seq: NDArray[np.int64]  # [room] the sequence
+    rate: Floats  # [room] how far its baseline moves
+    target: Floats  # [room] to what
+
+    @classmethod
+    def of(cls, room: int) -> Notes:
+        """No notes, with ``room`` for so many."""
+        return cls(np.zeros(1, np.int64), np.zeros(room, np.int64), np.zeros(room), np.zeros(room))
+
+    def with_room(self, room: int) -> Notes:
+        """The same notes with ``room`` for so many in all, or more."""
+        return Notes(self.size, *(with_room(array, room) for array in self[1:]))
+
+
 class Sampling(NamedTuple):
     """How losses are estimated from whole plays (``learning/whole_plays.py``)."""
 
@@ -115,14 +134,12 @@ class SampledMinimizer(Protocol):
     def numbers_per_cell(self) -> int:
         """How many numbers it keeps per cell of the rechistory tree."""
 
-    def schedule(
-        self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
-    ) -> Any:
+    def schedule(self, plexes: tuple[Treeplex, ...], k: NotionLike, iterations: int | None) -> Any:
         """The parameters of its kernels for these players, as a NamedTuple.
 
         Args:
             plexes: The treeplexes of all players.
-            k: How many recommendations a deviator may disobey.
+            k: How many recommendations a deviator may disobey, or another notion.
             iterations: The paper's T, if known.
         """
 
@@ -141,7 +158,7 @@ def recommend_at(
     """Write the next policy at ``x``, where ``player`` has more than one action."""
 
 
-@generic
+@generic_part
 def observe_at(
     schedule: Any,
     x: int,
@@ -165,7 +182,7 @@ def observe_at(
     """
 
 
-@generic
+@generic_part
 def observe_episode(
     schedule: Any,
     episode: int,
@@ -192,7 +209,7 @@ def observe_episode(
     """
 
 
-@jit
+@part
 def refresh(
     schedule: Any,
     player: int,
@@ -228,6 +245,16 @@ def refresh_all(
 
 
 @jit
+def settle_baselines(notes: Notes, sequences: Sequences) -> None:
+    """Move the baselines as noted, in order, within [0, 1]; clear the notes."""
+    for i in range(notes.size[0]):
+        seq = notes.seq[i]
+        now = sequences[seq].baseline
+        sequences[seq].baseline = min(max(now + notes.rate[i] * (notes.target[i] - now), 0.0), 1.0)
+    notes.size[0] = 0
+
+
+@part
 def update_reach(x: int, t: int, infosets: Infosets, nodes: Nodes, behavior: Floats) -> bool:
     """Compute M_b at ``x`` for iteration t; return whether the policy must be computed too.
 
@@ -235,23 +262,8 @@ def update_reach(x: int, t: int, infosets: Infosets, nodes: Nodes, behavior: Flo
     """
     at = infosets[x]
     at.stamp = t
-    for node in range(at.first_node, at.end_node):
-        nodes[node].rec_reach = nodes[nodes[node].parent].rec_reach * behavior[nodes[node].rec_seq]
     if at.n_actions == 1:
         behavior[at.first_seq] = 1.0
-        return False
-    return True
-
-
-@jit
-def sample(x: int, draw: float, infosets: Infosets, behavior: Floats) -> int:
-    """Draw an action from pi^t at ``x`` by inverse CDF."""
-    first = infosets[x].first_seq
-    last = first + infosets[x].n_actions - 1
-    for seq in range(first, last):
-        draw -= behavior[seq]
-        if draw < 0.0:
-            return seq - first  # type: ignore[no-any-return]
-    while behavior[last] == 0.0:  # rounding must not select an action of probability 0
-        last -= 1
-    return last - first  # type: ignore[no-any-return]
+    for node in range(at.first_node, at.end_node):
+        nodes[node].rec_reach = nodes[nodes[node].parent].rec_reach * behavior[nodes[node].rec_seq]
+    return bool(at.n_actions > 1)

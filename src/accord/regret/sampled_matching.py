@@ -7,7 +7,8 @@ The regrets R are those of ``regret/regret_matching.py`` with estimated losses
 
 For ``rm`` the prediction P is zero. For ``prm``, predictive regret matching, it is the sum of the
 regrets of the last visits to the infoset, the older the less: P <- (1 - 1/w) P + regret with
-w = max(1, window * sqrt(visits)). It says that the next w visits will be like the last w.
+w = max(1, min(longest, window * sqrt(visits))). It says that the next w visits will be like the
+last w.
 
 Why it helps: near an equilibrium the policies of regret matching move in cycles, which the noise of
 the estimates excites and nothing damps. A prediction damps them, as it does with full feedback,
@@ -21,12 +22,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_whole
+from accord.deviations.notions import NotionLike
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.sampled import NODE, Infosets, Nodes, Sampling, observe_at, recommend_at
@@ -43,21 +45,25 @@ class SampledRegretMatching:
     Attributes:
         window: The prediction counts about ``window * sqrt(n)`` of the ``n`` visits to an infoset
             twice; 0 for regret matching without prediction.
+        longest: The most visits that it counts twice, so that the gap has a proved rate of
+            T^(-1/2).
         shared: Episodes per iteration in which nobody explores and everybody learns, beside one
             per player in which that player explores.
         follow: The share of the player's own policy in an episode that explores.
         baseline_rate: How fast the baselines follow the observed losses, at least.
         trace: The weight of the whole play in a baseline's target; the rest has the baselines of
             the next decision.
-        averages: How many iterates each component of the saved mixture averages.
+        averages: How many iterates each component of the saved mixture averages, at most; fewer if
+            that would take long.
     """
 
     window: float = 1.0
+    longest: float = 100.0
     shared: int = 1
     follow: float = 0.05
     baseline_rate: float = 0.05
     trace: float = 0.5
-    averages: int = 4
+    averages: int = 64
 
     whole_plays = True
     explorations = ("spread", "uniform", "balanced")
@@ -79,6 +85,10 @@ class SampledRegretMatching:
             raise ArgumentError(
                 f"SampledRegretMatching: window must be non-negative and finite; got {self.window}"
             )
+        if not self.longest >= 1.0:
+            raise ArgumentError(
+                f"SampledRegretMatching: longest must be at least 1; got {self.longest}"
+            )
         for name, least in (("shared", 0), ("averages", 1)):
             object.__setattr__(self, name, checked_whole(name, getattr(self, name), least))
 
@@ -96,16 +106,17 @@ class SampledRegretMatching:
         )  # fmt: skip
 
     def schedule(
-        self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
+        self, plexes: tuple[Treeplex, ...], k: NotionLike, iterations: int | None
     ) -> SampledMatching:
-        """The window, the same for all players."""
-        return SampledMatching(float(self.window))
+        """The windows, the same for all players."""
+        return SampledMatching(float(self.window), float(self.longest))
 
 
 class SampledMatching(NamedTuple):
     """The parameters of the kernels."""
 
     window: float
+    longest: float
 
 
 @recommend_at.kernel_for(SampledMatching)
@@ -161,36 +172,33 @@ def match_sampled(
             behavior[first + 1] = up / (up + down)
         else:
             behavior[first] = behavior[first + 1] = 0.5
-        return
-    swaps = total = 0.0
-    if live:
-        for r in range(n):
-            for a in range(n):
-                scratch[swapped + a] += scratch[r * n + a]
-    for a in range(n):
-        swaps += scratch[swapped + a]
-        total += scratch[external + a]
-    if swaps > 0.0:
-        m: Any = np.int64(0)  # for a literal find_stationary would be compiled again
-        for a in range(n):
-            behavior[first + a] = 0.0
-            if scratch[swapped + a] + scratch[external + a] > 0.0:
-                scratch[members + m] = a
-                m += 1
-        for i in range(m):
-            row = int(scratch[members + i]) * n
-            for j in range(m):
-                a = int(scratch[members + j])
-                scratch[i * m + j] = scratch[row + a] + scratch[external + a]
-        find_stationary(scratch, m, scratch, swapped)
-        for i in range(m):
-            behavior[first + int(scratch[members + i])] = scratch[swapped + i]
-    elif total > TINY:
-        for a in range(n):
-            behavior[first + a] = scratch[external + a] / total
     else:
+        swaps = total = 0.0
+        if live:
+            for r in range(n):
+                for a in range(n):
+                    scratch[swapped + a] += scratch[r * n + a]
         for a in range(n):
-            behavior[first + a] = 1.0 / n
+            swaps += scratch[swapped + a]
+            total += scratch[external + a]
+        if swaps > 0.0:
+            m: Any = np.int64(0)  # for a literal find_stationary would be compiled again
+            for a in range(n):
+                behavior[first + a] = 0.0
+                if scratch[swapped + a] + scratch[external + a] > 0.0:
+                    scratch[members + m] = a
+                    m += 1
+            for i in range(m):
+                row = int(scratch[members + i]) * n
+                for j in range(m):
+                    a = int(scratch[members + j])
+                    scratch[i * m + j] = scratch[row + a] + scratch[external + a]
+            find_stationary(scratch, m, scratch, swapped)
+            for i in range(m):
+                behavior[first + int(scratch[members + i])] = scratch[swapped + i]
+        else:
+            for a in range(n):
+                behavior[first + a] = scratch[external + a] / total if total > TINY else 1.0 / n
 
 
 @observe_at.kernel_for(SampledMatching)
@@ -212,7 +220,7 @@ def match_losses(
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
     predicts = schedule.window > 0.0
-    keep = 1.0 - 1.0 / max(1.0, schedule.window * math.sqrt(visits))
+    keep = 1.0 - 1.0 / max(1.0, min(schedule.window * math.sqrt(visits), schedule.longest))
     expected = 0.0
     for a in range(n):
         expected += behavior[first + a] * scratch[a]

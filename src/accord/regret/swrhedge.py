@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._check import check_probability
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import NotionLike, clipped_k
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
 from accord.regret.rates import (
@@ -56,7 +56,7 @@ class SWRHedge:
     """Configuration of SWRHedge.
 
     Attributes:
-        learning_rate: eta in units of normalised losses; by default the paper's.
+        learning_rate: eta in units of normalized losses; by default the paper's.
         scale: Multiplier on the paper's learning rate.
         failure_prob: The probability with which the paper's guarantee may fail; enters the paper's
             learning rate.
@@ -89,7 +89,7 @@ class SWRHedge:
         return ("balanced",) if self.whole_plays else ("balanced", "uniform")
 
     def schedule(
-        self, plexes: tuple[Treeplex, ...], k: SupportsIndex | float, iterations: int | None
+        self, plexes: tuple[Treeplex, ...], k: NotionLike, iterations: int | None
     ) -> LearningRates:
         """The learning rate of each player, and the bound on their losses.
 
@@ -234,10 +234,8 @@ def observe_hedged(
     loss /= followed
     at = infosets[x]
     first, n = at.first_seq, at.n_actions
-    if n == 1:
-        return
     for node in range(at.first_node, at.end_node):
-        if nodes[node].episode != episode:
+        if n == 1 or nodes[node].episode != episode:
             continue
         scaled = loss * nodes[node].rec_reach
         cell = nodes[node].first_cell + a

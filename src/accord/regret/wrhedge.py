@@ -19,6 +19,10 @@ recommendations. Hence
 
 and the fixed point of Line 5 needs A^2 numbers per rechistory instead of A^A.
 
+A COARSE rechistory is treated as an EXTERNAL one: an expert that always obeys would only add to the
+diagonal of the matrix, on which the fixed point does not depend. OBEDIENT rechistories have no
+experts.
+
 All masses are kept as logarithms relative to the largest so far, so no learning rate, horizon or
 payoff makes them overflow, and rates that underflow do no harm (``regret/fixed_point.py``). A
 constant learning rate gives the paper's algorithm. It may also change between iterations, which
@@ -34,10 +38,10 @@ from typing import NamedTuple
 import numpy as np
 
 from accord._arrays import Floats
-from accord.deviations.rechistory import RechistoryArrays, RechistoryTree
+from accord.deviations.rechistory import COARSE, OBEDIENT, RechistoryArrays, RechistoryTree
 from accord.errors import ArgumentError
 from accord.regret.fixed_point import find_stationary
-from accord.regret.rates import LARGEST_RATE, paper_learning_rate
+from accord.regret.rates import LARGEST_RATE, paper_learning_rate, rate_k
 from accord.regret.state import MinimizerArrays, decayed, pass_on, recommend
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -47,7 +51,7 @@ class WRHedge:
     """Configuration of WRHedge.
 
     Attributes:
-        learning_rate: eta in units of normalised losses; by default the paper's.
+        learning_rate: eta in units of normalized losses; by default the paper's.
         scale: Multiplier on the paper's learning rate.
         anytime: At iteration t use the paper's rate for T = t; for runs of unknown length.
     """
@@ -68,7 +72,7 @@ class WRHedge:
 
     def schedule(self, tree: RechistoryTree, iterations: int | None) -> LearningRate:
         """The learning rate at t = 1 and the power of t by which it decays."""
-        rate = self.rate(tree.plex, tree.k, iterations)
+        rate = self.rate(tree.plex, rate_k(tree.plex, tree.notion), iterations)
         decay = 0.5 if self.anytime and self.learning_rate is None else 0.0
         return LearningRate(np.full(tree.plex.n_infosets, rate), decay)
 
@@ -122,6 +126,7 @@ def hedge(
     behavior, loss, cf_loss, rec_reach = state.behavior, state.loss, state.cf_loss, state.rec_reach
     regret, credit, deviation_loss = state.regret, state.credit, state.deviation_loss
     rates, rows, external = state.rates, state.rows, state.external
+    coarse, agent = tree.kinds[0] == COARSE, tree.kinds[1] == OBEDIENT
     for x in range(len(plex.parent_seq)):
         if plex.first_seq[x + 1] == plex.first_seq[x] + 1:
             pass_on(x, plex, tree, behavior, rec_reach)
@@ -129,10 +134,11 @@ def hedge(
         first = plex.first_seq[x]
         n = plex.first_seq[x + 1] - first
         learning_rate = schedule.rate[x] * slower
-        expected, largest = 0.0, 0.0
+        expected, obeying, largest = 0.0, 0.0, 0.0
         for a in range(n):
             external[a] = 0.0
             expected += behavior[first + a] * cf_loss[first + a]
+            obeying += behavior[first + a] * loss[first + a]
             largest = max(largest, cf_loss[first + a])
         for i in range(n * n):
             rates[i] = 0.0
@@ -140,7 +146,8 @@ def hedge(
 
         top = -math.inf  # rates are relative to exp(top)
         cell = tree.first_cell[tree.first_node[x]]
-        for node in range(tree.first_node[x], tree.first_external[x]):
+        hedged = tree.first_node[x] if coarse else tree.first_external[x]
+        for node in range(tree.first_node[x], hedged):
             before = rec_reach[node]
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
@@ -181,10 +188,17 @@ def hedge(
                 for i in range(n * n):
                     rates[i] += share * rows[i]
 
-        for node in range(tree.first_external[x], tree.first_node[x + 1]):
+        for node in range(hedged, tree.first_node[x + 1]):
             before = rec_reach[node]
             now = rec_reach[tree.parent[node]] * behavior[tree.rec_seq[node]]
             rec_reach[node] = now
+            if coarse and node < tree.first_external[x]:
+                deviation_loss[cell] += weight * before * obeying
+                cell += 1
+            elif agent:
+                deviation_loss[cell] += weight * before * obeying
+                cell += 1
+                continue
             credit[node] += before * earned
             mass = learning_rate * credit[node]
             if 0.0 < now < TINY:

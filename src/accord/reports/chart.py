@@ -1,6 +1,6 @@
 """The look of all plots: an empty chart, its axes and labels, and a figure as a file.
 
-Curves are labelled where they end. Plots in a page take the page's colours, so that dark pages
+Curves are labeled where they end. Plots in a page take the page's colors, so that dark pages
 have dark plots.
 """
 
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from accord._format import power_of_ten, pretty, visible
-from accord.reports.colours import FAINT, INK, LIGHT, MUTED, PAPER, VARIABLES
+from accord.reports.colors import FAINT, INK, LIGHT, MUTED, PAPER, VARIABLES
 
 WIDE, HALF, NARROW = (10.4, 4.5), (5.4, 3.6), (4.0, 3.7)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -90,13 +90,18 @@ def chart(size: tuple[float, float], margin: float, below: float = 0.0) -> tuple
 def decades(axes: Any, *, x: bool = True) -> None:
     """Ticks at powers of ten, few enough to be read."""
     for axis in (axes.xaxis, axes.yaxis) if x else (axes.yaxis,):
-        low, high = axis.get_view_interval()
-        axis.set_minor_formatter(NullFormatter())
-        if math.log10(high / low) >= 1.2:
-            axis.set_major_locator(LogLocator(numticks=8))
-        else:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_major_formatter(lambda value, _: _tick(value))
+        decades_of(axis)
+
+
+def decades_of(axis: Any) -> None:
+    """Ticks at powers of ten on one logarithmic axis."""
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter(NullFormatter())
+    if math.log10(high / low) >= 1.2:
+        axis.set_major_locator(LogLocator(numticks=8))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: _tick(value))
 
 
 def _tick(value: float) -> str:
@@ -109,9 +114,9 @@ def end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
     bottom, top = axes.get_window_extent().y0, axes.get_window_extent().y1
     gap = 12 * axes.figure.dpi / 72
     places = []
-    for value, text, colour in sorted(labels):
+    for value, text, color in sorted(labels):
         y = float(axes.transData.transform((axes.get_xlim()[1], value))[1])
-        places.append([min(max(y, bottom), top), text, colour])
+        places.append([min(max(y, bottom), top), text, color])
     for lower, upper in pairwise(places):
         upper[0] = max(upper[0], lower[0] + gap)
     over = places[-1][0] - top if places else 0.0
@@ -119,10 +124,10 @@ def end_labels(axes: Any, labels: list[tuple[float, str, str]]) -> None:
         places[-1][0] -= over
         for upper, lower in zip(places[::-1], places[-2::-1], strict=False):
             lower[0] = min(lower[0], upper[0] - gap)
-    for y, text, colour in places:
+    for y, text, color in places:
         axes.annotate(
             text, (1.0, (y - bottom) / (top - bottom)), xycoords="axes fraction", xytext=(7, 0),
-            textcoords="offset points", va="center", color=colour, fontsize=9.5,
+            textcoords="offset points", va="center", color=color, fontsize=9.5,
             annotation_clip=False,
         )  # fmt: skip
 
@@ -141,6 +146,15 @@ def to_png(figure: Figure, dpi: int = 160) -> bytes:
         return file.getvalue()
 
 
+def to_pdf(figure: Figure) -> bytes:
+    """A figure as a PDF file."""
+    with drawing():
+        file = io.BytesIO()
+        FigureCanvasAgg(figure)
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Creator": "Accord"})
+        return file.getvalue()
+
+
 def to_svg(figure: Figure) -> str:
     """A figure as an SVG file, with its text as text."""
     with drawing():
@@ -150,14 +164,14 @@ def to_svg(figure: Figure) -> str:
 
 
 def to_inline(svg: str, name: str, label: str) -> Markup:
-    """An SVG file as an element of a page, with the page's colours.
+    """An SVG file as an element of a page, with the page's colors.
 
     Its ids start with ``name``; ``label`` says what is drawn to readers who cannot see it.
     """
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    for variable, colour in LIGHT.items():
-        text = text.replace(colour, VARIABLES[variable])
+    for variable, color in LIGHT.items():
+        text = text.replace(color, VARIABLES[variable])
     text = text.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans'")
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
     text = re.sub(r'(href="#|url\(#)', rf"\1{name}-", text)

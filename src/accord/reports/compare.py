@@ -6,6 +6,9 @@ game's payoff range if not.
 
 Runs in environments have no curve, because their gaps are only bounded, and only at the end. The
 bounds are drawn against the numbers of episodes, so a group may have several of these.
+
+Runs that optimized have no curve either, since they end with gap 0. Their objectives, values,
+bounds, payoffs and devices stand side by side.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from accord.reports.view import ComparisonView, Group, RunFacts
+from accord.reports.view import ComparisonView, Group, OptimumRow, RunFacts
 
 
-def compare(runs: Sequence[RunFacts]) -> ComparisonView:
-    """Group the runs, name the groups, and find the best run."""
+def compare(runs: Sequence[RunFacts], optima: Sequence[OptimumRow] = ()) -> ComparisonView:
+    """Group the runs, name the groups, and find the best run; ``optima`` are those that optimized,
+    with their devices."""
     grouped: dict[str, list[RunFacts]] = {}
     for run in runs:
         same = {one.name: one.value for one in run.requests if one.name not in _varied(run)}
@@ -35,7 +39,10 @@ def compare(runs: Sequence[RunFacts]) -> ComparisonView:
         game=runs[0].game if one_game and len({run.game for run in runs}) == 1 else None,
         groups=tuple(groups),
         relative=several,
-        best=_best([run for group in groups for run in group.runs]),
+        best=None
+        if optima and len(optima) == len(runs)
+        else _best([run for group in groups for run in group.runs]),
+        optima=tuple(optima),
     )
 
 

@@ -1,4 +1,4 @@
-"""Results in notebooks: each as a piece of HTML with its own colours, light and dark.
+"""Results in notebooks: each as a piece of HTML with its own colors, light and dark.
 
 The methods ``_repr_html_`` and ``plot`` of games, policies, certificates and results call these
 functions (``accord/_above.py``).
@@ -23,6 +23,7 @@ from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
+from accord.reports.curve import drawn_curve
 from accord.reports.marginals import marginals
 from accord.reports.page import render
 from accord.reports.progress import progress_of_bounds
@@ -31,14 +32,16 @@ from accord.reports.source import Result, source_of_result
 from accord.reports.summary import (
     advice_of,
     bound_of,
-    players_by_play,
     players_of,
+    players_of_policy,
     small_device,
 )
+from accord.reports.touch import region_data, touchable
 from accord.reports.tree import tree_view
 from accord.reports.view import Course, Picture, PlayerView
+from accord.runs.curve import Curve
 from accord.runs.region import Region
-from accord.runs.result import LearnedByPlay, Optimum
+from accord.runs.result import Learned, Optimum
 from accord.treeplex.form import sequence_form
 from accord.treeplex.treeplex import Treeplex
 
@@ -46,7 +49,7 @@ from accord.treeplex.treeplex import Treeplex
 def game_html(game: Game) -> str:
     """The tree of a small game; the facts about a larger one."""
     form = sequence_form(game)
-    players = players_of(form, [0.0] * form.n_players)
+    players = players_of(game.player_labels, [0.0] * form.n_players, leaves=form.leaves)
     return render(
         "display_game.html",
         game=game,
@@ -61,12 +64,12 @@ def policy_html(policy: CorrelatedPolicy) -> str:
 
     If the game is not known, there are the mean recommendations at the first infosets.
     """
-    count, device, chart = counted(policy.n_components, "component"), None, None
+    count, device, chart = policy.size, None, None
     if policy.game is None:
         players: tuple[PlayerView, ...] = ()
         named = _named(policy.player_labels, policy.plexes)
     else:
-        players = named = players_of(policy.form, policy.values().tolist())
+        players = named = players_of_policy(policy, policy.values().tolist())
         device = small_device(policy)
         chart = marginals(policy) if device is None else None
     return render(
@@ -103,7 +106,9 @@ def certificate_html(certificate: Certificate) -> str:
         players=_named(certificate.players),
         gaps=certificate.all_gaps,
         deviations=[
-            (gap.notion, _best_deviation(gap)) for gap in certificate.all_gaps if gap.witnesses
+            (gap.notion, _best_deviation(certificate, gap))
+            for gap in certificate.all_gaps
+            if gap.witnesses
         ],
     )
 
@@ -117,21 +122,20 @@ def result_html(result: Result) -> str:
         if facts.episodes is not None:
             count = f"{counted(facts.episodes, 'episode')}, {count}"
         how = f"{facts.notion} by {facts.method}, {count}, {duration(result.seconds)}"
-        if facts.history and facts.gap is not None and facts.gap > 0:
-            label = f"The gap of {policy.name} during the run"
+        if facts.learning or (facts.history and facts.gap is not None and facts.gap > 0):
+            what = "values and coverage" if facts.learning else "gap"
+            label = f"The {what} of {policy.name} during the run"
             drawn = _picture(_convergence(result), _convergence(result, narrow=True), label)
     else:
         how = best.goal
-    if policy.game is None:
-        players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
-    else:
-        players = players_of(policy.form, facts.values)
     return render(
         "display_result.html",
         facts=facts,
         how=how,
-        players=players,
-        plays=counted(result.plays, "fresh play") if isinstance(result, LearnedByPlay) else None,
+        players=players_of_policy(policy, facts.values, facts.margins),
+        plays=counted(result.plays, "fresh play")
+        if isinstance(result, Learned) and result.plays
+        else None,
         note="The run was interrupted." if result.interrupted else "",
         device=None if policy.game is None else small_device(policy),
         curve=drawn,
@@ -142,9 +146,11 @@ def region_html(found: Region) -> str:
     """The picture of a region."""
     one, other = map(player_name, found.players)
     label = f"The payoffs that {one} and {other} can have in equilibrium"
+    wide, narrow = picture(found), picture(found, narrow=True)
     return render(
         "display_picture.html",
-        drawn=_picture(picture(found), picture(found, narrow=True), label),
+        drawn=touchable(wide, narrow, label, found),
+        touch=region_data(found),
         caption=f"{label}: {found.game.name}.",
     )
 
@@ -159,22 +165,29 @@ def region_plot(found: Region) -> Figure:
     return picture(found)
 
 
+def curve_plot(found: Curve) -> Figure:
+    """The picture of a curve."""
+    return drawn_curve(found)
+
+
 def history_plot(result: Result) -> Figure:
     """The gap during a run; for an optimum, its value and bound after each round."""
     if isinstance(result, Optimum):
         return progress_of_bounds(result)
-    return _drawn(_convergence(result), "the gap was 0, or not known, at every checkpoint")
+    return _drawn(
+        _convergence(result), "the gap was 0 at every checkpoint, or there are too few of them"
+    )
 
 
 def _convergence(result: Result, *, narrow: bool = False) -> Figure | None:
-    """The exact gaps during a run; None if there are none."""
+    """The exact gaps during a run, or what plays showed in it; None if there is nothing."""
     policy = result.policy
-    if policy.game is None or not result.history:
+    if not result.history:
         return None
     course = Course(
         facts=source_of_result(result, certified=False).facts,
-        players=players_of(policy.form, result.history[-1].values),
-        bound=bound_of(result.request, policy.form),
+        players=players_of_policy(policy, result.history[-1].values),
+        bound=None if policy.game is None else bound_of(result.request, policy.form),
     )
     return plots.convergence(course, narrow=narrow)
 
@@ -193,15 +206,15 @@ def _picture(wide: Figure | None, narrow: Figure | None, label: str) -> Picture 
 
 
 def _inline(figure: Figure, label: str) -> Markup:
-    """A figure in the colours of a notebook; its ids are those of no other figure."""
+    """A figure in the colors of a notebook; its ids are those of no other figure."""
     svg = to_svg(figure)
     return to_inline(svg, f"a{hashlib.sha256(svg.encode()).hexdigest()[:10]}", label)
 
 
-def _best_deviation(gap: Gap) -> str:
+def _best_deviation(certificate: Certificate, gap: Gap) -> str:
     """The deviation of the player who gains most, in words."""
     if gap.gap <= 0:
-        return "no player can gain by deviating"
+        return certificate.nobody_gains()
     if not gap.is_exact and gap.lower <= 0:
         return "no deviation has been shown to gain"
     return str(max(gap.witnesses, key=lambda witness: witness.gain))
@@ -209,5 +222,4 @@ def _best_deviation(gap: Gap) -> str:
 
 def _named(labels: Sequence[str], plexes: Sequence[Treeplex] = ()) -> tuple[PlayerView, ...]:
     """Players without payoffs."""
-    nothing = [math.nan] * len(labels)
-    return players_by_play(labels, nothing, nothing, plexes)
+    return players_of(labels, [math.nan] * len(labels), plexes=plexes)

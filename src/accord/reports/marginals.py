@@ -16,7 +16,7 @@ from accord.certifying.inspection import Inspection, inspect
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.labels import player_name
 from accord.reports.chart import Plot, drawing, plain
-from accord.reports.colours import INK, MUTED, PAPER, colour_of
+from accord.reports.colors import INK, MUTED, PAPER, color_of
 
 MOST_BARS = 24
 
@@ -26,11 +26,11 @@ WIDTH, BAR = 8.0, 0.3
 LETTER = 0.075
 """The width of a letter inside a bar, in inches."""
 
-LONGEST_NAME = 30
+INFOSET_LETTERS = 30
 """Letters of the name of an infoset."""
 
 DARK_ENOUGH = 0.7
-"""The opacity from which on a part of a bar has a label in the colour of the paper."""
+"""The opacity from which on a part of a bar has a label in the color of the paper."""
 
 
 def marginals(policy: CorrelatedPolicy) -> Figure | None:
@@ -51,7 +51,7 @@ def marginals(policy: CorrelatedPolicy) -> Figure | None:
             _bar(axes, seen, row, player, x, LETTER / (width * WIDTH))
         axes.set_yticks(range(len(places)), names)
         for label, (player, _) in zip(axes.get_yticklabels(), places, strict=True):
-            label.set_color(colour_of(player))
+            label.set_color(color_of(player))
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.set_xlim(0, 1)
         axes.grid(visible=False)
@@ -90,7 +90,9 @@ def telling(labels: list[str]) -> list[str]:
     common = set[str]().union(*words).intersection(*words)
     parts = ["".join(word for word in own if word not in common) for own in words]
     return [
-        label if len(label) <= LONGEST_NAME else shortened(part.strip() or label, LONGEST_NAME)
+        label
+        if len(label) <= INFOSET_LETTERS
+        else shortened(part.strip() or label, INFOSET_LETTERS)
         for label, part in zip(labels, parts, strict=True)
     ]
 
@@ -107,7 +109,7 @@ def _bar(axes: object, seen: Inspection, row: int, player: int, x: int, letter: 
     shades = np.linspace(0.95, 0.3, len(actions))
     for action, share, shade in zip(actions, (prob / reach).tolist(), shades, strict=True):
         axes.barh(  # type: ignore[attr-defined]
-            row, share, left=start, height=0.72, color=colour_of(player), alpha=shade,
+            row, share, left=start, height=0.72, color=color_of(player), alpha=shade,
             edgecolor=PAPER, linewidth=1.0,
         )  # fmt: skip
         text = plain(f"{shortened(action, 18)} {percent(share)}")

@@ -28,11 +28,11 @@ from accord._format import (
 )
 from accord.deviations.notions import NAMES, k_symbol
 from accord.equilibrium.device import UNNAMED
-from accord.reports.colours import DARK, LIGHT, PRINT, SERIES, VARIABLES
+from accord.reports.colors import DARK, LIGHT, PRINT, SERIES, VARIABLES
 from accord.reports.tree import TreeView
 from accord.reports.view import Axis, ComparisonView, Picture, RunView
 
-LABEL = 48
+PAGE_LABEL = 48
 """Letters of an infoset's label that are shown; readers find the whole label in its title."""
 
 
@@ -41,10 +41,15 @@ def run_page(
     convergence: Picture | None,
     gaps: Picture | None,
     region: Picture | None = None,
+    touch: dict[str, Any] | None = None,
 ) -> str:
-    """The page of a run, with those of its plots that could be drawn."""
-    data = {} if run.inspector is None else {**run.inspector, "colours": len(SERIES)}
-    return render("run.html", run=run, convergence=convergence, gaps=gaps, region=region, data=data)
+    """The page of a run, with those of its plots that could be drawn.
+
+    ``touch`` has the devices of all points of the region.
+    """
+    data = {} if run.inspector is None else {**run.inspector, "colors": len(SERIES)}
+    drawn = {"convergence": convergence, "gaps": gaps, "region": region}
+    return render("run.html", run=run, data=data, touch=touch, **drawn)
 
 
 def comparison_page(
@@ -55,13 +60,13 @@ def comparison_page(
 
 
 def tree_svg(tree: TreeView) -> str:
-    """The game tree as a file with its own colours."""
+    """The game tree as a file with its own colors."""
     return render("tree.svg", tree=tree, palette=LIGHT, standalone=True, interactive=False)
 
 
 @cache
 def environment() -> Environment:
-    """Jinja with our templates, filters and colours."""
+    """Jinja with our templates, filters and colors."""
     jinja = Environment(
         loader=PackageLoader("accord.reports"),
         autoescape=True,
@@ -90,9 +95,9 @@ def environment() -> Environment:
         "verbatim": _verbatim,
         "palettes": {"light": LIGHT, "dark": DARK, "print": PRINT},
         "variables": VARIABLES,
-        "n_colours": len(SERIES),
+        "n_colors": len(SERIES),
         "nothing": NOTHING,
-        "label_length": LABEL,
+        "label_length": PAGE_LABEL,
         "unnamed": UNNAMED,
         "notions": {notion.k: name for name, notion in NAMES.items() if notion.k is not None},
     }

@@ -26,12 +26,13 @@ from accord.reports.chart import (
     WIDE,
     chart,
     decades,
+    decades_of,
     drawing,
     end_labels,
     margin,
     plain,
 )
-from accord.reports.colours import INK, MUTED, PAPER, SERIES, colour_of
+from accord.reports.colors import INK, MUTED, PAPER, SERIES, color_of
 from accord.reports.view import Axis, Course, Group, Moment, PlayerView, RunView
 
 ROOM = 1.5
@@ -40,15 +41,24 @@ ROOM = 1.5
 MOST_MARGIN = 0.5
 """Share of a chart's width from which on the names of curves are put below it."""
 
+MOST_CURVES = 6
+"""The most players whose values are drawn."""
+
+COVERAGE = 1.1
+"""The inches of the chart of coverage, below that of values."""
+
 Curve = list[tuple[float, float]]
 
 
 def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
-    """The exact gap during a run, a bound that covers it, and what a slope of -1/2 looks like."""
+    """The exact gap during a run, a bound that covers it, and what a slope of -1/2 looks like.
+
+    If the game is not known, what plays have shown instead (:func:`learning`).
+    """
     facts = run.facts
     drawn = [moment for moment in facts.history if moment.gap > FLOOR]
     if not drawn:
-        return None
+        return learning(run, narrow=narrow)
     per = _per_iteration(facts.history) if facts.learned else 1.0
     xs = [moment.iteration * per for moment in drawn]
     gaps = [moment.gap for moment in drawn]
@@ -70,9 +80,9 @@ def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
                 if moment.player_gaps[player.index] > FLOOR
             ]
             if keep:
-                colour = colour_of(player.index)
-                axes.plot(*zip(*keep, strict=True), color=colour, lw=1.1, alpha=0.9)
-                labels.append((keep[-1][1], _name(player), colour))
+                color = color_of(player.index)
+                axes.plot(*zip(*keep, strict=True), color=color, lw=1.1, alpha=0.9)
+                labels.append((keep[-1][1], _name(player), color))
         marker = "o" if len(drawn) < 3 else None
         axes.plot(xs, gaps, color=INK, lw=2.2, marker=marker, ms=4)
         labels.append((gaps[-1], "largest" if several else "gap", INK))
@@ -98,6 +108,44 @@ def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
         return figure
 
 
+def learning(run: Course, *, narrow: bool = False) -> Figure | None:
+    """Values of recent plays during a run in an environment, and below them the coverage."""
+    moments = run.facts.learning
+    if len(moments) < 2:
+        return None
+    xs = [moment.episodes for moment in moments]
+    with drawing():
+        width, height = NARROW if narrow else WIDE
+        names = [*map(_name, run.players), "coverage"]
+        figure, axes = chart((width, height + COVERAGE), margin(names), COVERAGE)
+        labels = []
+        for player in run.players[:MOST_CURVES]:
+            i, color = player.index, color_of(player.index)
+            ys = np.array([moment.values[i] for moment in moments])
+            spread = np.array([moment.margins[i] for moment in moments])
+            axes.fill_between(xs, ys - spread, ys + spread, color=color, alpha=0.15, lw=0)
+            axes.plot(xs, ys, color=color, lw=1.6)
+            labels.append((float(ys[-1]), _name(player), color))
+        axes.set_title("values of recent episodes", loc="left", fontsize=10, color=MUTED)
+        place = axes.get_position()
+        low = 0.55 / (height + COVERAGE)
+        below = figure.add_axes((place.x0, low, place.width, place.y0 - low - 0.4 / height))
+        below.tick_params(which="both", length=0, pad=5)
+        known = [math.nan if m.coverage is None else m.coverage for m in moments]
+        below.plot(xs, known, color=INK, lw=1.6)
+        below.set_ylim(0.0, 1.05)
+        below.set_yticks([0.0, 0.5, 1.0], ["0", "1/2", "1"])
+        for one in (axes, below):
+            one.set_xscale("log")
+            one.set_xlim(min(xs[0], xs[-1] / 10), xs[-1])
+            decades_of(one.xaxis)
+        axes.set_xticklabels([])
+        below.set_xlabel("episodes")
+        end_labels(axes, labels)
+        end_labels(below, [(known[-1], "coverage", INK)] if math.isfinite(known[-1]) else [])
+        return figure
+
+
 def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
     """Each player's gap for each number of deviations; None if all are tiny."""
     rows = [row for row in run.gaps if row.player_gaps]
@@ -115,10 +163,10 @@ def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
             at = places + (i - (n_players - 1) / 2) * 0.12
             ys = np.array([max(row.player_gaps[i], 0.0) for row in rows])
             zero = ys <= FLOOR
-            colour = colour_of(i)
-            axes.plot(at, np.where(zero, np.nan, ys), color=colour, lw=1.0, alpha=0.5)
-            axes.plot(at[~zero], ys[~zero], "o", color=colour, ms=7)
-            axes.plot(at[zero], np.full(zero.sum(), floor), "v", color=colour, ms=6, mfc=PAPER)
+            color = color_of(i)
+            axes.plot(at, np.where(zero, np.nan, ys), color=color, lw=1.0, alpha=0.5)
+            axes.plot(at[~zero], ys[~zero], "o", color=color, ms=7)
+            axes.plot(at[zero], np.full(zero.sum(), floor), "v", color=color, ms=6, mfc=PAPER)
         high = max(max(values) * 2, 12 * floor / 1.6)
         axes.set_ylim(floor / 1.6, high)
         axes.set_xlim(-0.5, len(rows) - 0.5)
@@ -129,7 +177,7 @@ def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
         if n_players > 1:
             last = [value if value > FLOOR else floor for value in rows[-1].player_gaps]
-            end_labels(axes, [(last[p.index], _name(p), colour_of(p.index)) for p in run.players])
+            end_labels(axes, [(last[p.index], _name(p), color_of(p.index)) for p in run.players])
         return figure
 
 
@@ -138,7 +186,7 @@ def overlay(
 ) -> Figure | None:
     """Runs side by side: one curve per group, with a band where a group has several runs.
 
-    A group has the same colour on every axis, which comes from its rank among all groups.
+    A group has the same color on every axis, which comes from its rank among all groups.
 
     Args:
         groups: The runs; a group is drawn if ``x`` is one of its axes.
@@ -167,15 +215,15 @@ def overlay(
         axes.set_yscale("log")
         labels, handles = [], []
         for rank, label, runs in curves:
-            colour, dash = colour_of(rank), DASHES[rank // len(SERIES) % len(DASHES)]
+            color, dash = color_of(rank), DASHES[rank // len(SERIES) % len(DASHES)]
             grid, ys = _common_grid(runs)
             middle = np.exp(np.median(np.log(ys), axis=0))
             if len(runs) > 1:
                 low, high = ys.min(axis=0), ys.max(axis=0)
-                axes.fill_between(grid, low, high, color=colour, alpha=0.18, lw=0)
+                axes.fill_between(grid, low, high, color=color, alpha=0.18, lw=0)
             name = label if len(runs) == 1 else f"{label} ({len(runs)} seeds)"
-            handles += axes.plot(grid, middle, color=colour, ls=dash, lw=2.0, label=name)
-            labels.append((float(middle[-1]), name, colour))
+            handles += axes.plot(grid, middle, color=color, ls=dash, lw=2.0, label=name)
+            labels.append((float(middle[-1]), name, color))
         points = [point for _, _, runs in curves for run in runs for point in run]
         xs, ys = zip(*points, strict=True)
         axes.set_xlim(min(*xs, max(xs) / 10), max(xs))
@@ -221,7 +269,7 @@ def bounds_by_play(groups: Sequence[Group], *, narrow: bool = False) -> Figure |
             at = episodes * 1.06 ** (xs[:n].count(episodes) - (xs.count(episodes) - 1) / 2)
             handles[rank] = axes.errorbar(
                 [at], [(lower + upper) / 2], [(upper - lower) / 2], fmt="none", lw=2.0, capsize=5,
-                ecolor=colour_of(rank), capthick=2.0, label=names[rank],
+                ecolor=color_of(rank), capthick=2.0, label=names[rank],
             )  # fmt: skip
         axes.set_xlim(min(xs) / 2, max(xs) * 2)
         if max(xs) < 10 * min(xs):  # there may be no power of ten among them

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from accord.reports.chart import chart, drawing, end_labels, margin, plain
-from accord.reports.colours import INK, MUTED
+from accord.reports.colors import INK, MUTED
 from accord.runs.result import Optimum
 
 SIZE = (8.0, 3.8)
@@ -20,15 +20,15 @@ def progress_of_bounds(found: Optimum) -> Figure:
         bounds = [(at, best.bound) for at, best in rounds if abs(best.bound) < 1e300]
         values = [(at, best.value) for at, best in rounds if best.value is not None]
         labels = []
-        for name, curve, colour, dash in (
+        for name, curve, color, dash in (
             ("bound", bounds, MUTED, (0, (6, 2.5))),
             ("value", values, INK, "-"),
         ):
             if curve:
                 xs, ys = zip(*curve, strict=True)
                 marker = "o" if len(curve) < 3 else None
-                axes.step(xs, ys, where="post", color=colour, lw=1.8, ls=dash, marker=marker, ms=4)
-                labels.append((ys[-1], name, colour))
+                axes.step(xs, ys, where="post", color=color, lw=1.8, ls=dash, marker=marker, ms=4)
+                labels.append((ys[-1], name, color))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set_xlim(rounds[0][0] - 0.5, rounds[-1][0] + 0.5)
         axes.set_xlabel("rounds")

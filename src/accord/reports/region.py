@@ -1,18 +1,15 @@
 """The picture of a region: one polygon per notion, mostly nested, and equilibria that stand out.
 
-Polygons are labelled on their right, by lines to a place that belongs to no smaller polygon. Those
+Polygons are labeled on their right, by lines to a place that belongs to no smaller polygon. Those
 that are equal share a label. Where the outer polygon reaches visibly beyond the inner one it is
 dashed.
 """
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
@@ -21,42 +18,19 @@ from matplotlib.transforms import ScaledTranslation
 
 from accord._arrays import Floats
 from accord._format import shortened
-from accord.deviations.notions import Notion, k_symbol
-from accord.equilibrium.policy_files import write_whole
 from accord.game.labels import player_name
 from accord.optimal.polygon import area, distances
-from accord.reports.chart import chart, drawing, margin, plain, to_png, to_svg
-from accord.reports.colours import INK, MUTED, PAPER, colour_of
+from accord.reports.chart import chart, drawing, margin, plain
+from accord.reports.colors import INK, MUTED, PAPER, color_of
 from accord.runs.region import PayoffPolygon, Region, RegionVertex
 
 SIZE, SLIM = (7.6, 5.0), (4.0, 4.2)
-SEEN = 2e-3
+VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
 LINE = 0.055
 """The height of a line of a label, as a part of the picture."""
-
-
-def write_picture(found: Region, path: Path) -> None:
-    """Draw a region into an SVG, PNG or PDF file, as the name of the file says."""
-    figure = picture(found)
-    suffix = path.suffix.lower()
-    if suffix == ".svg":
-        data = to_svg(figure).encode()
-    elif suffix == ".png":
-        data = to_png(figure)
-    else:
-        data = _to_pdf(figure)
-    write_whole(path, lambda file: file.write(data))
-
-
-def _to_pdf(figure: Figure) -> bytes:
-    with drawing():
-        file = io.BytesIO()
-        FigureCanvasAgg(figure)
-        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Creator": "Accord"})
-        return file.getvalue()
 
 
 def picture(
@@ -80,7 +54,7 @@ def picture(
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
         for rank, group in enumerate(groups):
-            _draw(axes, group[-1], colour_of(rank), size)
+            _draw(axes, group[-1], color_of(rank), size)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(4 if narrow else 7, steps=(1, 2, 2.5, 5, 10)))
         _make_room(axes)
@@ -93,7 +67,7 @@ def picture(
         if narrow:
             handles = [
                 Line2D(
-                    [], [], color=colour_of(rank), lw=6, alpha=0.5, label=name.replace("\n", ", ")
+                    [], [], color=color_of(rank), lw=6, alpha=0.5, label=name.replace("\n", ", ")
                 )
                 for rank, name in enumerate(names)
             ] + handles
@@ -161,14 +135,7 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
 
 def _group_name(group: list[PayoffPolygon]) -> str:
     """A line such as ``K = 0 (NFCCE)`` for each notion."""
-    return "\n".join(_notion_name(polygon.notion) for polygon in group)
-
-
-def _notion_name(notion: Notion) -> str:
-    if notion.k is None:
-        return notion.name
-    number = f"K = {k_symbol(notion.k)}"
-    return f"{number} ({notion.name})" if notion.name[0].isalpha() else number
+    return "\n".join(polygon.title for polygon in group)
 
 
 def _axis(player: str) -> str:
@@ -176,19 +143,19 @@ def _axis(player: str) -> str:
     return f"payoff of {plain(shortened(name, 40))}"
 
 
-def _draw(axes: Any, polygon: PayoffPolygon, colour: str, size: Floats) -> None:
+def _draw(axes: Any, polygon: PayoffPolygon, color: str, size: Floats) -> None:
     corners, outer = _corners(polygon), np.array(polygon.outer)
     if len(corners) > 2:
-        axes.add_patch(Polygon(corners, facecolor=colour, alpha=0.18, lw=0))
-        axes.add_patch(Polygon(corners, fill=False, edgecolor=colour, lw=1.8, joinstyle="round"))
+        axes.add_patch(Polygon(corners, facecolor=color, alpha=0.18, lw=0))
+        axes.add_patch(Polygon(corners, fill=False, edgecolor=color, lw=1.8, joinstyle="round"))
     elif len(corners) == 2:
-        axes.plot(*corners.T, color=colour, lw=3.0)
+        axes.plot(*corners.T, color=color, lw=3.0)
     elif len(corners):
-        axes.plot(*corners.T, "o", color=colour, ms=8)
-    unseen = len(corners) and distances(outer / size, corners / size).max() <= SEEN
+        axes.plot(*corners.T, "o", color=color, ms=8)
+    unseen = len(corners) and distances(outer / size, corners / size).max() <= VISIBLE
     if not unseen:
         ring = np.concatenate([outer, outer[:1]])
-        axes.plot(*ring.T, color=colour, lw=1.2, ls=(0, (4, 2.5)))
+        axes.plot(*ring.T, color=color, lw=1.2, ls=(0, (4, 2.5)))
 
 
 def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[Any]:
@@ -197,7 +164,7 @@ def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[A
     best_of = [_best(group[-1]) for group in groups]
     for rank, best in enumerate(best_of):
         if best is not None:
-            axes.plot(*best.payoffs, "o", color=colour_of(rank), mec=PAPER, mew=1.2, ms=9, zorder=4)
+            axes.plot(*best.payoffs, "o", color=color_of(rank), mec=PAPER, mew=1.2, ms=9, zorder=4)
     if any(best_of):
         handles.append(Line2D([], [], ls="", marker="o", color=MUTED, ms=8, label="best welfare"))
     if found.nash:
@@ -208,6 +175,13 @@ def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[A
         kind = "Nash" if found.zero_sum else "pure Nash"
         label = f"{kind} equilibri{'um' if len(found.nash) == 1 else 'a'}"
         handles.append(Line2D([], [], ls="", marker="D", mfc="none", mec=INK, ms=6, label=label))
+    if found.mixed_nash:
+        axes.plot(
+            *np.array(found.mixed_nash).T, "X", mfc=PAPER, mec=INK, mew=1.0, ms=7, ls="", zorder=5,
+            clip_on=False,
+        )  # fmt: skip
+        label = f"mixed Nash equilibri{'um' if len(found.mixed_nash) == 1 else 'a'}"
+        handles.append(Line2D([], [], ls="", marker="X", mfc=PAPER, mec=INK, ms=7, label=label))
     return handles
 
 
@@ -238,8 +212,8 @@ def _label(axes: Any, groups: list[list[PayoffPolygon]], names: list[str], size:
         axes.annotate(
             names[rank], tuple(anchors[rank]), xycoords="data",
             xytext=(1.02, places[rank] - over), textcoords="axes fraction", va="center",
-            color=colour_of(rank), fontsize=9.5, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour_of(rank), "lw": 0.8, "shrinkA": 2,
+            color=color_of(rank), fontsize=9.5, annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color_of(rank), "lw": 0.8, "shrinkA": 2,
                         "shrinkB": 3},
         )  # fmt: skip
 

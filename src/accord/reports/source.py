@@ -10,38 +10,45 @@ from typing import Any
 
 from accord._activity import doing
 from accord.certifying.footprint import (
-    centred_bytes,
+    centered_bytes,
     derived_bytes,
     deviator_bytes,
     solving_bytes,
+    trigger_counts,
 )
-from accord.deviations.counting import count_rechistories, count_triggers
-from accord.deviations.notions import LADDER, NFCE, Notion, NotionLike
+from accord.deviations.counting import count_rechistories
+from accord.deviations.notions import LADDER, SHOWN_KS, Notion, NotionLike
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
 from accord.game.tree import Game
 from accord.interop.load import load_game
 from accord.interop.python_files import names_python
-from accord.reports.view import BestFacts, Moment, Request, RunFacts, how_found
+from accord.optimal.binding import BindingConstraint
+from accord.reports.view import (
+    BestFacts,
+    LearningMoment,
+    Moment,
+    Option,
+    RunFacts,
+    how_found,
+)
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
 from accord.runs.footprint import Parts, certify_memory
 from accord.runs.reading import Bounds, SavedRun, read_run
 from accord.runs.request import LearnRequest, OptimizeRequest
-from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
+from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.run_file import AnyRequest, versions
 from accord.treeplex.form import SequenceForm, sequence_form
 
-Result = Solution | Learned | LearnedByPlay | Optimum
+Result = Solution | Learned | Optimum
 
-SHOWN = (0, 1, 2, math.inf)
-"""The numbers of deviations that every report has."""
 
 QUICK = 1e8
 """Cells times components up to which the inspector shows a K that is not the run's own, and the
 report has a notion that is not a K-EFCE."""
 
-PAGE = 2.0**25
+PAGE_BYTES = 2.0**25
 """Memory for the page, its plots and what draws them."""
 
 LARGEST_WORK = 2e9
@@ -65,7 +72,7 @@ class Source:
         """Why the gaps at ``k`` would take too long for a report; None if they would not."""
         if (cells := self.work(k)) <= LARGEST_WORK:
             return None
-        count = self.policy.n_components
+        count = max(1, self.policy.n_components)
         return (
             f"{cells / count:.3g} entries for each of {count:,} components are more than a report "
             "adds up; use accord certify"
@@ -73,7 +80,7 @@ class Source:
 
     def work(self, k: NotionLike) -> float:
         """How many cells the gaps of a notion add up, over all components."""
-        return work_of(self.policy.form, k) * self.policy.n_components
+        return work_of(self.policy.form, k) * max(1, self.policy.n_components)
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
@@ -84,16 +91,16 @@ def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts
     certified = certify_memory(form, notions, components)
     counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
     seen = [count_rechistories(plex, one) for one in inspected for plex in form.plexes]
-    counts += map(count_triggers, form.plexes)
-    needed = deviator_bytes(counts) + centred_bytes(form)
+    counts += trigger_counts(form)
+    needed = deviator_bytes(counts) + centered_bytes(form)
     needed += sum(8 * one.cells - 8 * one.nodes + 4 * one.rows for one in seen)  # when solved
     needed += derived_bytes(seen) + max(map(solving_bytes, counts))
-    return certified | {"deviators": max(certified["deviators"], needed, PAGE)}
+    return certified | {"deviators": max(certified["deviators"], needed, PAGE_BYTES)}
 
 
 def shown_ks(own: Notion | None) -> list[float]:
     """The numbers of deviations that the report of a run with the notion ``own`` has."""
-    return sorted({*SHOWN, *([] if own is None or own.k is None else [own.k])})
+    return sorted({*SHOWN_KS, *([] if own is None or own.k is None else [own.k])})
 
 
 def evaluated(
@@ -104,7 +111,7 @@ def evaluated(
     def is_quick(one: Notion) -> bool:
         return one == own or work_of(form, one) * components <= QUICK
 
-    others = [one for one in LADDER if one.k is None and one != NFCE and is_quick(one)]
+    others = [one for one in LADDER if one.coarse or one.agent if is_quick(one)]
     return [*map(Notion, ks), *others], [k for k in ks if is_quick(Notion(k))]
 
 
@@ -135,8 +142,8 @@ def read_folder(
         AccordError: If there is no readable run in the folder, or it has no checkpoint yet.
     """
     files = RunFolder.open(folder)
-    if game is None and not files.in_environment:
-        game = load_game_of(folder, files.request.game, known)
+    if game is None and (name := files.request.known_game) is not None:
+        game = load_game_of(folder, name, known)
     with doing("reading the run"):
         return read_run(files, game)
 
@@ -208,7 +215,7 @@ def facts_of(
         notion=request.notion,
         method=request.method,
         requests=tuple(
-            Request(name, _shown(value), name in request.LIMITS)
+            Option(name, _shown(value), name in request.LIMITS)
             for name, value in request.to_json().items()
             if value is not None
         ),
@@ -223,11 +230,19 @@ def facts_of(
         relative=_relative(game, players) if players and game is not None else None,
         average_gap=result.get("average_gap"),
         history=moments(game, history),
+        learning=() if game is not None else learning_moments(history),
         finished=finished,
         best=_best(request, result, history),
         bounds=bounds,
         refusal=result.get("refusal"),
+        coverage=_share(result.get("coverage")),
+        is_full=result.get("full") is True,
     )
+
+
+def _share(value: Any) -> float | None:
+    """A share of one in a result, if it has one."""
+    return float(value) if isinstance(value, (int, float)) and 0.0 <= value <= 1.0 else None
 
 
 def _shown(value: Any) -> Any:
@@ -254,6 +269,18 @@ def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, .
         for point in history
         if point.player_gaps and game is not None
     )
+
+
+def learning_moments(history: Sequence[Checkpoint]) -> tuple[LearningMoment, ...]:
+    """The checkpoints of a run in an environment, as its plot shows them."""
+    return tuple(
+        LearningMoment(
+            point.episodes, point.values, point.seen.margins, point.seen.infosets,
+            point.seen.coverage,
+        )
+        for point in history
+        if point.seen is not None and point.episodes
+    )  # fmt: skip
 
 
 def source_of_result(result: Result, *, certified: bool = True) -> Source:
@@ -297,9 +324,16 @@ def _best(
             bound=float(result["bound"]),
             optimal=bool(result["optimal"]),
             proof="" if last is None else last.proof,
+            binding=tuple(map(_binding, result.get("binding", ()))),
+            unique=result.get("unique"),
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _binding(content: Mapping[str, Any]) -> BindingConstraint:
+    known = {name: value for name, value in content.items() if name != "text"}
+    return BindingConstraint(**known)
 
 
 def load_game_of(folder: Path, name: str, known: dict[str, Game] | None = None) -> Game:

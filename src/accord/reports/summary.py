@@ -14,7 +14,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from accord._arrays import CHANCE
 from accord.certifying.certificate import Certificate, Witness
+from accord.certifying.exact import certify_judged
 from accord.certifying.inspection import Inspection, certify_and_inspect, steps
 from accord.certifying.inspection import Step as Move
 from accord.deviations.counting import count_rechistories
@@ -32,18 +34,20 @@ from accord.reports.tree import tree_view
 from accord.reports.view import (
     NEGLIGIBLE,
     Advice,
+    DeviationStep,
     DeviationView,
     GapRow,
     NotionRow,
+    OptimumRow,
     Place,
     PlayerView,
     RunView,
-    Step,
 )
 from accord.runs.region import Region, region
-from accord.runs.request import LearnRequest, SolveRequest
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest, commits_of
 from accord.runs.run_file import AnyRequest
 from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.leaves import LeafTable
 from accord.treeplex.treeplex import Treeplex
 
 MOST_STEPS = 40
@@ -52,7 +56,7 @@ MOST_STEPS = 40
 MOST_INFOSETS = 200
 """Infosets of each player with mean recommendations, if the game is not known."""
 
-MOST_PLANS = 20
+LISTED_PLANS = 20
 """Plans of a device that is listed."""
 
 MOST_TOLD = 300
@@ -71,7 +75,7 @@ MARKED = 0.05
 """Share of a deviation's gain from which on one of its places is marked in the tree."""
 
 
-def summarise(source: Source) -> RunView:
+def summarize(source: Source) -> RunView:
     """Evaluate the saved mixture of a run, as far as its game is known."""
     return _played(source) if source.game is None else _evaluated(source, source.game)
 
@@ -82,44 +86,50 @@ def _evaluated(source: Source, game: Game) -> RunView:
     ks = shown_ks(facts.notion)
     refused = _refusals(source, ks)
     wanted = [k for k in ks if k not in refused]
-    notions, inspected = evaluated(form, facts.notion, policy.n_components, wanted)
+    notions, inspected = evaluated(form, facts.notion, max(1, policy.n_components), wanted)
     device = small_device(policy)  # first, for the search takes memory
-    certificate, seen = certify_and_inspect(policy, notions, inspected)
-    players = players_of(form, certificate.values)
+    commits = commits_of(source.request)
+    certificate, seen = certify_and_inspect(policy, notions, inspected, commits)
+    players = players_of_policy(policy, certificate.values)
     deviations = tuple(
         _deviation(seen, player, gap.notion, witness)
         for gap in certificate.gaps
         if gap.k is not None or gap.notion == facts.notion
         for player, witness in zip(players, gap.witnesses, strict=True)
     )
+    judged = None
+    if isinstance(source.request, OptimizeRequest):
+        judged = certify_judged(policy, facts.notion, source.request.tremble, commits)
     own = [deviation for deviation in deviations if deviation.notion == facts.notion]
     return RunView(
         facts=facts,
         players=players,
         n_nodes=game.n_nodes,
         n_components=policy.n_components,
+        n_tuples=0 if policy.plan is None else policy.plan.steps.n_tuples,
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
         notions=tuple(
             NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
             for gap in certificate.all_gaps
             if gap.k is None
         ),
-        trigger_gap=certificate.trigger.gap,
+        trigger_gap=None if math.isnan(certificate.trigger.gap) else certificate.trigger.gap,
         error=max(gap.error for gap in certificate.all_gaps),
         bound=bound_of(source.request, form),
         deviations=deviations,
-        region=None if facts.best is None else _small_region(game, facts.notion),
+        region=None if facts.best is None else _small_region(game, facts.notion, commits),
         device=device,
         tree=tree_view(game, seen.recommended, _marked(own)),
         inspector=_script_data(seen, facts.k, players),
+        credible=None if judged is None else judged.is_credible,
+        threats=() if judged is None else tuple(map(str, judged.threats)),
     )
 
 
 def _played(source: Source) -> RunView:
     """The estimates and bounds that plays give for a mixture whose game is not known."""
     facts, policy = source.facts, source.policy
-    players = players_by_play(policy.player_labels, facts.values, facts.margins, policy.plexes)
-    bounds = facts.bounds
+    players, bounds = players_of_policy(policy, facts.values, facts.margins), facts.bounds
     return RunView(
         facts=facts,
         players=players,
@@ -147,22 +157,31 @@ def advice_of(
             )
             for x in range(min(plex.n_infosets, most))
         )
-        for plex, part in zip(policy.plexes, policy.split(policy.behavior), strict=True)
-        for mean in ((policy.weights @ part).tolist(),)
+        for plex, part in zip(policy.plexes, policy.split(policy.mean_behavior()), strict=True)
+        for mean in (part.tolist(),)
     )
 
 
-def _small_region(game: Game, notion: Notion) -> Region | None:
+def _small_region(game: Game, notion: Notion, commits: tuple[str, ...]) -> Region | None:
     """The region of the first two players; None if it would take long, or there is only one."""
     if game.n_players < 2 or len(sequence_form(game).leaves) > MOST_LEAVES:
         return None
-    return region(game, notion, tolerance=ROUGH, directions=MOST_DIRECTIONS)
+    return region(game, notion, commits=commits, tolerance=ROUGH, directions=MOST_DIRECTIONS)
+
+
+def optimum_row(source: Source) -> OptimumRow:
+    """A run that optimized, for a page of several."""
+    facts, policy = source.facts, source.policy
+    device = None if source.game is None else small_device(policy)
+    return OptimumRow(facts, players_of_policy(policy, facts.values), device)
 
 
 def small_device(policy: CorrelatedPolicy) -> Device | None:
     """Nearly all plans that the mixture draws; None if they are too many for a page."""
-    form = policy.form
-    device = Device.of(form, policy.weights, policy.behavior, MOST_PLANS, least=RARE, work=SEARCH)
+    if policy.plan is not None and (policy.form.game.player == CHANCE).any():
+        return None
+    plans = policy.likeliest_plans(LISTED_PLANS, least=RARE, work=SEARCH)
+    device = Device.of(policy.form, plans, policy)
     told = sum(len(part) for plan in device.plans for part in plan.told)
     return device if device.rest <= MOST_REST and told <= MOST_TOLD else None
 
@@ -184,41 +203,41 @@ def _refusals(source: Source, ks: list[float]) -> dict[float, str]:
     return refused
 
 
-def players_of(form: SequenceForm, values: Sequence[float]) -> tuple[PlayerView, ...]:
-    """All players, with their expected payoffs."""
-    return tuple(
-        PlayerView(
-            index=i,
-            label=label,
-            name=player_name(label),
-            n_infosets=form.plexes[i].n_infosets,
-            value=float(values[i]),
-            worst=float(form.leaves.worst[i]),
-            best=float(form.leaves.best[i]),
-        )
-        for i, label in enumerate(form.game.player_labels)
-    )
-
-
-def players_by_play(
+def players_of(
     labels: Sequence[str],
     values: Sequence[float],
-    margins: Sequence[float] | None,
+    *,
     plexes: Sequence[Treeplex] = (),
+    margins: Sequence[float] | None = None,
+    leaves: LeafTable | None = None,
 ) -> tuple[PlayerView, ...]:
-    """All players, with estimates of their payoffs in a game that is not known."""
+    """All players, with their expected payoffs.
+
+    If the game is known, its ``leaves`` have the range of payoffs. If not, the values are
+    estimates, with their ``margins``.
+    """
     return tuple(
         PlayerView(
             index=i,
             label=label,
             name=player_name(label),
             n_infosets=plexes[i].n_infosets if plexes else 0,
-            value=values[i],
-            worst=math.nan,
-            best=math.nan,
-            margin=math.nan if margins is None else margins[i],
+            value=float(values[i]),
+            worst=math.nan if leaves is None else float(leaves.worst[i]),
+            best=math.nan if leaves is None else float(leaves.best[i]),
+            margin=None if leaves is not None else math.nan if margins is None else margins[i],
         )
         for i, label in enumerate(labels)
+    )
+
+
+def players_of_policy(
+    policy: CorrelatedPolicy, values: Sequence[float], margins: Sequence[float] | None = None
+) -> tuple[PlayerView, ...]:
+    """The players of a policy, with their expected payoffs when everybody obeys."""
+    leaves = None if policy.game is None else policy.form.leaves
+    return players_of(
+        policy.player_labels, values, plexes=policy.plexes, margins=margins, leaves=leaves
     )
 
 
@@ -232,9 +251,9 @@ def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> G
 def bound_of(asked: AnyRequest, form: SequenceForm) -> GapBound | None:
     """The bound that a theorem gives for a run, if one covers it."""
     if isinstance(asked, SolveRequest):
-        return solve_bound(form, asked.k, asked.minimizer, asked.iterations, asked.power)
-    if isinstance(asked, LearnRequest):
-        return learn_bound(form, asked.k, asked.minimizer, asked.episodes, asked.exploration)
+        return solve_bound(form, asked.notion, asked.minimizer, asked.iterations, asked.power)
+    if isinstance(asked, LearnRequest) and not asked.is_joint:
+        return learn_bound(form, asked.notion, asked.minimizer, asked.episodes, asked.exploration)
     return None
 
 
@@ -244,7 +263,7 @@ def _deviation(
     """A player's best deviation: its first places, the way to the best one, and what follows."""
     plex = seen.form.plexes[player.index]
     places = _places(plex, witness)
-    way: tuple[Step, ...] = ()
+    way: tuple[DeviationStep, ...] = ()
     start: tuple[int, int] | None = None
     if places:
         first = places[0]
@@ -279,6 +298,7 @@ def _deviation(
             for one in found
         ),
         more_steps=more,
+        commits=witness.commits,
     )
 
 
@@ -302,9 +322,9 @@ def _places(plex: Treeplex, witness: Witness) -> tuple[Place, ...]:
 
 def _step(
     plex: Treeplex, depth: int, x: int, told: int | None, plays: int, probability: float | None
-) -> Step:
+) -> DeviationStep:
     actions = plex.action_labels[x]
-    return Step(
+    return DeviationStep(
         depth=depth,
         infoset=x,
         label=plex.infoset_labels[x],
@@ -321,7 +341,7 @@ def _marked(deviations: list[DeviationView]) -> set[tuple[int, int, int]]:
     if best is None or best.gain <= NEGLIGIBLE * best.player.span:
         return set()
     places = [place for place in best.places if place.gain > MARKED * best.gain]
-    moves: list[Step | Place] = [*best.steps, *places]
+    moves: list[DeviationStep | Place] = [*best.steps, *places]
     return {(best.player.index, move.infoset, move.action) for move in moves}
 
 

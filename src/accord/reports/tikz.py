@@ -11,7 +11,7 @@ import re
 
 from accord._format import SUPERSCRIPTS, TIMES
 from accord.equilibrium.tables import escaped
-from accord.reports.colours import LIGHT, MUTED, SERIES
+from accord.reports.colors import LIGHT, MUTED, SERIES
 from accord.reports.tree import TreeView
 
 SCALE = 0.0264
@@ -118,5 +118,5 @@ def _player(player: int) -> str:
     return f"p{player % len(SERIES)}"
 
 
-def _hex(colour: str) -> str:
-    return colour.removeprefix("#").upper()
+def _hex(color: str) -> str:
+    return color.removeprefix("#").upper()

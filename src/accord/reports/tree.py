@@ -4,7 +4,7 @@ From left to right: the root, moves as edges, payoffs at the leaves. The nodes o
 joined by a dashed line. Each edge of a player carries the probability with which an obedient
 player at that infoset is told to take it, and wide edges are likely ones; each edge of chance
 carries its probability. A file of its own has a key below the tree, which says whose nodes are in
-which colour; pages have theirs. This module decides what stands where; ``templates/tree.svg`` and
+which color; pages have theirs. This module decides what stands where; ``templates/tree.svg`` and
 ``templates/tree.css`` decide how it looks.
 """
 
@@ -19,18 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord._format import pretty, shortened, signed
+from accord._format import pretty, shortened
 from accord.game.labels import player_name
 from accord.game.tree import Game, total_rewards
 
 LARGEST_TREE = 200
 """Nodes."""
 
-ROW = 27
+ROW_HEIGHT = 27
 LANE = 6.0
 LETTER, DIGIT = 6.3, 7.5  # width of a letter and a digit at the size of the labels
-LABEL = 18  # letters of a label that are shown
-NAME, SMALL = 12, 5.8  # letters of the name of an infoset that are shown, and their width
+LABEL_LETTERS = 18  # letters of a label that are shown
+NAME_LETTERS = 12  # letters of the name of an infoset that are shown
+NAME_LETTER = 5.8  # width of a letter of such a name
 KEY = 20  # height of a line of the key
 
 Infoset = tuple[int, int]
@@ -41,6 +42,9 @@ Infoset = tuple[int, int]
 class Edge:
     """A move."""
 
+    start: int  # node
+    end: int  # node
+    action: str | None  # its whole label; None for chance
     path: str  # SVG path data
     width: float
     x: float  # where the text ends
@@ -55,6 +59,7 @@ class Edge:
 class Node:
     """A node where chance or a player moves."""
 
+    index: int
     x: float
     y: float
     player: int | None  # None for chance
@@ -83,7 +88,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the key: the name of a player, after a dot in their colour."""
+    """An entry of the key: the name of a player, after a dot in their color."""
 
     x: float
     y: float
@@ -141,7 +146,7 @@ def tree_view(
     place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
     payoffs = tuple(
-        Payoffs(place.xs[node] + 6, place.ys[node] + 4, "  ".join(map(signed, rewards)))
+        Payoffs(place.xs[node] + 6, place.ys[node] + 4, ", ".join(map(pretty, rewards)))
         for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
     )
     width = max(leaf.x + DIGIT * len(leaf.text) for leaf in payoffs) + 6
@@ -169,7 +174,7 @@ class _Label(NamedTuple):
     share: float | None  # its probability; NaN where nobody who obeys gets; None without a policy
 
 
-class _Places(NamedTuple):
+class _Coordinates(NamedTuple):
     """The coordinates of everything in the drawing."""
 
     xs: list[float]  # [n_nodes]
@@ -184,7 +189,7 @@ def _layout(
     children: list[list[int]],
     labels: dict[int, _Label],
     groups: dict[Infoset, list[int]],
-) -> _Places:
+) -> _Coordinates:
     """Leaves in rows, nodes in columns, dashed lines in lanes right of their column."""
     depth = [0] * game.n_nodes
     for node in range(1, game.n_nodes):
@@ -193,9 +198,9 @@ def _layout(
     rank, room = _lanes(groups, depth, ys)
     widest = [0.0] * (max(depth) + 1)
     for node, label in labels.items():
-        room_of = LETTER * _letters(label.text) + 34, SMALL * _letters(_name(game, node)) + 16
+        room_of = LETTER * _letters(label.text) + 34, NAME_LETTER * _letters(_name(game, node)) + 16
         widest[depth[node]] = max(widest[depth[node]], *room_of)
-    column = [max(22.0, SMALL * _letters(_name(game, 0)))]
+    column = [max(22.0, NAME_LETTER * _letters(_name(game, 0)) + 16)]
     for d in range(1, len(widest)):
         column.append(column[-1] + LANE * room[d - 1] + widest[d])
     leaf = [not below for below in children]
@@ -204,12 +209,12 @@ def _layout(
         key: column[max(depth[node] for node in nodes)] + 8 + LANE * rank[key]
         for key, nodes in groups.items()
     }
-    return _Places(
+    return _Coordinates(
         xs,
         ys,
         [LANE * room[d] for d in depth],
         lane,
-        20 + ROW * sum(leaf),
+        20 + ROW_HEIGHT * sum(leaf),
     )
 
 
@@ -223,7 +228,7 @@ def _rows(children: list[list[int]]) -> list[float]:
         node = stack.pop()
         order.append(node)
         if not children[node]:
-            ys[node] = 20 + ROW * row
+            ys[node] = 20 + ROW_HEIGHT * row
             row += 1
         stack.extend(reversed(children[node]))
     for node in reversed(order):
@@ -261,19 +266,19 @@ def _edge_label(
     else:
         name = game.action_labels[player][x][a]
         if recommended is None:
-            return _Label(shortened(name, LABEL), name, None)
+            return _Label(shortened(name, LABEL_LETTERS), name, None)
         told = recommended(player, x)
         share = math.nan if told is None else float(told[a])
     shown = ""
     if not math.isnan(share):
         shown = f" {pretty(share, 2) if share > 5e-4 or not share else '<.001'}"
-    return _Label(f"{shortened(name, LABEL)}{shown}", f"{name}{shown}", share)
+    return _Label(f"{shortened(name, LABEL_LETTERS)}{shown}", f"{name}{shown}", share)
 
 
 def _edge(
     game: Game,
     node: int,
-    place: _Places,
+    place: _Coordinates,
     label: _Label,
     deviation: Collection[tuple[int, int, int]],
 ) -> Edge:
@@ -283,6 +288,9 @@ def _edge(
     never = label.share is not None and not label.share > 0
     move = int(game.player[above]), int(game.infoset[above]), int(game.action[node])
     return Edge(
+        start=above,
+        end=node,
+        action=None if move[0] == CHANCE else game.action_labels[move[0]][move[1]][move[2]],
         path=f"M{x0:.1f} {y0:.1f}L{part:.1f} {y0:.1f}"
         f"C{part + 22:.1f} {y0:.1f} {part + 4:.1f} {y1:.1f} "
         f"{part + 26:.1f} {y1:.1f}L{x1:.1f} {y1:.1f}",
@@ -299,22 +307,27 @@ def _edge(
 def _node(game: Game, node: int, x: float, y: float) -> Node:
     player, infoset = int(game.player[node]), int(game.infoset[node])
     if player == CHANCE:
-        return Node(x, y, None, infoset, "", "", "chance")
+        return Node(node, x, y, None, infoset, "", "", "chance")
     label = game.infoset_labels[player][infoset]
     name = player_name(game.player_labels[player])
-    return Node(x, y, player, infoset, label, _name(game, node), name)
+    return Node(node, x, y, player, infoset, label, _name(game, node), name)
 
 
 def _name(game: Game, node: int) -> str:
     """The text below a node."""
     player = int(game.player[node])
-    return shortened(game.infoset_labels[player][game.infoset[node]], NAME) if player >= 0 else ""
+    return (
+        shortened(game.infoset_labels[player][game.infoset[node]], NAME_LETTERS)
+        if player >= 0
+        else ""
+    )
 
 
 def _key(game: Game, width: float, height: float) -> tuple[Entry, ...]:
     """The players, and chance if it moves, in lines as wide as the drawing."""
     who: list[tuple[int | None, str]] = [
-        (i, shortened(player_name(label), 2 * LABEL)) for i, label in enumerate(game.player_labels)
+        (i, shortened(player_name(label), 2 * LABEL_LETTERS))
+        for i, label in enumerate(game.player_labels)
     ]
     if (game.player == CHANCE).any():
         who.append((None, "chance"))
@@ -343,7 +356,7 @@ def _infosets(game: Game) -> dict[Infoset, list[int]]:
     return {key: nodes for key, nodes in groups.items() if len(nodes) > 1}
 
 
-def _joint(place: _Places, key: Infoset, nodes: list[int]) -> str:
+def _joint(place: _Coordinates, key: Infoset, nodes: list[int]) -> str:
     nodes = sorted(nodes, key=lambda node: place.ys[node])
     lane = place.lane[key]
     path = ""

@@ -1,4 +1,4 @@
-"""The contents of pages as typed records: numbers and labels, without words or colours.
+"""The contents of pages as typed records: numbers and labels, without words or colors.
 
 ``source.py``, ``summary.py`` and ``compare.py`` make these records; ``plots.py``, ``page.py`` and
 the templates read them. Gaps and payoffs are in payoff units; a relative gap is a share of the
@@ -20,11 +20,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from accord.certifying.certificate import FAMILIAR, coverage_advice
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.equilibrium.rounding import is_accurate
 from accord.game.labels import player_name
 from accord.learning.theory.guarantee import GapBound
+from accord.optimal.binding import BindingConstraint
 from accord.reports.tree import TreeView
 from accord.runs.reading import Bounds, FoundDeviation
 from accord.runs.region import Region
@@ -52,7 +54,18 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Request:
+class LearningMoment:
+    """What recent plays in an environment showed at one moment of a run."""
+
+    episodes: int
+    values: tuple[float, ...]  # mean payoffs
+    margins: tuple[float, ...]  # half the widths of their 95% confidence intervals, or NaN
+    infosets: int  # that the players had met
+    coverage: float | None  # share of decisions at infosets that were known
+
+
+@dataclass(frozen=True)
+class Option:
     """One option that the run was given."""
 
     name: str
@@ -69,6 +82,8 @@ class BestFacts:
     bound: float
     optimal: bool
     proof: str  # where the bound comes from
+    binding: tuple[BindingConstraint, ...] = ()  # dearest first
+    unique: bool | None = None  # whether all optima have the same payoffs, if it is known
 
     @property
     def goal(self) -> str:
@@ -86,7 +101,7 @@ def goal(objective: str) -> str:
     if kind == "egalitarian":
         return "the best for the player who gets least"
     if kind == "keep":
-        return "with the payoffs of an earlier mixture"
+        return "with given payoffs, or the nearest that there are"
     what = f"sum of payoffs with weights {argument}" if kind == "weights" else kind
     return f"the {'lowest' if lowest else 'highest'} {what}"
 
@@ -96,9 +111,10 @@ def how_found(request: AnyRequest) -> str:
     notion = request.notion
     what = notion.name if notion.k is None else f"{notion.name} (K = {notion.symbol})"
     if isinstance(request, OptimizeRequest):
-        return f"{what}, {goal(request.goal)}, found by {request.method}"
+        return f"{what}{request.conditions}, {goal(request.goal)}"
     if isinstance(request, LearnRequest):
-        return f"{what}, learned from episodes by {request.method}, seed {request.seed}"
+        plays = "joint plays" if request.is_joint else "episodes"
+        return f"{what}, learned from {plays} by {request.method}, seed {request.seed}"
     return f"{what}, solved by {request.method}"
 
 
@@ -114,7 +130,7 @@ class RunFacts:
     learned: bool  # from episodes, by accord learn; else by accord solve
     notion: Notion
     method: str
-    requests: tuple[Request, ...]
+    requests: tuple[Option, ...]
     iterations: int | None
     episodes: int | None
     seconds: float | None
@@ -131,6 +147,15 @@ class RunFacts:
     refusal: str | None = None  # why there are none
     versions: tuple[tuple[str, str], ...] = ()  # (program, version) that the run began with
     infosets: int = 0  # of all players in its policy
+    coverage: float | None = None  # share of obedient decisions at infosets that the policy knows
+    is_full: bool = False  # whether its tables reached their limit of memory
+    learning: tuple[LearningMoment, ...] = ()  # in an environment whose game is not known
+
+    @property
+    def advice(self) -> str | None:
+        """What to do if the policy knows too few infosets; None if it knows enough."""
+        known = self.coverage
+        return None if known is None or known >= FAMILIAR else coverage_advice(known)
 
     @property
     def k(self) -> float | None:
@@ -231,7 +256,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Step:
+class DeviationStep:
     """One step of a deviation along the tree."""
 
     depth: int
@@ -257,10 +282,11 @@ class DeviationView:
     gain: float  # if plays found it, the mean of fresh plays
     places: tuple[Place, ...] = ()  # by gain, largest first
     more_places: int = 0  # not listed
-    way: tuple[Step, ...] = ()  # obedient steps to the first place
-    steps: tuple[Step, ...] = ()  # from there on
+    way: tuple[DeviationStep, ...] = ()  # obedient steps to the first place
+    steps: tuple[DeviationStep, ...] = ()  # from there on
     more_steps: int = 0
     found: FoundDeviation | None = None  # by plays
+    commits: bool = False  # whether the player commits, so that nothing they could gain counts
 
     @property
     def k(self) -> float | None:
@@ -300,6 +326,7 @@ class RunView(Course):
     """Everything that the page of one run shows, except its plots."""
 
     n_components: int
+    n_tuples: int = 0  # of a correlation plan, which has no components
     gaps: tuple[GapRow, ...] = ()  # by K, if the game is known
     notions: tuple[NotionRow, ...] = ()  # weaker ones first; only those that are cheap
     deviations: tuple[DeviationView, ...] = ()
@@ -312,6 +339,8 @@ class RunView(Course):
     device: Device | None = None  # None also if it has too many plans to list
     tree: TreeView | None = None  # None also if it is too large to draw
     inspector: dict[str, Any] | None = None  # the JSON that the page's script reads
+    credible: bool | None = None  # whether advice off the path is; None also if nobody judged it
+    threats: tuple[str, ...] = ()  # advice off the path that would be disobeyed, in words
 
     @property
     def own_gaps(self) -> GapRow | NotionRow | None:
@@ -413,6 +442,15 @@ class Group:
 
 
 @dataclass(frozen=True)
+class OptimumRow:
+    """A run of ``accord optimize`` beside others."""
+
+    facts: RunFacts
+    players: tuple[PlayerView, ...]
+    device: Device | None  # None if it has too many plans to list
+
+
+@dataclass(frozen=True)
 class ComparisonView:
     """Everything that the page of several runs shows, except its plots."""
 
@@ -421,6 +459,12 @@ class ComparisonView:
     relative: bool  # whether gaps are compared as shares of the payoff range
     best: int | None  # the rank of the run with the smallest gap, or upper bound on it, if all have
     # the same K and can be compared
+    optima: tuple[OptimumRow, ...] = ()  # the runs that optimized
+
+    @property
+    def is_of_optima(self) -> bool:
+        """Whether all runs optimized, so that there is no gap to compare."""
+        return len(self.optima) == len(self.runs)
 
     @property
     def runs(self) -> tuple[tuple[str, RunFacts], ...]:

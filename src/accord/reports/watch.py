@@ -22,7 +22,7 @@ from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
 from accord.reports.page import render
 from accord.reports.source import facts_of, load_game_of
-from accord.reports.summary import bound_of, players_by_play, players_of
+from accord.reports.summary import bound_of, players_of
 from accord.reports.view import Course, Picture, how_found
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.folder import RunFolder
@@ -53,9 +53,9 @@ class Watch:
         self.folder, self.request = files.path, files.request
         self.name, self.digest = str(files.content["game"]), str(files.content["digest"])
         self.form: SequenceForm | None = None  # None if the game is not known
-        if not files.in_environment:
-            game = load_game_of(files.path, files.request.game) if game is None else game
-            files.check(game)
+        if (name := files.request.known_game) is not None:
+            game = load_game_of(files.path, name) if game is None else game
+            files.check_game(game)
             self.form = sequence_form(game)
         elif game is not None:
             raise ArgumentError(
@@ -121,11 +121,11 @@ class Watch:
             self.folder, self.request, self.name, self.digest, game, result, history, bounds,
             finished=finished,
         )  # fmt: skip
-        players = (
-            players_by_play(labels, facts.values, facts.margins)
-            if form is None
-            else players_of(form, facts.values)
-        )
+        players = players_of(
+            labels, facts.values, margins=facts.margins,
+            plexes=() if form is None else form.plexes,
+            leaves=None if form is None else form.leaves,
+        )  # fmt: skip
         return Course(facts, players, self.bound)
 
 
@@ -134,7 +134,8 @@ def _curve(course: Course) -> Picture | None:
     wide, narrow = plots.convergence(course), plots.convergence(course, narrow=True)
     if wide is None or narrow is None:
         return None
-    label = f"The gap of {course.facts.game} so far"
+    what = "gap" if course.facts.knows_game else "values and coverage"
+    label = f"The {what} of {course.facts.game} so far"
     return Picture(to_inline(to_svg(wide), "gap", label), to_inline(to_svg(narrow), "gap-n", label))
 
 
@@ -168,8 +169,13 @@ def server_of(watch: Watch, port: int) -> ThreadingHTTPServer:
             if self.path not in pages:
                 self.send_error(HTTPStatus.NOT_FOUND)
                 return
-            content = pages[self.path]().encode()
-            self.send_response(HTTPStatus.OK)
+            status = HTTPStatus.OK
+            try:
+                content = pages[self.path]().encode()
+            except Exception as error:  # whatever damaged files lead to, the page asks again
+                status, what = HTTPStatus.INTERNAL_SERVER_ERROR, type(error).__name__
+                content = f"<p>The files of this run cannot be shown now ({what}).</p>".encode()
+            self.send_response(status)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Cache-Control", "no-store")

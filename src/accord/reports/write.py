@@ -14,14 +14,16 @@ from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.reports import plots
-from accord.reports.chart import to_inline, to_png, to_svg
+from accord.reports.chart import to_inline, to_pdf, to_png, to_svg
 from accord.reports.compare import compare
 from accord.reports.page import comparison_page, run_page, tree_svg
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
-from accord.reports.summary import summarise
+from accord.reports.summary import optimum_row, summarize
+from accord.reports.touch import region_data, region_page, touchable
 from accord.reports.view import Axis, Picture, RunView
-from accord.runs.result import Learned, LearnedByPlay, Optimum, Solution
+from accord.runs.region import Region
+from accord.runs.result import Learned, Optimum, Solution
 
 REPORT = "report.html"
 
@@ -66,7 +68,7 @@ def report(result: Result) -> Report:
     Raises:
         ArgumentError: If it is something else.
     """
-    if not isinstance(result, (Solution, Learned, LearnedByPlay, Optimum)):
+    if not isinstance(result, (Solution, Learned, Optimum)):
         raise ArgumentError(
             "a report must be about one result of solve, learn or optimize; got "
             f"{result!r}; for several runs, give them folders and use the command accord report"
@@ -92,7 +94,7 @@ def write_report(folder: Path, out: Path | None = None, game: Game | None = None
 def run_report(source: Source) -> Report:
     """The page of one run."""
     with doing("evaluating the mixture"):
-        run = summarise(source)
+        run = summarize(source)
     with doing("drawing"):
         return _drawn(source, run)
 
@@ -100,10 +102,12 @@ def run_report(source: Source) -> Report:
 def _drawn(source: Source, run: RunView) -> Report:
     files = _Plots()
     # Column generation has no curve, since its gap is 0 in the end; nor has one checkpoint.
-    curved = run.facts.best is None and len(run.facts.history) > 1
+    facts = run.facts
+    curved = facts.best is None and max(len(facts.history), len(facts.learning)) > 1
+    what = "gap" if facts.knows_game else "values and coverage"
     convergence = files.add(
         "convergence",
-        f"The gap of {run.facts.game} against the length of the run",
+        f"The {what} of {facts.game} against the length of the run",
         plots.convergence(run) if curved else None,
         plots.convergence(run, narrow=True) if curved else None,
     )
@@ -113,17 +117,29 @@ def _drawn(source: Source, run: RunView) -> Report:
         plots.gaps_by_k(run),
         plots.gaps_by_k(run, narrow=True),
     )
-    own = None if run.region is None else (run.players[0].value, run.players[1].value)
-    region = files.add(
-        "region",
-        f"The payoffs of the first two players in all equilibria of {run.facts.game}",
-        None if run.region is None else picture(run.region, marked=own),
-        None if run.region is None else picture(run.region, marked=own, narrow=True),
-    )
+    region, touch = None, None
+    if run.region is not None:
+        own = (run.players[0].value, run.players[1].value)
+        wide, narrow = (picture(run.region, marked=own, narrow=slim) for slim in (False, True))
+        label = f"The payoffs of the first two players in all equilibria of {run.facts.game}"
+        files.add("region", label, wide, narrow)
+        region, touch = touchable(wide, narrow, label, run.region), region_data(run.region)
     if run.tree is not None:
         files.content["tree.svg"] = tree_svg(run.tree).encode()
-    page = run_page(run, convergence, gaps, region)
+    page = run_page(run, convergence, gaps, region, touch)
     return Report(f"{run.facts.game}: {run.facts.notion}", page, files.content)
+
+
+def write_region(found: Region, path: Path) -> None:
+    """Draw a region into an SVG, PNG or PDF file, or a page, as the name of the file says."""
+    suffix = path.suffix.lower()
+    if suffix == ".html":
+        data = region_page(found).encode()
+    elif suffix == ".svg":
+        data = to_svg(picture(found)).encode()
+    else:
+        data = to_png(picture(found)) if suffix == ".png" else to_pdf(picture(found))
+    _write(path, data)
 
 
 def write_comparison(folders: list[Path], out: Path, game: Game | None = None) -> list[Path]:
@@ -131,10 +147,12 @@ def write_comparison(folders: list[Path], out: Path, game: Game | None = None) -
     _checked(out)
     files = _Plots()
     known: dict[str, Game] = {}
-    comparison = compare([read_source(folder, game, known).facts for folder in folders])
+    sources = [read_source(folder, game, known) for folder in folders]
+    optima = [optimum_row(source) for source in sources if source.facts.best is not None]
+    comparison = compare([source.facts for source in sources], optima)
     drawn: dict[Axis, Picture] = {}
     groups, relative = comparison.groups, comparison.relative
-    for axis in comparison.axes:
+    for axis in () if comparison.is_of_optima else comparison.axes:
         picture = files.add(
             axis.value,
             f"The gaps of all runs against {axis.unit}",

@@ -33,12 +33,15 @@ class Seen:
     memory: int  # bytes of the tables
     margins: tuple[float, ...]  # half the widths of the 95% confidence intervals of the values
     full: bool = False  # whether the tables have reached their limit
+    coverage: float | None = None  # share of recent obedient decisions at infosets in the tables
 
     @classmethod
     def from_json(cls, line: Any) -> Seen:
         """Read the entries of a line."""
         margins = tuple(math.nan if one is None else float(one) for one in line["margins"])
-        return cls(int(line["infosets"]), int(line["memory"]), margins, bool(line["full"]))
+        coverage = None if line.get("coverage") is None else float(line["coverage"])
+        counts = int(line["infosets"]), int(line["memory"])
+        return cls(*counts, margins, bool(line["full"]), coverage)
 
     def to_json(self) -> dict[str, Any]:
         """The entries of a line."""
@@ -73,7 +76,9 @@ class Checkpoint:
     error: float = 0.0  # exact gaps differ from these by at most this much
     value_error: float = 0.0  # the same for values
     seen: Seen | None = None  # in an environment
+    covered: float | None = None  # share of the game's ends that joint plays have shown, estimated
     region: RegionProgress | None = None  # of a region, which has no gap and is not kept in files
+    fresh: int | None = None  # plays after the last episode, to measure the result; not kept
 
     @property
     def is_known(self) -> bool:
@@ -101,6 +106,8 @@ class Checkpoint:
             line |= vars(self.best)
         if self.seen is not None:
             line |= self.seen.to_json()
+        if self.covered is not None:
+            line["covered"] = self.covered
         return line
 
     @classmethod
@@ -117,6 +124,7 @@ class Checkpoint:
             best = Progressed.from_json(line) if "bound" in line else None
             seen = Seen.from_json(line) if "infosets" in line else None
             errors = [float(line.get(key, 0.0)) for key in ("error", "value_error")]
+            covered = None if line.get("covered") is None else float(line["covered"])
         except (AttributeError, KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not a checkpoint: {error}") from None
         numbers = (*player_gaps, *values, *errors, seconds)
@@ -126,8 +134,9 @@ class Checkpoint:
             raise ValueError("a checkpoint needs an iteration and finite gaps, values and seconds")
         gap = max(player_gaps, default=math.nan)
         return cls(
-            iteration, gap, player_gaps, values, seconds, episodes, best, errors[0], errors[1], seen
-        )
+            iteration, gap, player_gaps, values, seconds, episodes, best, errors[0], errors[1],
+            seen, covered,
+        )  # fmt: skip
 
 
 def numbers(measured: Measured) -> dict[str, Any]:

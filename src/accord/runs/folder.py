@@ -36,7 +36,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from accord._activity import doing
+from accord._files import open_file
 from accord._format import memory
+from accord.certifying.certificate import Certificate
 from accord.certifying.footprint import check_memory
 from accord.equilibrium.archive import Archive, write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -46,6 +48,7 @@ from accord.equilibrium.policy_files import (
     write_whole,
 )
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
+from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.lock import Lock, locked
 from accord.runs.run_file import (
@@ -62,28 +65,50 @@ from accord.runs.run_file import (
 
 CHECKPOINT, POLICY = "checkpoint.npz", "policy.npz"
 CERTIFICATE, PROGRESS = "certificate.json", "progress.jsonl"
-FILES = (RUN, CHECKPOINT, POLICY, CERTIFICATE, PROGRESS)
+PROOF = "proof.json"
+FILES = (RUN, CHECKPOINT, POLICY, CERTIFICATE, PROGRESS, PROOF)
 
 COMPRESSED_BYTES = 2**27
 """Arrays of a checkpoint up to this size are compressed; others would take too long."""
+
+PLACES = ("game", "environment", "known")
+"""Entries of a request that say where the game is, which may have moved."""
 
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
 
 
-class Proof(Protocol):
-    """What is known about the gap of a mixture: exactly, or by plays."""
+class Finished(Protocol):
+    """The result of a run."""
+
+    @property
+    def policy(self) -> CorrelatedPolicy: ...
+
+    @property
+    def certificate(self) -> Certificate | None: ...
+
+    @property
+    def history(self) -> tuple[Checkpoint, ...]: ...
 
     def to_json(self) -> dict[str, Any]: ...
 
 
 @contextmanager
-def new_run(
-    path: str | os.PathLike[str] | None, request: AnyRequest, game: Identified
+def opened_run(
+    path: str | os.PathLike[str] | None,
+    request: AnyRequest,
+    game: Identified,
+    *,
+    resume: bool = False,
 ) -> Iterator[RunFolder | None]:
-    """Start a run in a new or empty folder, and hold it; without a path there is no folder.
+    """Start a run in a new or empty folder, or ``resume`` the one that is there, and hold it.
 
-    Existing files are never overwritten.
+    Without a path there is no folder. Existing files of other runs are never overwritten.
+
+    Raises:
+        ParseError: If the run there cannot be read.
+        MismatchError: If it is another run.
+        ArgumentError: If the folder is not empty, or another process holds it.
     """
     if path is None:
         yield None
@@ -94,6 +119,12 @@ def new_run(
     except OSError as error:
         raise ArgumentError(f"{folder} must be a writable folder: {error.strerror}") from None
     with locked(folder) as lock:
+        if resume:
+            run = RunFolder.open(path, request.command, lock)
+            run.check(game)
+            remove_temporaries(folder, FILES)
+            yield run
+            return
         remove_temporaries(folder, FILES)
         taken = next((file for file in folder.iterdir() if file.suffix != ".tmp"), None)
         if taken is not None:
@@ -106,29 +137,8 @@ def new_run(
         yield run
 
 
-@contextmanager
-def resumed_run(
-    path: str | os.PathLike[str], command: str, game: Identified
-) -> Iterator[RunFolder]:
-    """Open the run of ``command`` and ``game`` in a folder, and hold it.
-
-    Raises:
-        ParseError: If there is no readable ``run.json``.
-        MismatchError: If it is a run of another command or game.
-        ArgumentError: If another process holds the folder.
-    """
-    RunFolder.open(path, command)  # there is something to hold
-    with locked(Path(path)) as lock:
-        run = RunFolder.open(path, command, lock)
-        run.check(game)
-        remove_temporaries(run.path, FILES)
-        yield run
-
-
 class RunFolder:
-    """The folder of one run, made by :func:`new_run` or :func:`resumed_run`, or read by
-    :meth:`open`.
-    """
+    """The folder of one run, held by :func:`opened_run`, or read by :meth:`open`."""
 
     def __init__(
         self, path: Path, request: AnyRequest, content: dict[str, Any], lock: Lock | None = None
@@ -161,25 +171,27 @@ class RunFolder:
         return cls(folder, request, content, lock)
 
     @classmethod
-    def has(cls, path: str | os.PathLike[str], request: AnyRequest, game: Identified) -> bool:
-        """Whether there is a run of ``request`` in a folder, whatever its limits.
+    def first_request(
+        cls, path: str | os.PathLike[str] | None, request: AnyRequest, game: Identified
+    ) -> AnyRequest | None:
+        """The request of the run in a folder, if there is one; it may differ in its limits.
 
         Raises:
             ParseError: If the run there cannot be read.
             MismatchError: If it is another run.
         """
-        if not (Path(path) / "run.json").exists():
-            return False
+        if path is None or not (Path(path) / RUN).exists():
+            return None
         run = cls.open(path, request.command)
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*request.LIMITS, "game", "environment"):
+            if value != before[name] and name not in (*request.LIMITS, *PLACES):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"
                 )
-        return True
+        return run.request
 
     def check(self, game: Identified) -> None:
         """Refuse a game that is not the run's."""
@@ -190,6 +202,16 @@ class RunFolder:
                 "give the game of the run (for a report, with --game)"
             )
 
+    def check_game(self, game: Game | None) -> None:
+        """Refuse a game that is not the run's, and none if the run knows its game.
+
+        The digest of a run in an environment is that of the environment.
+        """
+        if game is None and self.request.known_game is not None:
+            raise ArgumentError(f"{self.path} is a run of a game; give the game too, with --game")
+        if game is not None and not self.request.in_environment:
+            self.check(game)
+
     @property
     def versions(self) -> dict[str, str]:
         """The versions of packages that the run began with."""
@@ -199,11 +221,6 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the run has a result."""
         return (self.path / POLICY).exists()
-
-    @property
-    def in_environment(self) -> bool:
-        """Whether the run plays an environment, and so knows no game."""
-        return getattr(self.request, "environment", None) is not None
 
     @property
     def seconds(self) -> float:
@@ -267,12 +284,12 @@ class RunFolder:
         self._next_save = end + max(SAVE_SECONDS, 20.0 * (end - start))
 
     def load(
-        self, names: Iterable[str] | None = None, most_bytes: float = math.inf
+        self, parts: tuple[str, ...] = ("",), most_bytes: float = math.inf
     ) -> dict[str, Any] | None:
-        """The last checkpoint, or the arrays with these names; ``None`` if there is none yet.
+        """The arrays of the last checkpoint; ``None`` if there is none yet.
 
         Args:
-            names: Those that are needed; by default all.
+            parts: What the names of those that are needed begin with; by default all are read.
             most_bytes: A checkpoint of this run does not take more memory.
 
         Raises:
@@ -284,10 +301,10 @@ class RunFolder:
         try:
             with (
                 doing("reading the checkpoint"),
-                file.open("rb") as opened,
+                open_file(file) as opened,
                 Archive(opened) as content,
             ):
-                wanted = content.names if names is None else content.names & {"run", *names}
+                wanted = [name for name in content.names if name.startswith(("run", *parts))]
                 size = sum(content.size(name).nbytes for name in wanted)
                 if size > most_bytes:
                     raise ValueError(f"it would take {memory(size)}, more than this run can have")
@@ -323,16 +340,10 @@ class RunFolder:
             "start a new run",
         )  # fmt: skip
 
-    def finish(
-        self,
-        result: dict[str, Any],
-        policy: CorrelatedPolicy,
-        certificate: Proof,
-        history: Iterable[Checkpoint],
-    ) -> None:
+    def finish(self, run: Finished) -> None:
         """Write the mixture with its result and history; then everything for other programs."""
-        lines = [point.to_json() for point in history]
-        proof = certificate.to_json()
+        result, lines = run.to_json(), [point.to_json() for point in run.history]
+        proof = result if run.certificate is None else run.certificate.to_json()
         state = {"run": self.identity, "result": result, "history": lines}
         if proof.get("confidence") is not None:  # made by plays, and not computed again
             state["certificate"] = proof
@@ -340,8 +351,13 @@ class RunFolder:
         text = json.dumps(state, allow_nan=False)
         with doing("saving the mixture"):
             self._require_lock()
-            save_policy_with_note(policy, self.path / POLICY, text)
+            save_policy_with_note(run.policy, self.path / POLICY, text)
             self.write_lines(CERTIFICATE, [proof])
+            rational = getattr(run, "rational", None)
+            if rational is not None and rational.proof is not None:
+                self.write_lines(PROOF, [rational.proof])
+            else:
+                (self.path / PROOF).unlink(missing_ok=True)
             self.content["result"] = result
             self.write_lines(RUN, [self.content])
             self.write_lines(PROGRESS, lines)

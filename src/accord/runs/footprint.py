@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accord.certifying.footprint import (
-    SMALL,
+    SMALL_BYTES,
     certificate_bytes,
     certify_bytes,
     check_memory,
@@ -26,14 +26,21 @@ from accord.certifying.footprint import (
     solving_bytes,
     sorted_bytes,
 )
-from accord.deviations.counting import BYTES_PER_NODE, RechistoryCount, count_rechistories
-from accord.deviations.notions import NotionLike
+from accord.deviations.counting import (
+    BYTES_PER_NODE,
+    RechistoryCount,
+    count_learned,
+    count_rechistories,
+)
+from accord.deviations.notions import NFCCE, NotionLike, as_notion, outcome_notion
 from accord.learning.self_play import LARGE
 from accord.learning.tables import footprint
+from accord.optimal.large import tuple_bytes
+from accord.play.joint_tree import EDGE, NODE
 from accord.regret.methods import DEFAULT, METHODS, configured
 from accord.regret.sampled import SampledMinimizer
 from accord.regret.state import Minimizer
-from accord.runs.iterates import Iterates
+from accord.runs.components import default_components
 from accord.treeplex.form import SequenceForm
 
 MATCHED, HEDGED, AVERAGED = 0.2, 0.8, 0.4
@@ -43,7 +50,8 @@ and in averages of a few iterates: a guess, from the games that were tried."""
 PER_ENTRY = 96
 """Bytes for an entry of a linear program, until HiGHS has it."""
 
-SMALLER_K = "try a smaller k"
+SMALLER_K = "try a smaller k; `accord info` lists what every command takes"
+FEWER = "try a smaller k or fewer components; `accord info` lists what every command takes"
 
 Parts = dict[str, float]
 """Bytes by what they are for."""
@@ -51,7 +59,7 @@ Parts = dict[str, float]
 
 def solve_memory(
     form: SequenceForm,
-    k: float,
+    k: NotionLike,
     method: str | Minimizer = DEFAULT,
     *,
     components: int | None = None,
@@ -64,7 +72,7 @@ def solve_memory(
     """
     counts = [count_rechistories(plex, k) for plex in form.plexes]
     credit = configured(METHODS, method).keeps_credit
-    wanted = components or Iterates.default_components(form.n_sequences)
+    wanted = components or default_components(form.n_sequences)
     kept = min(2 * wanted, iterations or 2 * wanted)
     mixed = HEDGED if credit else MATCHED
     learning = {
@@ -81,7 +89,7 @@ def solve_memory(
 
 def learn_memory(
     form: SequenceForm,
-    k: float,
+    k: NotionLike,
     minimizer: SampledMinimizer,
     *,
     components: int | None = None,
@@ -90,11 +98,12 @@ def learn_memory(
     """What ``learn`` takes on a loaded game, of which it measures the gap on the way."""
     counts = [count_rechistories(plex, k) for plex in form.plexes]
     game = form.game
-    wanted = components or Iterates.default_components(form.n_sequences)
+    wanted = components or default_components(form.n_sequences)
     kept = wanted if iterations is None else iterations // max(1, iterations // wanted)
     per_node, per_cell, _ = footprint(minimizer)
+    learned = [count_learned(plex, k) for plex in form.plexes]
     mixed = AVERAGED if minimizer.whole_plays else HEDGED
-    state = sum(per_node * one.nodes + per_cell * one.cells for one in counts)
+    state = sum(per_node * one.nodes + per_cell * one.cells for one in learned)
     learning = {
         "simulator": 16.0 * game.n_nodes + 8.0 * game.n_terminals * game.n_players,
         "learners": state + 96.0 * form.n_sequences,
@@ -105,6 +114,35 @@ def learn_memory(
     return _whole_run(form, k, learning, min(wanted, kept), mixed)
 
 
+def joint_memory(
+    form: SequenceForm, k: NotionLike, minimizer: SampledMinimizer, *, components: int, own: int
+) -> Parts:
+    """What ``learn`` takes on a loaded game if it sees joint plays, when it has seen everything.
+
+    Players who learn for themselves by ``minimizer`` keep up to ``own`` components beside it.
+    """
+    counts = [count_rechistories(plex, k) for plex in form.plexes]
+    game, players = form.game, form.n_players
+    edges = game.n_nodes
+    tree = (NODE.itemsize + 20.0) * game.n_nodes + EDGE.itemsize * edges
+    tree += 24.0 * players * game.n_terminals
+    passes = (8.0 + 4.0 * players) * game.n_nodes + 16.0 * players * (game.n_nodes + edges)
+    solving = leaf_bytes(form) + _learners(form, counts, credit=False) + passes
+    per_node, per_cell, _ = footprint(minimizer)
+    players_own = sum(per_node * one.nodes + per_cell * one.cells for one in counts)
+    players_own += 96.0 * form.n_sequences + policy_bytes(form, own) + 8.0 * game.n_nodes
+    learning = {
+        "simulator": 20.0 * game.n_nodes + 8.0 * game.n_terminals * players,
+        "joint histories": 1.5 * tree + 8.0 * (1 + players) * edges,
+        "their game": solving,
+        "learners": players_own,
+        "kept iterates": 3.0 * policy_bytes(form, components),
+        "sums of deviations": deviator_bytes(counts) + derived_bytes(counts),
+        "measuring and saving": max(_measuring(counts), packed_bytes(form, components, AVERAGED)),
+    }
+    return _whole_run(form, k, learning, components, AVERAGED)
+
+
 def certify_memory(form: SequenceForm, notions: Sequence[NotionLike], components: int) -> Parts:
     """What reading and certifying a policy takes."""
     reading = packed_bytes(form, components, AVERAGED)
@@ -112,44 +150,47 @@ def certify_memory(form: SequenceForm, notions: Sequence[NotionLike], components
         "leaves": leaf_bytes(form),
         "the policy": policy_bytes(form, components),
         "deviators": max(certify_bytes(form, notions), reading),
-        "everything else": SMALL,
+        "everything else": SMALL_BYTES,
     }
 
 
 def optimize_memory(form: SequenceForm, notion: NotionLike, *, zero_sum: bool = False) -> Parts:
     """What ``optimize`` takes, without what cannot be known before: HiGHS, which solves its linear
-    programs, and the tuples of the relaxation, of which there are at most 500,000.
+    programs, and the tuples of the relaxation of a small game.
 
-    A ``zero_sum`` game takes one program instead of column generation.
+    A ``zero_sum`` game takes one program instead of column generation, and a large one tuples.
     """
-    certifying = certify_bytes(form, [notion])
+    made = as_notion(notion) if zero_sum else outcome_notion(as_notion(notion))
+    certifying = certify_bytes(form, [made])
     if zero_sum:
         entries = len(form.leaves) + 3 * form.n_sequences
         held, solving = 0.0, max(PER_ENTRY * entries, certifying)
     else:
-        held, pricing = _generation(form, notion)
+        held, pricing = _generation(form, made)
         solving = max(pricing, certifying)
     return {
         "leaves": leaf_bytes(form),
         "rechistories": held,
+        "tuples": 0.0 if zero_sum else tuple_bytes(form, made),
         "prices and certifying": solving,
-        "everything else": SMALL,
+        "everything else": SMALL_BYTES,
     }
 
 
 def region_memory(form: SequenceForm, notions: Sequence[NotionLike]) -> Parts:
-    """The same for ``region``, which searches for the points of all notions in turn."""
-    held, pricing = zip(*(_generation(form, one) for one in notions), strict=True)
-    certifying = max(certify_bytes(form, [one]) for one in notions)
+    """What ``region`` takes, without HiGHS; it searches for the points of all notions in turn."""
+    trees = [one for one in map(as_notion, notions) if not one.has_no_tree] or [NFCCE]
+    held, pricing = zip(*(_generation(form, one) for one in trees), strict=True)
+    certifying = max(certify_bytes(form, [one]) for one in trees)
     return {
         "leaves": leaf_bytes(form),
         "rechistories": sum(held),
         "prices and certifying": max(*pricing, certifying),
-        "everything else": SMALL,
+        "everything else": SMALL_BYTES,
     }
 
 
-def check_run(what: str, parts: Parts, advice: str = "try a smaller k or fewer components") -> None:
+def check_run(what: str, parts: Parts, advice: str = FEWER) -> None:
     """Refuse a run that takes more memory than there is."""
     check_memory(what, parts, None, advice)
 
@@ -165,7 +206,7 @@ def _generation(form: SequenceForm, notion: NotionLike) -> tuple[float, float]:
     index = sum(17 * one.nodes + 8 * one.rows + 24 * one.cells for one in counts)
     leaves = len(form.leaves) * form.n_players * (12 * form.n_players + 8)
     largest = max(one.cells for one in counts)
-    prices = 8.0 * sum(one.cells for one in counts) + 17.0 * largest
+    prices = 8.0 * sum(one.cells for one in counts) + 33.0 * largest
     return trees + index + leaves + 64.0 * form.n_sequences, prices
 
 
@@ -185,7 +226,9 @@ def _measuring(counts: Sequence[RechistoryCount]) -> float:
     return max((8.0 * one.cells + solving_bytes(one) for one in counts), default=0.0)
 
 
-def _whole_run(form: SequenceForm, k: float, learning: Parts, saved: int, mixed: float) -> Parts:
+def _whole_run(
+    form: SequenceForm, k: NotionLike, learning: Parts, saved: int, mixed: float
+) -> Parts:
     """The larger of the two phases."""
     packing = certificate_bytes(form, [k]) + packed_bytes(form, saved, mixed)
     ending = {
@@ -193,4 +236,4 @@ def _whole_run(form: SequenceForm, k: float, learning: Parts, saved: int, mixed:
         "certifying and saving": max(certify_bytes(form, [k]), packing),
     }
     larger = max(learning, ending, key=lambda parts: sum(parts.values()))
-    return {"leaves": leaf_bytes(form), **larger, "everything else": SMALL}
+    return {"leaves": leaf_bytes(form), **larger, "everything else": SMALL_BYTES}

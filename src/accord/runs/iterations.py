@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
 from accord._activity import doing
+from accord._arrays import Floats
 from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
+from accord.learning.episode_play import EnvironmentPlay
+from accord.learning.joint_play import FIRST_ROUND, ROUND_COMPONENTS, ROUND_ITERATIONS, JointPlay
+from accord.learning.simulator_play import SimulatorPlay
 from accord.runs.checkpoint import Checkpoint, Seen, numbers
+from accord.runs.components import Components, JointMixture
 from accord.runs.folder import part_of
 from accord.runs.loop import Steps
 
 
-class Play(Protocol):
+class Learners(Protocol):
     """Learners playing with each other."""
 
+    grows: bool  # whether a checkpoint may have more infosets than are known when it is restored
     iteration: int  # how many have been run
 
-    def advance(self, iterations: int, kept: Any, stride: int) -> int:
-        """Run ``iterations``; if ``stride`` divides t, write the next row of ``kept``.
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The number of known sequences of each player."""
 
-        The row is pi^t, or an average of iterates since the last row. Returns the number of rows
-        written.
+    def advance(self, iterations: int, kept: Any, stride: int) -> int:
+        """Run ``iterations``; if ``stride`` divides t, write the next component to ``kept``.
+
+        It is pi^t, or an average of iterates since the last one. ``kept`` is what
+        :meth:`Components.make_room` returns. Returns the number of components written.
         """
 
     def state(self) -> dict[str, Any]:
@@ -34,31 +44,6 @@ class Play(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore a saved state, which may be taken apart."""
-
-
-class Components(Protocol):
-    """The components to save."""
-
-    stride: int  # one is kept after this many iterations
-
-    def make_room(self) -> Any:
-        """Where learners write the next components, with room for at least one."""
-
-    def add(self, rows: int) -> None:
-        """Record that ``rows`` more components were written."""
-
-    def until_full(self, iteration: int) -> int:
-        """How many iterations can run after ``iteration`` before there is no room."""
-
-    def state(self) -> dict[str, Any]:
-        """Everything that :meth:`restore` needs."""
-
-    def restore(self, state: dict[str, Any], iteration: int) -> None:
-        """Restore a saved state of a run after ``iteration``."""
-
-    @property
-    def packed_bytes(self) -> float:
-        """What they take at most in a checkpoint, and a history beside them."""
 
 
 class Iterations(Steps):
@@ -74,7 +59,7 @@ class Iterations(Steps):
 
     def __init__(
         self,
-        play: Play,
+        play: Learners,
         components: Components,
         measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
@@ -109,7 +94,9 @@ class Iterations(Steps):
         iteration, each = self.iteration, self.episodes_per_iteration
         episodes = None if each is None else each * iteration
         if measured is None:
-            return Checkpoint(iteration, math.nan, (), values, seconds, episodes, seen=seen)
+            return Checkpoint(
+                iteration, math.nan, (), values, seconds, episodes, seen=seen, covered=self.covered
+            )
         gaps, exact = measured.gaps.tolist(), measured.values.tolist()
         if not all(map(math.isfinite, (*gaps, *exact))):
             raise NumericalError(
@@ -118,8 +105,14 @@ class Iterations(Steps):
                 "damaged"
             )
         return Checkpoint(
-            iteration, seconds=seconds, episodes=episodes, seen=seen, **numbers(measured)
-        )
+            iteration, seconds=seconds, episodes=episodes, seen=seen, covered=self.covered,
+            **numbers(measured),
+        )  # fmt: skip
+
+    @property
+    def covered(self) -> float | None:
+        """The share of the game that joint plays have shown; None if it is not estimated."""
+        return None
 
     @property
     def saved_iteration(self) -> int:
@@ -136,13 +129,15 @@ class Iterations(Steps):
     def restore(self, state: dict[str, Any]) -> None:
         """Take a saved state apart, so that the memory of each part is free once it is restored."""
         play = part_of(state, "play_")
-        for name, fresh in self.play.state().items():  # NumPy would stretch a smaller array
+        fixed = {} if self.play.grows else self.play.state()
+        for name, fresh in fixed.items():  # NumPy would stretch a smaller array
             if (play[name].shape, play[name].dtype.kind) != (fresh.shape, fresh.dtype.kind):
                 raise ValueError(f"{name} has another shape")
             if fresh.dtype.kind == "f" and not np.isfinite(play[name]).all():
                 raise ValueError(f"{name} is not finite")
-        self.components.restore(part_of(state, "iterates_"), int(play["iteration"]))
         self.play.restore(play)
+        kept = part_of(state, "iterates_")
+        self.components.restore(kept, self.iteration, self.play.sizes)
 
     @property
     def n_bytes(self) -> int:
@@ -153,6 +148,67 @@ class Iterations(Steps):
     def most_bytes(self) -> float:
         """The most that learners and components can take in a checkpoint."""
         return self.components.packed_bytes + self.n_bytes
+
+
+class OwnShare(Iterations):
+    """Players who learn for themselves beside a joint learner, who watches their plays.
+
+    Attributes:
+        each: How many episodes an iteration takes.
+        placed: Returns the components with these numbers as ``[n_components, n_sequences]``
+            behaviors of each player, in the joint learner's numbers.
+    """
+
+    play: SimulatorPlay | EnvironmentPlay
+
+    def __init__(
+        self,
+        play: SimulatorPlay | EnvironmentPlay,
+        components: Components,
+        placed: Callable[[Sequence[int]], list[Floats]],
+    ) -> None:
+        super().__init__(play, components, lambda: None, play.episodes_per_iteration)
+        self.placed, self.each = placed, play.episodes_per_iteration
+
+    def learn(self, iterations: int, first: int) -> None:
+        """Run ``iterations``; the first episode has the number ``first``."""
+        if isinstance(self.play, EnvironmentPlay):
+            self.play.offset = first - self.iteration * self.each
+        self.advance(iterations, None)
+
+    def mixture(self) -> list[Floats]:
+        """``[n_components, n_sequences]`` behaviors of each player, in the joint numbers."""
+        return self.placed(self.components.selection().tolist())
+
+
+class JointRounds(Iterations):
+    """Joint plays, whose mixture changes after every round; its gap is computed after a few."""
+
+    play: JointPlay
+    components: JointMixture
+
+    def look(self, seconds: float) -> Checkpoint:
+        """The gap and values of the present mixture; in the first round one is made for this."""
+        if self.iteration and not self.components.count:
+            self.components.replace(self.play.solved(ROUND_ITERATIONS, ROUND_COMPONENTS))
+        return super().look(seconds)
+
+    def next_checkpoint(self) -> int:
+        """Twice as many episodes as at the last one."""
+        checkpoint = FIRST_ROUND
+        while checkpoint <= self.iteration:
+            checkpoint *= 2
+        return checkpoint
+
+    @property
+    def covered(self) -> float | None:
+        """The share of the game that joint plays have shown."""
+        return self.play.covered
+
+    @property
+    def most_bytes(self) -> float:
+        """There is no limit: nobody knows how many joint histories there are."""
+        return math.inf
 
 
 def next_checkpoint(iteration: int) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from accord._activity import answer
 from accord.errors import ArgumentError
 
 ASKING = 0.1
@@ -51,7 +52,8 @@ class Lock:
         import fcntl
 
         if os.getpid() == self.process:
-            fcntl.flock(self._handle, fcntl.LOCK_UN)
+            with suppress(OSError):  # a drive without locks; closing the folder releases others
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
         os.close(self._handle)
         self._handle = None
 
@@ -114,8 +116,11 @@ def locked(folder: Path) -> Iterator[Lock]:
             raise ArgumentError(
                 f"{folder}: another process is writing to this folder; wait for it, or stop it"
             ) from None
-        except OSError:  # some network drives have no locks
-            pass
+        except OSError as error:
+            answer(
+                f"{folder} is on a drive without locks ({error.strerror}), so nothing keeps "
+                "another process from writing there, too; start no other run in this folder"
+            )
         _held.add(lock)
         yield lock
     finally:

@@ -41,6 +41,7 @@ SHOW_SECONDS = 2.0
 
 
 Progress = Callable[[Checkpoint], object]
+"""What is called with checkpoints; if it returns True, the run ends there."""
 
 
 class Steps(ABC):
@@ -102,7 +103,7 @@ class Steps(ABC):
         return math.inf
 
 
-class Ending(Protocol):
+class RunEnding(Protocol):
     """What a run does after its last step, such as certifying."""
 
     def estimate(self) -> None:
@@ -135,6 +136,7 @@ class Loop:
         self.interrupted = False
         self._start = 0.0  # when the run would have begun, had it not been interrupted
         self._told = 0  # the last iteration that progress was called with
+        self._shown = 0.0  # when show() called it
 
     def run(
         self,
@@ -143,7 +145,7 @@ class Loop:
         enough: Callable[[Checkpoint], bool] | None = None,
         seconds: float | None = None,
         since: float | None = None,
-        ending: Ending | None = None,
+        ending: RunEnding | None = None,
     ) -> None:
         """Step until a limit is reached or the user interrupts, from the saved checkpoint if any.
 
@@ -186,10 +188,10 @@ class Loop:
                         done = recorded and self._is_done(limit, enough, point)
                         stop = stop or done or interruption.requested  # looking may take long, too
                         if not stop and self.progress is not None:
-                            self._tell(point)
+                            enough_now = self._tell(point)
                             told = time.perf_counter()
                             show_at = told + max(SHOW_SECONDS, 20.0 * (told - now))
-                            stop = interruption.requested
+                            stop = interruption.requested or enough_now
                         if (recorded or stop) and point.is_known:
                             self.history.append(point)
                     if stop:
@@ -209,11 +211,19 @@ class Loop:
 
         An interrupted run may have called it with that iteration before.
         """
+        self._shown = time.perf_counter()
         if not self.history:
             return
         self.history[-1] = replace(self.history[-1], **changes)
         if self.history[-1].iteration > self._told:
             self._tell(self.history[-1])
+
+    def show(self, **changes: Any) -> None:
+        """Call ``progress`` with the last checkpoint, changed so, if it is time for that."""
+        now = time.perf_counter()
+        if self.progress is not None and self.history and now >= self._shown + SHOW_SECONDS:
+            self._shown = now
+            self.progress(replace(self.history[-1], seconds=self.seconds(), **changes))
 
     def seconds(self) -> float:
         """How long the run has taken until now."""
@@ -238,10 +248,11 @@ class Loop:
             return True
         return enough is not None and last is not None and enough(last)
 
-    def _tell(self, point: Checkpoint) -> None:
+    def _tell(self, point: Checkpoint) -> bool:
+        """Call ``progress``; returns whether it asks the run to end."""
         self._told = point.iteration
-        if self.progress is not None:
-            self.progress(point)
+        answered = None if self.progress is None else self.progress(point)
+        return isinstance(answered, (bool, np.bool_)) and bool(answered)
 
     def _saving_seconds(self) -> float:
         """How long it takes to save a checkpoint."""
@@ -280,7 +291,7 @@ class _TimeLimit:
         self,
         seconds: float | None,
         since: float | None,
-        ending: Ending | None,
+        ending: RunEnding | None,
         saving_seconds: Callable[[], float],
     ) -> None:
         self._ending, self._saving_seconds = ending, saving_seconds

@@ -13,37 +13,62 @@ from __future__ import annotations
 import math
 import os
 import time
-from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from accord._activity import doing
-from accord._arrays import Ints
+from accord._arrays import Floats, Ints
+from accord._check import Number, as_number
 from accord.certifying.certificate import Certificate
-from accord.certifying.exact import certify
-from accord.deviations.notions import NFCCE, NotionLike
+from accord.certifying.exact import TREMBLE, checked_tremble
+from accord.deviations.notions import EFCE, NFCCE, NotionLike, outcome_notion
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
+from accord.equilibrium.rounding import UNIT, rounded_up
+from accord.errors import ArgumentError, NumericalError
+from accord.game.labels import as_players, player_name
 from accord.game.tree import Game, checked_game
-from accord.optimal.column_generation import OPTIMAL, ColumnGeneration
+from accord.optimal.binding import BindingConstraint, binding_constraints
+from accord.optimal.column_generation import OPTIMAL, RELAXED, ColumnGeneration
+from accord.optimal.exact_linear import Basis
 from accord.optimal.incentives import Incentives
-from accord.optimal.objective import WELFARE, Objective, ObjectiveLike, as_objective
-from accord.optimal.polish import STAKES, is_exact, polished, unpolished
+from accord.optimal.large import LargeSearch, large_filling
+from accord.optimal.normal_form import NormalForm
+from accord.optimal.objective import KEEP, WELFARE, Objective, ObjectiveLike, as_objective
+from accord.optimal.polish import EXACT as POLISHED
+from accord.optimal.polish import STAKES, is_exact, is_nearly_exact, polished, unpolished
+from accord.optimal.polytope import Relaxation
+from accord.optimal.proof import Rational
+from accord.optimal.uniqueness import payoffs_are_unique
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.runs.checkpoint import Checkpoint, Progressed
-from accord.runs.folder import RunFolder, new_run, part_of, resumed_run
+from accord.runs.choosing import Choice, Found
+from accord.runs.folder import RunFolder, opened_run, part_of
 from accord.runs.footprint import SMALLER_K, check_run, optimize_memory
-from accord.runs.loop import Loop, Progress, Steps
+from accord.runs.loop import Loop, Progress
 from accord.runs.request import OptimizeRequest
 from accord.runs.result import Optimum
+from accord.runs.saddle_steps import OptimumSearch, SaddleSteps
 from accord.treeplex.form import SequenceForm, sequence_form
 
-MOST_PLANS = 200
+START_PLANS = 200
 """Joint plans that are taken from a mixture to start from."""
 
 POLISHING, LONGEST_POLISHING = 0.1, 10.0
 """The part of the time that is kept for the mixture after the search, at most this many seconds."""
+
+PROVING = 60.0
+"""Seconds that a proof in rational arithmetic may take."""
+
+IN_FRACTIONS = ", in rational arithmetic"
+
+CREDIBLE = "the program over all joint plans whose advice is credible"
+
+RAISED = 1e-8
+"""Rounding may have raised a bound that is met by at most this part of the objective's spread."""
 
 ZERO_SUM = "the sequence form of the zero-sum game"
 
@@ -56,12 +81,16 @@ def optimize(
     minimize: bool = False,
     target_gap: float = 0.0,
     components: int | None = None,
+    credible: bool = False,
+    tremble: Number = TREMBLE,
+    commits: str | Iterable[str] = (),
+    at_least: Mapping[str, Number] | None = None,
+    payoffs: Sequence[Number] | None = None,
     seconds: float | None = None,
     start: CorrelatedPolicy | Solved | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-    since: float | None = None,
 ) -> Optimum:
     """Find the best equilibrium of ``game``, exactly, as a small mixture of pure joint plans.
 
@@ -72,39 +101,79 @@ def optimize(
     Args:
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
-            ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``.
+            ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``; or
+            ``"nfce"`` in a game with at most 20,000 profiles of plans.
         objective: ``"welfare"``, the sum of payoffs; ``"egalitarian"``, the smallest payoff; a
             weighted sum, ``[1, 0, -1]`` or ``{"row": 1, "col": "-1/2"}``, so that ``{"row": 1}`` is
             one player's payoff; an :class:`~accord.optimal.objective.Objective`; or ``"keep"``, the
             payoffs of ``start``, as nearly as an equilibrium can have them: the value is minus the
             distance, in payoff ranges.
-        minimize: Whether to minimise the objective.
+        minimize: Whether to minimize the objective.
         target_gap: The gap that an equilibrium may have, in payoff units; by default only exact
             equilibria count.
         components: The largest number of components; by default as many as a vertex has.
+        credible: Whether advice off the path must be credible: a best reply where only slips of
+            others lead. By default, of the equilibria with the best value, one is chosen that
+            threatens as little as possible, but threats may remain.
+        tremble: The probability with which others slip at each infoset, which decides whether such
+            advice is credible; 0 leaves it arbitrary.
+        commits: The labels of players who commit to what they are recommended, whether or not it
+            is best for them: the sender of Bayesian persuasion, a Stackelberg leader, a mechanism.
+        at_least: The least payoffs of some players, by label: other equilibria do not count.
+        payoffs: Find an equilibrium with these payoffs, one per player, or else with the nearest
+            there are, instead of the best for ``objective``. The value is minus the distance, in
+            payoff ranges, as for ``"keep"``.
         seconds: Stop after this much wall-clock time.
         start: A mixture to start from, or a result that has one, such as a solution.
-        folder: A new or empty folder to keep the run in; it can be resumed with
-            :func:`resume_optimize`.
-        resume: Whether to continue the run in ``folder`` if there is one.
+        folder: A new or empty folder to keep the run in (``runs/folder.py``).
+        resume: Whether to continue the run in ``folder`` if there is one. It continues from its
+            last checkpoint and ends as if nothing had happened. Only ``seconds`` may differ.
         progress: Called with a checkpoint after every round.
-        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
 
     Raises:
-        ArgumentError: If an argument is out of range, or no equilibrium with so few components was
-            found.
+        ArgumentError: If an argument is out of range, or no equilibrium was found with so few
+            components or with advice that is credible.
         MismatchError: If ``start`` is for another game, or the run to be resumed has other
             arguments, apart from ``seconds``.
         BudgetError: If the rechistories do not fit into memory.
         NumericalError: If the linear programs fail.
     """
-    since = time.perf_counter() if since is None else since
+    since = time.perf_counter()
+    request, start = optimize_request(
+        game, k, objective, minimize=minimize, target_gap=target_gap, components=components,
+        credible=credible, tremble=tremble, commits=commits, at_least=at_least, payoffs=payoffs,
+        seconds=seconds, start=start,
+    )  # fmt: skip
+    return run_optimize(
+        game, request, start, folder=folder, resume=resume, progress=progress, since=since
+    )
+
+
+def optimize_request(
+    game: Game,
+    k: NotionLike,
+    objective: ObjectiveLike,
+    *,
+    minimize: bool = False,
+    target_gap: float = 0.0,
+    components: int | None = None,
+    credible: bool = False,
+    tremble: Number = TREMBLE,
+    commits: str | Iterable[str] = (),
+    at_least: Mapping[str, Number] | None = None,
+    payoffs: Sequence[Number] | None = None,
+    seconds: float | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
+) -> tuple[OptimizeRequest, CorrelatedPolicy | None]:
+    """The request that :func:`optimize` makes from its arguments, and the mixture to start from."""
     checked_game(game)
-    target = None
-    if start is not None:
-        start = checked_policy(game, start)
-        target = tuple(map(float, start.values()))
-    goal = as_objective(objective, game.player_labels, minimize=minimize, target=target)
+    policy = None if start is None else checked_policy(game, start)
+    target = None if policy is None else tuple(map(float, policy.values()))
+    if payoffs is not None:
+        objective, target = KEEP, _point(game, payoffs, objective)
+    labels = game.player_labels
+    goal = as_objective(objective, labels, minimize=minimize, target=target, at_least=at_least)
+    floors = zip(labels, goal.floor or (), strict=False)
     request = OptimizeRequest(
         game=game.source or game.name,
         k=k,  # type: ignore[arg-type]  # the request checks it
@@ -112,49 +181,51 @@ def optimize(
         minimize=goal.minimize,
         target_gap=target_gap,
         components=components,
+        credible=credible,
+        tremble=checked_tremble(tremble),
         seconds=seconds,
         target=goal.target,
+        commits=tuple(labels[i] for i in as_players(commits, labels)),
+        at_least={who: least for who, least in floors if least > -math.inf} or None,
     )
-    if resume and folder is not None and RunFolder.has(folder, request, game):
-        return resume_optimize(game, folder, seconds=seconds, start=start, progress=progress)
-    optimizing = _Optimizing(game, request, start)  # refuses bad arguments before making a folder
-    with new_run(folder, request, game) as files:
-        return optimizing.run(seconds, since, files, progress)
+    return request, policy
 
 
-def resume_optimize(
+def _point(game: Game, payoffs: Sequence[Number], objective: ObjectiveLike) -> tuple[float, ...]:
+    """The point that ``payoffs`` are, which replaces the objective."""
+    if not (isinstance(objective, str) and objective in (WELFARE, KEEP)):
+        raise ArgumentError("give an objective or payoffs, not both")
+    point = tuple(as_number("a payoff", payoff) for payoff in payoffs)
+    if len(point) != game.n_players or not all(map(math.isfinite, point)):
+        raise ArgumentError(
+            f"payoffs must be {game.n_players} finite numbers, one per player; got "
+            f"{', '.join(map(str, payoffs)) or 'none'}"
+        )
+    return point
+
+
+def run_optimize(
     game: Game,
-    folder: str | os.PathLike[str],
-    *,
-    seconds: float | None = None,
+    request: OptimizeRequest,
     start: CorrelatedPolicy | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Optimum:
-    """Resume a run of :func:`optimize` from its folder.
+    """Optimize as ``request`` asks; everything else is as in :func:`optimize`.
 
-    A run that was interrupted or killed continues from its last checkpoint and ends as if nothing
-    had happened.
-
-    Args:
-        game: The game of the run.
-        folder: The folder of the run.
-        seconds: How many seconds to continue; by default as many as the first request had.
-        start: The mixture that the run started from, if it had one and has no checkpoint yet.
-        progress: Called with a checkpoint after every round.
-        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
-
-    Raises:
-        ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game, or one of its files
-            belongs to another run.
+    ``since`` is when its seconds began to count, by ``time.perf_counter``; by default now.
     """
     since = time.perf_counter() if since is None else since
-    with resumed_run(folder, OptimizeRequest.command, checked_game(game)) as files:
-        request = files.request
-        assert isinstance(request, OptimizeRequest)
-        limit = request.seconds if seconds is None else seconds
-        return _Optimizing(game, request, start).run(limit, since, files, progress)
+    first = RunFolder.first_request(folder, request, checked_game(game)) if resume else None
+    assert isinstance(first, OptimizeRequest | None)
+    asked = first or request
+    seconds = asked.seconds if request.seconds is None else request.seconds
+    search = _Optimizing(game, asked, start)  # refuses bad arguments before making a folder
+    with opened_run(folder, request, game, resume=first is not None) as files:
+        return search.run(seconds, since, files, progress)
 
 
 def mixture_so_far(game: Game, request: OptimizeRequest, state: dict[str, Any]) -> CorrelatedPolicy:
@@ -163,9 +234,9 @@ def mixture_so_far(game: Game, request: OptimizeRequest, state: dict[str, Any]) 
     Raises:
         ArithmeticError, LookupError, TypeError, ValueError: If it has none.
     """
-    search = _Optimizing(game, request, None).search
-    search.restore(state)
-    return search.policy(request.components)
+    optimizing = _Optimizing(game, request, None)
+    optimizing.search.restore(state)
+    return optimizing.mixture()
 
 
 class _Optimizing:
@@ -178,19 +249,30 @@ class _Optimizing:
         form = self.form = sequence_form(game)
         objective = self.objective = as_objective(
             request.objective, game.player_labels,
-            minimize=request.minimize, target=request.target,
+            minimize=request.minimize, target=request.target, at_least=request.at_least,
         )  # fmt: skip
+        self.commits = as_players(request.commits, game.player_labels)
         alike = constant_sum(form) is not None and NFCCE.is_bounded_by(request.notion)
-        zero_sum = alike and not request.target_gap > 0
-        needed = optimize_memory(form, request.notion, zero_sum=zero_sum)
+        zero_sum = alike and not request.target_gap > 0 and not self.commits
+        self.table = None
+        programmed = outcome_notion(request.notion)  # what the programs are about
+        if request.notion.foresight and not zero_sum:
+            self.table = NormalForm.of(form)
+            form, programmed, start = self.table.form, EFCE, None
+            self.form = form
+        needed = optimize_memory(form, programmed, zero_sum=zero_sum)
         check_run(f"optimizing {game.name} at k = {request.notion.written}", needed, SMALLER_K)
-        self.search: _Search
+        self.search: OptimumSearch
         if zero_sum:
             self.search = _ZeroSum(form, objective)
         else:
-            incentives = Incentives.build(form, request.notion)
+            incentives = Incentives.build(form, programmed, commits=self.commits)
+            filling = None if request.at_least else large_filling(incentives)
+            if filling is not None:
+                self.search = SaddleSteps(LargeSearch(filling, objective, request.target_gap))
+                return
             plans = [] if start is None else _plans(incentives, start)
-            self.search = _Rounds(
+            self.search = _ColumnRounds(
                 ColumnGeneration(incentives, objective, request.target_gap, plans=plans)
             )
 
@@ -206,28 +288,62 @@ class _Optimizing:
         end = math.inf if seconds is None else since + seconds
         ending = _Polishing(end - time.perf_counter())
         loop.run(seconds=seconds, since=since, ending=ending)
-        policy = self.search.policy(self.request.components, end - time.perf_counter())
+        left = 0.0 if loop.interrupted else end - time.perf_counter()
+        policy = self.mixture(left)
+        choice = Choice(self.form, self.request, self.objective, self.commits)
+        with doing("proving the optimum"):
+            more = 0.0 if loop.interrupted else min(PROVING, max(0.0, end - time.perf_counter()))
+            stop = time.monotonic() + more
+            found = choice.chosen(choice.in_fractions(policy, stop), stop)
+            rational = choice.rational(found, self.search.solved, stop)
         took = loop.seconds()
-        with doing("certifying the mixture"):
-            certificate = certify(self.game, policy, self.request.notion)
-        found = self._optimum(policy, certificate, loop, took)
+        if rational is not None and not is_exact(found.certificate, self.request.notion):
+            # Beside huge payoffs, doubles and the numbers they stand for are different games.
+            rational, found = None, choice.certified(policy)
+        optimum = self._optimum(found, rational, loop, took)
         if files is not None:
-            files.finish(found.to_json(), found.policy, found.certificate, found.history)
-        return found
+            files.finish(optimum)
+        return optimum
+
+    def mixture(self, seconds: float = math.inf) -> CorrelatedPolicy:
+        """The best mixture found so far, which may be polished for so long."""
+        policy = self.search.policy(self.request.components, seconds)
+        return policy if self.table is None else self.table.played(policy)
 
     def _optimum(
-        self, policy: CorrelatedPolicy, certificate: Certificate, loop: Loop, seconds: float
+        self, found: Found, rational: Rational | None, loop: Loop, seconds: float
     ) -> Optimum:
         """The result, whose numbers conclude the history."""
         request, sign, last = self.request, self.objective.sign, loop.history[-1].best
+        certificate = found.certificate
         assert last is not None
         own = certificate[request.notion]
         value = self.objective.value(certificate.values, self.form.leaves.payoff_range)
-        exact = is_exact(self.form, certificate, request.notion, request.target_gap)
-        bound = sign * last.bound
-        if exact:  # rounding may put the value above the bound
-            bound = max(bound, sign * value)
-        best = replace(last, value=value if exact else None, bound=sign * bound)
+        exact = is_exact(certificate, request.notion, request.target_gap)
+        missed = self._misses(certificate)
+        near = exact or is_nearly_exact(self.form, certificate, request.notion, request.target_gap)
+        exact, near = exact and not missed, near and not missed
+        error = self._value_error(certificate)
+        missing = sign * (last.bound - value)
+        worth = math.fsum(w * e for w, e in zip(self.search.worth, own.player_errors, strict=True))
+        if exact and missing < -(error + worth):
+            raise NumericalError(
+                f"the value {value!r} of an equilibrium exceeds the bound {last.bound!r} by more "
+                "than rounding can explain; please report this with the game"
+            )
+        scale = self._scale(certificate)
+        rounding = error + min(self.search.error, RAISED * scale) + 16 * UNIT * abs(last.bound)
+        met = missing <= rounding + OPTIMAL * scale
+        best = replace(last, value=value if near else None)
+        proved = rational is not None and rational.proof is not None
+        if rational is not None:
+            value = float(rational.value)
+        if proved:
+            best = replace(best, value=value, proof=f"{RELAXED}{IN_FRACTIONS}")
+        elif found.best and not met:
+            best, met = replace(best, value=value, bound=value, proof=CREDIBLE), True
+        settled = (proved or (near and met)) and best.proof != CREDIBLE
+        honest = not request.credible or certificate.is_credible is True
         loop.conclude(
             gap=own.gap,
             player_gaps=own.player_gaps,
@@ -242,20 +358,54 @@ class _Optimizing:
             request=request,
             value=value,
             bound=best.bound,
-            optimal=bool(exact and bound - sign * value <= OPTIMAL * self._scale(certificate)),
+            optimal=exact and (proved or met) and honest,
+            met=proved or (near and met),
+            rational=rational,
             proof=best.proof,
-            policy=policy,
+            policy=found.policy,
             certified=certificate,
             iterations=self.search.iteration,
             columns=best.columns,
+            binding=self.search.binding if settled else (),
+            unique=self.search.unique() if settled else None,
             history=tuple(loop.history),
             seconds=seconds,
             interrupted=loop.interrupted,
         )
 
+    def _misses(self, certificate: Certificate) -> bool:
+        """Whether somebody gets less than they must, by more than solver and rounding explain.
+
+        Raises:
+            ArgumentError: If the search is over: then no equilibrium pays that much.
+        """
+        allowed = POLISHED * self.form.leaves.payoff_range + np.array(certificate.value_errors)
+        allowed = allowed + 16 * UNIT * np.abs(certificate.values)
+        misses = self.objective.misses(certificate.values, allowed)
+        if misses and isinstance(self.search, _ZeroSum):
+            i, labels = misses[0], self.game.player_labels
+            raise ArgumentError(
+                f"{player_name(labels[i])} gets {certificate.values[i]:.6g} in every equilibrium "
+                f"of this zero-sum game; {(self.request.at_least or {})[labels[i]]:g} is too much"
+            )
+        return bool(misses)
+
+    def _value_error(self, certificate: Certificate) -> float:
+        """How far rounding may have moved the value of the objective."""
+        errors, objective = np.array(certificate.value_errors), self.objective
+        sizes = np.abs(certificate.values)
+        if objective.weights is not None:
+            weights = np.abs(objective.weights)
+            return float(weights @ errors + 4 * UNIT * (weights @ sizes))
+        if objective.target is None:
+            return float(errors.max())
+        span = self.form.leaves.payoff_range
+        unit = np.where(span > 0, span, 1.0)
+        return float((errors / unit).sum() + 4 * UNIT * (sizes / unit).sum())
+
     def _scale(self, certificate: Certificate) -> float:
         """The spread of the objective; plays that nobody gets to do not count."""
-        spread = self.objective.scale(self.form.leaves)
+        spread = self.objective.scale(self.form)
         if self.objective.target is not None:
             return spread  # in units of the payoff ranges
         at_stake = np.abs(certificate.values) + np.array(certificate.stakes)
@@ -278,19 +428,12 @@ class _Polishing:
         return self.seconds
 
 
-class _Search(Steps):
-    """The search for the best equilibrium. Its checkpoints say how far it is."""
-
-    @abstractmethod
-    def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
-        """The best mixture found, of at most so many components; it may take ``seconds``."""
-
-
-class _ZeroSum(_Search):
+class _ZeroSum(OptimumSearch):
     """The sequence-form program of a two-player zero-sum game: a single step."""
 
     def __init__(self, form: SequenceForm, objective: Objective) -> None:
         self.form, self.objective = form, objective
+        self.worth = np.full(2, 2.0 * sum(map(abs, objective.weights or (1.0, 1.0))))
         self.equilibrium: CorrelatedPolicy | None = None
 
     @property
@@ -323,17 +466,49 @@ class _ZeroSum(_Search):
         best = Progressed(None, sign * bound, ZERO_SUM, 1)
         return Checkpoint(1, gaps[0], gaps, values, seconds, best=best)
 
+    def unique(self) -> bool | None:
+        """All equilibria of a zero-sum game have the same payoffs."""
+        return True
+
     def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
         """The equilibrium, which has one component."""
         assert self.equilibrium is not None
         return self.equilibrium
 
 
-class _Rounds(_Search):
+class _ColumnRounds(OptimumSearch):
     """Column generation, round by round."""
 
     def __init__(self, rounds: ColumnGeneration) -> None:
         self.rounds = rounds
+
+    @property
+    def worth(self) -> Floats:  # type: ignore[override]
+        """As far as the present bound says."""
+        return self.rounds.worth
+
+    @property
+    def solved(self) -> tuple[Relaxation, Basis] | None:  # type: ignore[override]
+        """That of the present objective."""
+        return self.rounds.solved
+
+    @property
+    def error(self) -> float:  # type: ignore[override]
+        """That of the present bound."""
+        return self.rounds.error
+
+    @property
+    def binding(self) -> tuple[BindingConstraint, ...]:
+        """The constraints that have a price at the present bound."""
+        rounds = self.rounds
+        if rounds.multipliers is None:
+            return ()
+        scale, floor = rounds.program.scale, rounds.objective.floor
+        return binding_constraints(rounds.incentives, rounds.multipliers, scale, floor)
+
+    def unique(self) -> bool | None:
+        """Whether all optima have the same payoffs, if the bound is met; None if not known."""
+        return payoffs_are_unique(self.rounds) if self.rounds.exact else None
 
     @property
     def iteration(self) -> int:
@@ -356,14 +531,16 @@ class _Rounds(_Search):
         rounds, sign = self.rounds, self.rounds.objective.sign
         assert rounds.lottery is not None
         gaps = tuple(rounds.program.gaps(rounds.lottery).tolist())
-        value = sign * rounds.value if rounds.exact else None
+        center = rounds.objective.center(rounds.form.leaves)
+        value = float(sign * (center + Fraction(rounds.value))) if rounds.exact else None
+        bound = sign * rounded_up(center + Fraction(rounds.bound))
         return Checkpoint(
             iteration=self.iteration,
             gap=max(gaps),
             player_gaps=gaps,
-            values=tuple(rounds.form.payoffs(rounds.lottery.losses + 1.0).tolist()),
+            values=tuple(rounds.incentives.payoffs(rounds.lottery.losses).tolist()),
             seconds=seconds,
-            best=Progressed(value, sign * rounds.bound, rounds.source, rounds.program.n_columns),
+            best=Progressed(value, bound, rounds.source, rounds.program.n_columns),
         )
 
     def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
@@ -394,5 +571,7 @@ class _Rounds(_Search):
 def _plans(incentives: Incentives, policy: CorrelatedPolicy) -> list[Ints]:
     """Joint plans of a mixture: its pure components, or draws from the others."""
     rng = np.random.default_rng(0)
-    order = np.argsort(-policy.weights, kind="stable")[:MOST_PLANS]
+    if policy.plan is not None:
+        return [incentives.sampled(policy.drawn(rng), rng) for _ in range(START_PLANS)]
+    order = np.argsort(-policy.weights, kind="stable")[:START_PLANS]
     return [incentives.sampled(policy.behavior[c], rng) for c in order]

@@ -15,29 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from accord.equilibrium.packing import Packed
+from accord.certifying.exact import certify
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_files import load_note, load_policy_with_note
 from accord.errors import AccordError, ArgumentError, ParseError
 from accord.game.tree import Game
 from accord.play.own_tree import OwnTree, policy_of
 from accord.runs.checkpoint import Checkpoint
+from accord.runs.components import Components, JointMixture, Ragged, most_packed_bytes, vectors_of
 from accord.runs.folder import POLICY, RunFolder, part_of
-from accord.runs.growing_iterates import GrowingIterates
-from accord.runs.iterates import most_packed_bytes, read_iterates, vectors_of
 from accord.runs.optimize import mixture_so_far
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
 from accord.runs.run_file import AnyRequest, checked_result, parse_object
 from accord.treeplex.form import sequence_form
 
-NEEDED = (
-    "elapsed", "record", "iterates_stride", *(f"iterates_{name}" for name in Packed._fields),
-)  # fmt: skip
-"""The arrays to read from a checkpoint of ``solve`` or ``learn`` in a known game."""
-
-SEEN = ("labels", "lengths", "parent_seq", "action_sets", "actions")
-KEPT = ("stride", "work", "averages", "sizes", "kept")
-"""Those of a checkpoint in an environment: the infosets of each player, and the components."""
+PLAYERS, TREE, KEPT = "play_players", "play_tree", "iterates_"
+NEEDED = ("elapsed", "record", "play_iteration", PLAYERS, TREE, KEPT)
+"""What to read from a checkpoint of ``solve`` or ``learn``: the components and, if they are those
+of an environment, the infosets of each player."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ def read_finished(files: RunFolder, game: Game | None = None) -> SavedRun:
 
     An error says so if the run has not finished.
     """
-    _check_game(files, game)
+    files.check_game(game)
     if not files.finished:
         raise ArgumentError(f"{files.path}: the run has not finished; resume it first")
     policy, note = load_policy_with_note(files.path / POLICY, game)
@@ -177,7 +172,7 @@ def _result_in(
     files: RunFolder, content: dict[str, Any], n_players: int
 ) -> tuple[dict[str, Any], Bounds | None]:
     file, certificate = files.path / POLICY, content.get("certificate")
-    is_exact = not files.in_environment
+    is_exact = files.request.known_game is not None
     result = checked_result(file, content.get("result"), n_players, is_exact=is_exact)
     try:
         return result, None if certificate is None else Bounds.from_json(certificate, n_players)
@@ -187,7 +182,7 @@ def _result_in(
 
 def _read_checkpoint(files: RunFolder, game: Game | None) -> SavedRun:
     """The last checkpoint of a run that has not finished."""
-    _check_game(files, game)
+    files.check_game(game)
     state = _load(files, game)
     if state is None:
         raise ArgumentError(
@@ -202,6 +197,8 @@ def _read_checkpoint(files: RunFolder, game: Game | None) -> SavedRun:
         result = result_so_far(files.request, history[-1], float(state["elapsed"]))
         if game is not None:
             policy = policy.in_game(game)
+        if isinstance(files.request, OptimizeRequest):  # not the mixture of the last round
+            result |= _measured(policy, files.request)
     except AccordError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError):
@@ -209,13 +206,16 @@ def _read_checkpoint(files: RunFolder, game: Game | None) -> SavedRun:
     return _saved(files, result, policy, history, None, finished=False)
 
 
-def _check_game(files: RunFolder, game: Game | None) -> None:
-    """Refuse a game that is not the run's; an environment does not know its own."""
-    if files.in_environment:
-        return
-    if game is None:
-        raise ArgumentError(f"{files.path} is a run of a game; give the game too")
-    files.check(game)
+def _measured(policy: CorrelatedPolicy, request: OptimizeRequest) -> dict[str, Any]:
+    """The entries of a result about the gap and the values of ``policy``."""
+    certificate = certify(policy.form.game, policy, request.notion, commits=request.commits)
+    gap = certificate[request.notion]
+    return {
+        "values": list(certificate.values),
+        "gap": gap.gap,
+        "players": list(gap.player_gaps),
+        "error": gap.error,
+    }
 
 
 def _load(files: RunFolder, game: Game | None) -> dict[str, Any] | None:
@@ -223,57 +223,49 @@ def _load(files: RunFolder, game: Game | None) -> dict[str, Any] | None:
     request = files.request
     if isinstance(request, OptimizeRequest):
         return files.load()
-    if not files.in_environment:
-        assert game is not None
-        n = sequence_form(game).n_sequences
-        return files.load(NEEDED, most_packed_bytes(n, request.components))
-    if (known := files.load(("play_players",))) is None:
-        return None
-    count = len(_players(known))
-    trees = [f"play_tree{i}_{name}" for i in range(count) for name in SEEN]
-    kept = [f"iterates_{name}" for name in KEPT]
-    return files.load(("elapsed", "record", "play_players", "play_iteration", *trees, *kept))
+    if game is None or request.in_environment:
+        return files.load(NEEDED)
+    most = most_packed_bytes(sequence_form(game).n_sequences, request.components)
+    return files.load(NEEDED, most)
 
 
 def read_players(files: RunFolder) -> tuple[str, ...]:
     """The players of a run in an environment; none before its first checkpoint."""
-    known = files.load(("play_players",))
+    known = files.load((PLAYERS,))
     return () if known is None else _players(known)
 
 
 def _players(state: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(map(str, json.loads(str(state["play_players"]))))
+    """The players who have trees in a checkpoint."""
+    return tuple(map(str, json.loads(str(state.get(PLAYERS, "[]")))))
 
 
 def _mixture(files: RunFolder, game: Game | None, state: dict[str, Any]) -> CorrelatedPolicy:
-    """The mixture that would be saved now, except that twice as many iterates may be kept."""
+    """The mixture that would be saved now, except that twice as many components may be kept."""
     request = files.request
-    if files.in_environment:
-        return _mixture_seen(files, state)
-    assert game is not None
     if isinstance(request, OptimizeRequest):
+        assert game is not None
         return mixture_so_far(game, request, state)
-    vectors = vectors_of(sequence_form(game).plexes)
-    times, behaviors = read_iterates(part_of(state, "iterates_"), vectors)
-    behaviors.flags.writeable = False  # nobody else has it
-    if not len(times):
-        raise _nothing_kept(files)
-    weights = times.astype(float) ** request.power if isinstance(request, SolveRequest) else None
-    weights = np.ones(len(times)) if weights is None else weights
-    return CorrelatedPolicy(game, weights / weights.sum(), behaviors)
-
-
-def _mixture_seen(files: RunFolder, state: dict[str, Any]) -> CorrelatedPolicy:
-    """The components of a run in an environment, over the infosets that were seen."""
-    iterates = GrowingIterates(None, 1, 1)
-    iterates.restore(part_of(state, "iterates_"), int(state["play_iteration"]))
-    if not iterates.count:
-        raise _nothing_kept(files)
     trees = [
-        OwnTree.restored(player, part_of(state, f"play_tree{i}_"))
+        OwnTree.restored(player, part_of(state, f"{TREE}{i}_"))
         for i, player in enumerate(_players(state))
     ]
-    return policy_of(files.content["game"], iterates.selected(), trees)
+    sizes, vectors = [tree.n_sequences for tree in trees], None
+    if not trees:
+        assert game is not None
+        plexes = sequence_form(game).plexes
+        sizes, vectors = [plex.n_sequences for plex in plexes], vectors_of(plexes)
+    is_joint = isinstance(request, LearnRequest) and request.is_joint
+    kept = (JointMixture if is_joint else Components)(request.components, vectors)
+    kept.restore(part_of(state, KEPT), int(state["play_iteration"]), sizes)
+    if not kept.count:
+        raise _nothing_kept(files)
+    if isinstance(kept.rows, Ragged):
+        parts = [kept.rows.parts[n] for n in kept.selection()]
+        return policy_of(files.content["game"], parts, trees)
+    power = request.power if isinstance(request, SolveRequest) else 0
+    weights = kept.times().astype(float) ** power
+    return CorrelatedPolicy(game, weights / weights.sum(), kept.rows.behaviors())
 
 
 def _nothing_kept(files: RunFolder) -> ArgumentError:
@@ -295,6 +287,7 @@ def result_so_far(request: AnyRequest, last: Checkpoint, elapsed: float) -> dict
         result["episodes"] = last.episodes
     if last.seen is not None:
         result["margins"] = [None if np.isnan(one) else one for one in last.seen.margins]
+        result |= {"coverage": last.seen.coverage, "full": last.seen.full}
     if last.best is not None:
         assert isinstance(request, OptimizeRequest)
         result |= {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,25 @@ import numpy as np
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
-from accord._check import check_positive, checked_whole
-from accord.deviations.notions import Notion, NotionLike, as_notion, written_k
+from accord._check import as_number, check_positive, checked_whole
+from accord.deviations.notions import (
+    Notion,
+    NotionLike,
+    as_notion,
+    outcome_notion,
+    written_k,
+)
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
+from accord.game.labels import as_players
 from accord.game.tree import Game, checked_game
+from accord.optimal.mixed_nash import mixed_nash_payoffs
+from accord.optimal.polygon import nearest_mixture
 from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
 from accord.runs.checkpoint import Checkpoint, RegionProgress
 from accord.runs.footprint import SMALLER_K, check_run, region_memory
+from accord.runs.interrupt import Interruption, heeding_interrupts
 from accord.runs.loop import Loop, Progress, Steps
 from accord.treeplex.form import sequence_form
 
@@ -83,9 +94,28 @@ class PayoffPolygon:
         return self.notion.k
 
     @property
+    def title(self) -> str:
+        """The notion for people: ``K = 0 (NFCCE)``; ``K ≥ 1 (EFCE)``, which is the region of all
+        these K; or another name."""
+        if self.k is None:
+            return self.notion.name
+        return f"K {'≥' if self.k else '='} {self.notion.written} ({self.notion.name})"
+
+    @property
     def exact(self) -> bool:
-        """Whether inner and outer polygon meet, so that this is the whole region."""
+        """Whether all vertices are equilibria and inner and outer polygon meet, so that this is the
+        whole region."""
+        return self.met and self.gap <= 0.0
+
+    @property
+    def met(self) -> bool:
+        """Whether inner and outer polygon meet; a vertex may have a small gap."""
         return bool(self.vertices) and self.error <= MEETING
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of a vertex; at most 0 if all are equilibria as far as rounding tells."""
+        return max((vertex.gap for vertex in self.vertices), default=0.0)
 
     def to_json(self) -> dict[str, Any]:
         """The polygon as JSON data; ``k`` is a number, ``"inf"`` or null."""
@@ -118,6 +148,8 @@ class Region:
     directions: int  # in which a farthest point was looked for
     seconds: float
     interrupted: bool = False  # by Ctrl-C
+    mixed_nash: tuple[Point, ...] | None = None  # of those that are not pure, if they are known
+    commits: tuple[str, ...] = ()  # the players who commit
 
     @property
     def error(self) -> float:
@@ -135,24 +167,63 @@ class Region:
         return all(p.vertices for p in self.polygons) and self.error <= self.tolerance
 
     def __getitem__(self, k: NotionLike) -> PayoffPolygon:
-        wanted = as_notion(k)
+        wanted = outcome_notion(as_notion(k))
         for polygon in self.polygons:
             if polygon.notion == wanted:
                 return polygon
         known = ", ".join(str(polygon.notion.written) for polygon in self.polygons)
         raise ArgumentError(f"the region has the polygons of k = {known}; got {k!r}")
 
+    def policy_at(self, payoffs: Sequence[float], k: NotionLike | None = None) -> CorrelatedPolicy:
+        """An equilibrium with these payoffs of the two players, or with the nearest in the region.
+
+        It is a mixture of the equilibria at the vertices. Distances are in payoff ranges.
+
+        Args:
+            payoffs: Of the two players of the region.
+            k: The notion of the polygon; by default the last, whose deviators can do most.
+
+        Raises:
+            ArgumentError: If there are not two finite payoffs, or no such polygon, or nothing was
+                found of it.
+        """
+        polygon = self.polygons[-1] if k is None else self[k]
+        point = [as_number("a payoff", payoff) for payoff in payoffs]
+        if len(point) != 2 or not all(map(math.isfinite, point)):
+            raise ArgumentError(f"payoffs must be two finite numbers; got {list(payoffs)}")
+        if not polygon.vertices:
+            raise ArgumentError(f"no equilibrium was found for {polygon.title}; allow more seconds")
+        pair = [self.game.player_labels.index(player) for player in self.players]
+        span = sequence_form(self.game).leaves.payoff_range[pair]
+        corners = np.array([vertex.payoffs for vertex in polygon.vertices])
+        unit = np.where(span > 0, span, 1.0)
+        weights = nearest_mixture(corners / unit, np.array(point) / unit)
+        parts = [
+            (weight, vertex.policy)
+            for weight, vertex in zip(weights, polygon.vertices, strict=True)
+            if weight > 0
+        ]
+        behavior, index = np.unique(
+            np.concatenate([policy.behavior for _, policy in parts]), axis=0, return_inverse=True
+        )
+        shares = np.concatenate([weight * policy.weights for weight, policy in parts])
+        return CorrelatedPolicy(
+            self.game, np.bincount(index.ravel(), shares, len(behavior)).astype(float), behavior
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Everything as one JSON object."""
         return {
             "game": self.game.name,
             "players": list(self.players),
+            "commits": list(self.commits),
             "exact": self.exact,
             "error": self.error,
             "tolerance": self.tolerance,
             "polygons": [polygon.to_json() for polygon in self.polygons],
             "zero_sum": self.zero_sum,
             "nash": None if self.nash is None else [list(point) for point in self.nash],
+            "mixed_nash": None if self.mixed_nash is None else list(map(list, self.mixed_nash)),
             "directions": self.directions,
             "seconds": self.seconds,
         }
@@ -168,7 +239,7 @@ class Region:
     def to_frame(self) -> Any:
         """A pandas data frame with one row per polygon and vertex.
 
-        It needs the extra ``accord[pandas]``.
+        It needs pandas (the extra ``pandas``).
         """
         return call_above(FRAMES, "region_frame", self)
 
@@ -178,9 +249,10 @@ class Region:
 
 def region(
     game: Game,
-    k: NotionLike | Iterable[NotionLike] = (0, 1, math.inf),
+    k: NotionLike | Iterable[NotionLike] = (0, 1),
     *,
     players: tuple[str, str] | None = None,
+    commits: str | Iterable[str] = (),
     tolerance: float = TOLERANCE,
     seconds: float | None = None,
     directions: int | None = None,
@@ -193,11 +265,12 @@ def region(
 
     Args:
         game: A game with at least two players.
-        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
-            ``math.inf`` (BCE). Or another notion: ``"efcce"``, ``"afce"``, ``"afcce"``. Or several
-            of these.
+        k: How many recommendations a deviator may see and disobey: 0 (NFCCE), or 1 (EFCE), which
+            has the same outcomes as every larger K. Or another notion: ``"efcce"``, ``"afce"``,
+            ``"afcce"``, or ``"nfce"`` in a game with at most 20,000 profiles of plans. Or several.
         players: The labels of the two players; by default the first two. The payoffs of the other
             players may be anything: the region is the projection on these two.
+        commits: The labels of players who commit to what they are recommended (:func:`optimize`).
         tolerance: The largest distance between what is found and what is possible, in units of the
             players' payoff ranges.
         seconds: Stop after this much wall-clock time.
@@ -220,14 +293,19 @@ def region(
     begun = time.perf_counter()
     form = sequence_form(game)
     check_run(f"the region of {game.name}", region_memory(form, notions), SMALLER_K)
-    search = RegionSearch(form, notions, pair, tolerance)
-    loop = Loop(_Rounds(search), progress=progress)
+    fixed = as_players(commits, game.player_labels)
+    search = RegionSearch(form, notions, pair, tolerance, fixed)
+    loop = Loop(_RegionRounds(search), progress=progress)
     enough = None if directions is None else partial(_are_enough, directions)
     loop.run(enough=enough, seconds=seconds, since=begun)
     end = math.inf if seconds is None else begun + seconds
-    search.conclude(max(0.0, end - time.perf_counter()))
-    loop.conclude()
-    nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
+    # The first Ctrl-C loses nothing here, either; the second one does.
+    heeding = nullcontext(Interruption()) if loop.interrupted else heeding_interrupts()
+    with heeding as interruption:
+        search.conclude(max(0.0, end - time.perf_counter()))
+        loop.conclude()
+        nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
+        mixed = mixed_nash_payoffs(form) if search.nash is None else None
     labels = game.player_labels
     return Region(
         game=game,
@@ -235,23 +313,24 @@ def region(
         polygons=tuple(_polygon(search, search.side(one), one) for one in notions),
         zero_sum=search.nash is not None,
         nash=None if nash is None else _distinct(nash[:, list(pair)]),
+        mixed_nash=None if mixed is None else _distinct(mixed[:, list(pair)]),
         tolerance=tolerance,
         directions=search.directions,
         seconds=time.perf_counter() - begun,
-        interrupted=loop.interrupted,
+        interrupted=loop.interrupted or interruption.requested,
+        commits=search.commits,
     )
 
 
 def _checked_notions(k: NotionLike | Iterable[NotionLike]) -> list[Notion]:
     given = list(k) if isinstance(k, Iterable) and not isinstance(k, str) else [k]
-    notions = {as_notion(one) for one in given}
+    notions = {outcome_notion(as_notion(one)) for one in given}
     if not notions:
         raise ArgumentError("k must be at least one number of deviations or notion; got none")
-    if any(one.foresight for one in notions):
+    if any(one.linear for one in notions):
         raise ArgumentError(
-            "k must be a K, or 'efcce', 'afce' or 'afcce'; got 'nfce', whose deviators see all "
-            "recommendations before the play, which no small program describes; its region lies "
-            "inside that of k = infinity"
+            "k must be a K, or 'efcce', 'afce', 'afcce' or 'nfce'; got 'lce', which can be "
+            "certified but not computed; its region lies inside that of k = 1"
         )
     return sorted(notions, key=strength)
 
@@ -276,7 +355,7 @@ def _checked_players(game: Game, players: tuple[str, str] | None) -> tuple[int, 
     return labels.index(players[0]), labels.index(players[1])
 
 
-class _Rounds(Steps):
+class _RegionRounds(Steps):
     """The rounds of the search. ``directions`` counts those in which a point was looked for."""
 
     def __init__(self, search: RegionSearch) -> None:

@@ -8,16 +8,21 @@ object. When a run is resumed, only its limits may change.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from accord._check import checked_seed, checked_whole
-from accord.deviations.notions import Notion, as_notion, checked_k
+from accord._check import LARGEST_INT, checked_seed, checked_whole
+from accord.certifying.exact import TREMBLE, checked_tremble
+from accord.deviations.notions import Notion, as_notion, check_tree, outcome_notion
 from accord.errors import ArgumentError
-from accord.learning.exploration import checked_exploration
+from accord.game.labels import committed, player_name
+from accord.learning.exploration import check_learnable, checked_exploration
+from accord.learning.joint_play import JOINT_METHOD
 from accord.optimal.objective import WELFARE, Written, objective_text
+from accord.play.feedback import FEEDBACKS, JOINT, OWN
 from accord.regret.methods import (
     AVERAGING,
     DEFAULT,
@@ -32,6 +37,9 @@ from accord.regret.rates import LARGEST_RATE
 
 DEFAULT_ITERATIONS = 1000
 
+MOST_COMPONENTS = 10**7
+"""Of a mixture; more than anybody could read, far fewer than numbers that overflow."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -45,7 +53,7 @@ class Limits:
         _whole_or_none(self, "iterations", 1)
         for name in ("target_gap", "seconds"):
             value = getattr(self, name)
-            if value is not None and not 0.0 <= value < math.inf:
+            if value is not None and not 0.0 <= value <= sys.float_info.max:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
         if self.target_gap == 0.0:
             raise ArgumentError(
@@ -59,11 +67,9 @@ class Limits:
         return (self.iterations, self.target_gap, self.seconds) != (None, None, None)
 
     @property
-    def last_iteration(self) -> float:
-        """The largest number of iterations; infinite if something else ends the run."""
-        if self.iterations is not None:
-            return self.iterations
-        return math.inf if self.given else DEFAULT_ITERATIONS
+    def total(self) -> int | None:
+        """The largest number of iterations; ``None`` if something else ends the run."""
+        return self.iterations if self.given else DEFAULT_ITERATIONS
 
 
 class _Request:
@@ -79,6 +85,29 @@ class _Request:
     def notion(self) -> Notion:
         """The equilibrium notion of the run."""
         return as_notion(self.k)
+
+    def _set_notion(self) -> None:
+        """Write ``k`` in its usual form; refuse what no run can compute."""
+        notion = self.notion
+        if self.command != OptimizeRequest.command:  # which also reads normal forms
+            check_tree(notion)
+        object.__setattr__(self, "k", notion.written if notion.k is None else notion.k)
+
+    @property
+    def in_environment(self) -> bool:
+        """Whether the run plays an environment."""
+        return False
+
+    @property
+    def known_game(self) -> str | None:
+        """The name or path that loads the game; None if the run does not know its game."""
+        return self.game
+
+    def continued(self, **limits: Any) -> Self:
+        """This request with new limits, which replace all of the old; if all are None, as it is."""
+        if all(value is None for value in limits.values()):
+            return self
+        return replace(self, **{name: limits.get(name) for name in self.LIMITS})  # type: ignore[type-var]
 
     def to_json(self) -> dict[str, Any]:
         """The entry ``asked`` of ``run.json``."""
@@ -115,7 +144,7 @@ class SolveRequest(_Request):
     LIMITS = ("iterations", "target_gap", "seconds")
 
     game: str  # the name or path that loads the game
-    k: float
+    k: float | str
     method: str = DEFAULT
     iterations: int | None = None
     target_gap: float | None = None
@@ -127,9 +156,9 @@ class SolveRequest(_Request):
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        for name in ("components", "threads"):
-            _whole_or_none(self, name, 1)
+        self._set_notion()
+        _whole_or_none(self, "components", 1, MOST_COMPONENTS)
+        _whole_or_none(self, "threads", 1)
         object.__setattr__(self, "iterations", self.limits.iterations)
         if self.averaging is not None and self.averaging not in AVERAGING:
             raise ArgumentError(
@@ -160,18 +189,18 @@ class SolveRequest(_Request):
     @property
     def power(self) -> int:
         """Iterate t has weight t to this power."""
-        return AVERAGING[self.averaging or METHODS[self.method].averaging]
+        return AVERAGING[self.averaging or find_method(METHODS, self.method).averaging]
 
 
 @dataclass(frozen=True)
 class LearnRequest(_Request):
-    """A run of :func:`accord.learn` or :func:`accord.learn_env`; they say what the fields mean."""
+    """A run of :func:`accord.learn`; its docstring says what the fields mean."""
 
     command = "learn"
-    LIMITS = ("episodes",)
+    LIMITS = ("episodes", "seconds")
 
     game: str  # the name or path that loads the game
-    k: float
+    k: float | str
     episodes: int
     seed: int = 0
     components: int | None = None
@@ -181,27 +210,75 @@ class LearnRequest(_Request):
     options: Mapping[str, Any] | None = None  # of a minimizer configured by hand
     batch: int = 1  # how often an iteration plays its episodes under the same policies
     environment: Mapping[str, Any] | None = None  # how to load it, if it is not a game
+    known: str | None = None  # the name or path that loads the environment's game, if it was given
     memory: int | None = None  # bytes for tables and components in an environment
+    feedback: str = OWN  # what the learners see of a play
+    seconds: float | None = None  # limit of wall-clock time
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
+        self._set_notion()
         object.__setattr__(self, "episodes", checked_whole("episodes", self.episodes, 1))
         object.__setattr__(self, "batch", checked_whole("batch", self.batch, 1))
         object.__setattr__(self, "seed", checked_seed(self.seed))
-        _whole_or_none(self, "components", 1)
+        _whole_or_none(self, "components", 1, MOST_COMPONENTS)
         _whole_or_none(self, "memory", 1)
+        _check_seconds(self.seconds)
+        if self.environment is not None:
+            _check_record(self.environment)
         if not 0.0 < self.learning_rate_scale <= LARGEST_RATE:
             raise ArgumentError(
                 f"learning_rate_scale must be positive and at most {LARGEST_RATE:g}; "
                 f"got {self.learning_rate_scale}"
             )
+        if self.feedback not in FEEDBACKS:
+            raise ArgumentError(
+                f"feedback must be one of {', '.join(FEEDBACKS)}; got {self.feedback!r}"
+            )
+        if self.is_joint:
+            self._refuse_for_joint()
+            object.__setattr__(self, "method", JOINT_METHOD)
+            return
         explorations = self.minimizer.explorations  # refuses options that do not fit
         explore = checked_exploration(explorations, self.exploration)
+        check_learnable(self.notion, self.minimizer, explore)
         object.__setattr__(self, "exploration", explore)
+
+    @property
+    def in_environment(self) -> bool:
+        """Whether the run plays an environment."""
+        return self.environment is not None
+
+    @property
+    def known_game(self) -> str | None:
+        """The name or path that loads the game; None if the run does not know its game."""
+        return self.known if self.in_environment else self.game
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one learner sees all moves, instead of each player their own."""
+        return self.feedback == JOINT
+
+    def _refuse_for_joint(self) -> None:
+        """Refuse what only players who learn for themselves have."""
+        named = self.options is None and self.method in (SAMPLED_DEFAULT, JOINT_METHOD)
+        given = {
+            "method": None if named else self.method,
+            "exploration": self.exploration,
+            "learning_rate_scale": None if self.learning_rate_scale == 1.0 else 1,
+            "batch": None if self.batch == 1 else self.batch,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise ArgumentError(
+                    f"{name} is for feedback='own', where each player learns for themselves; leave "
+                    "it out, or give feedback='own'"
+                )
 
     @property
     def minimizer(self) -> Any:  # a SampledMinimizer
         """The method, configured."""
+        if self.is_joint:
+            return METHODS[JOINT_METHOD].config
         method = find_method(SAMPLED_METHODS, self.method)
         if self.learning_rate_scale != 1.0 and (self.options or not method.takes("scale")):
             raise ArgumentError(
@@ -227,30 +304,89 @@ class OptimizeRequest(_Request):
     minimize: bool = False
     target_gap: float = 0.0
     components: int | None = None
+    credible: bool = False  # whether advice off the path must be
+    tremble: float = TREMBLE
     seconds: float | None = None
     target: tuple[float, ...] | None = None  # the payoffs to keep
+    commits: tuple[str, ...] = ()  # the players who commit
+    at_least: Mapping[str, float] | None = None  # the least payoffs of some players
 
     @property
     def goal(self) -> str:
         """The objective as results have it, such as ``minimize player=row``."""
         return objective_text(self.objective, minimize=self.minimize)
 
+    @property
+    def conditions(self) -> str:
+        """Who commits and who must get how much, as the end of a phrase: `` with ...``."""
+        floors = (f"{player_name(who)} at least {u:g}" for who, u in (self.at_least or {}).items())
+        parts = [committed(self.commits).removeprefix(" with "), *floors]
+        text = ", ".join(part for part in parts if part)
+        return f" with {text}" if text else ""
+
     def __post_init__(self) -> None:
         notion = as_notion(self.k)
-        if notion.foresight:
+        if notion.linear:
             raise ArgumentError(
-                "k must be a K, or 'efcce', 'afce' or 'afcce'; got 'nfce', whose deviators see all "
-                "recommendations before the play, which no small program describes; every NFCE is "
-                "a BCE, so try k = infinity: no NFCE is better than the best BCE"
+                "k must be a K, or 'efcce', 'afce', 'afcce' or 'nfce'; got 'lce', which can be "
+                "certified but not computed; every LCE is an EFCE, so try k = 1: no LCE is better"
             )
-        object.__setattr__(self, "k", notion.written if notion.k is None else notion.k)
+        self._set_notion()
         if self.target is not None:
             object.__setattr__(self, "target", tuple(map(float, self.target)))
-        _whole_or_none(self, "components", 1)
+        object.__setattr__(self, "tremble", checked_tremble(self.tremble))
+        if self.credible:
+            self._check_credible(notion)
+        object.__setattr__(self, "commits", tuple(self.commits))
+        if self.at_least is not None:
+            object.__setattr__(self, "at_least", dict(self.at_least) or None)
+        _whole_or_none(self, "components", 1, MOST_COMPONENTS)
         for name in ("target_gap", "seconds"):
             value = getattr(self, name)
-            if value is not None and not 0.0 <= value < math.inf:
+            if value is not None and not 0.0 <= value <= sys.float_info.max:
                 raise ArgumentError(f"{name} must be non-negative and finite; got {value}")
+
+    def _check_credible(self, notion: Notion) -> None:
+        """Refuse what has no meaning together with credible advice, or is not computed."""
+        found = None
+        if not self.tremble:
+            found = "a tremble above 0, such as 0.01; got 0"
+        elif outcome_notion(notion).k != 1:
+            found = f"a K of at least 1, where off-path advice is heard; got {notion.written}"
+        elif self.target_gap > 0:
+            found = f"target_gap = 0, because only exact equilibria count; got {self.target_gap:g}"
+        elif self.target is not None:
+            found = "an objective to maximize; got payoffs to keep, whatever threats they need"
+        if found is not None:
+            raise ArgumentError(f"credible needs {found}")
+
+
+def _check_seconds(seconds: float | None) -> None:
+    if seconds is not None and not 0.0 <= seconds <= sys.float_info.max:
+        raise ArgumentError(f"seconds must be non-negative and finite; got {seconds}")
+
+
+def commits_of(request: _Request) -> tuple[str, ...]:
+    """The players who commit in a run: none unless it optimized."""
+    return request.commits if isinstance(request, OptimizeRequest) else ()
+
+
+def _check_record(record: Mapping[str, Any]) -> None:
+    """Refuse what does not say how to load an environment; empty if it was given as an object."""
+    source, bounds, play = (record.get(name) for name in ("source", "payoff_bounds", "play"))
+    pair = bounds is None or (
+        isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(map(_is_finite, bounds))
+    )
+    known = not record.keys() - {"source", "payoff_bounds", "play"}
+    if record and not (known and isinstance(source, str) and isinstance(play, bool) and pair):
+        raise ArgumentError(
+            'environment must have a text "source", "payoff_bounds" that are null or two finite '
+            'numbers, and "play", true or false'
+        )
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
 def split_method(methods: Methods, method: Any) -> dict[str, Any]:
@@ -274,8 +410,8 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, get_origin(kind) or kind)
 
 
-def _whole_or_none(request: Any, name: str, least: int) -> None:
+def _whole_or_none(request: Any, name: str, least: int, most: float = LARGEST_INT) -> None:
     """Check a field that is a whole number or None, and store it as an int."""
     value = getattr(request, name)
     if value is not None:
-        object.__setattr__(request, name, checked_whole(name, value, least))
+        object.__setattr__(request, name, checked_whole(name, value, least, most))

@@ -1,4 +1,4 @@
-"""The results of runs: what ``solve``, ``learn``, ``learn_env`` and ``optimize`` return."""
+"""The results of runs: what ``solve``, ``learn`` and ``optimize`` return."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._activity import doing
 from accord.certifying.certificate import Certificate
-from accord.certifying.exact import certify
+from accord.certifying.exact import certify, certify_judged
 from accord.deviations.notions import Notion, written_k
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game
+from accord.optimal.binding import BindingConstraint
+from accord.optimal.proof import Rational
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
+from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest, commits_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +30,7 @@ class Displayed:
     A notebook shows it, and pandas reads its history.
     """
 
-    game: Game
+    game: Game | None  # None if it is not known
     request: SolveRequest | LearnRequest | OptimizeRequest  # that the run was made from
     iterations: int
     policy: CorrelatedPolicy  # the saved mixture
@@ -40,6 +42,11 @@ class Displayed:
     def __post_init__(self, certified: Certificate | None) -> None:
         if certified is not None:
             vars(self)["certificate"] = certified
+
+    @property
+    def name(self) -> str:
+        """The name of the game or the environment."""
+        return self.policy.name
 
     @property
     def notion(self) -> Notion:
@@ -56,12 +63,6 @@ class Displayed:
         """The method by its name."""
         return self.request.method
 
-    @cached_property
-    def certificate(self) -> Certificate:
-        """The certificate of the policy, computed on first access."""
-        with doing("certifying the mixture"):
-            return certify(self.game, self.policy, self.notion)
-
     def plot(self) -> Figure:
         """The gap during the run; for an optimum, its value and bound after each round."""
         figure: Figure = call_above(DISPLAY, "history_plot", self)
@@ -70,7 +71,7 @@ class Displayed:
     def to_frame(self) -> Any:
         """The history as a pandas data frame with one row per checkpoint.
 
-        It needs the extra ``accord[pandas]``.
+        It needs pandas (the extra ``pandas``).
         """
         return call_above(FRAMES, "history_frame", self)
 
@@ -78,8 +79,16 @@ class Displayed:
         return str(call_above(DISPLAY, "result_html", self))
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Certified(Displayed):
     """A result whose numbers are those of its certificate."""
+
+    game: Game
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The certificate of the policy, computed on first access."""
+        return _certified(self.game, self.policy, self.notion, commits_of(self.request))
 
     @property
     def gap(self) -> float:
@@ -151,111 +160,85 @@ class Solution(Certified):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Learned(Displayed):
-    """An approximate K-EFCE with its exact gap, learned from episodes.
+    """An approximate K-EFCE that was learned from episodes.
 
-    The history has the gaps of the components kept so far, and last that of the policy.
+    If the game is known, its gap and values are exact. The history has the gaps of the components
+    kept so far, and last that of the policy. If the game is not known, there is no gap. The values
+    are mean payoffs of fresh plays, the certificate has bounds on the gap from as many more, and
+    the history has running values.
     """
 
     request: LearnRequest
     episodes: int  # played in total
     episodes_per_iteration: int
-    gap: float  # K-EFCE gap of the policy, payoff units
-    player_gaps: tuple[float, ...]  # of each player
-    error: float  # exact gaps differ from these by at most this much
+    gap: float = math.nan  # K-EFCE gap of the policy, payoff units; NaN if the game is not known
+    player_gaps: tuple[float, ...] = ()  # of each player; empty if the game is not known
+    error: float = math.nan  # exact gaps differ from these by at most this much
     values: tuple[float, ...]  # expected payoffs when everybody obeys
-    value_error: float  # exact values differ from these by at most this much
+    value_error: float = math.nan  # exact values differ from these by at most this much
+    margins: tuple[float, ...] | None = None  # half the widths of 95% confidence intervals of the
+    # values, if they are means of plays; NaN after one play
+    plays: int | None = None  # how many plays those are
+    coverage: float | None = None  # share of decisions in those plays at infosets that the policy
+    # knows; it is uniform at all others
+    refusal: str | None = None  # why there are no bounds on the gap
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the policy; in a known game it is computed on first access.
+
+        It is None if the game is not known and the plays gave no bounds.
+        """
+        return None if self.game is None else _certified(self.game, self.policy, self.notion)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the tables reached their limit of memory, so that new infosets were left out."""
+        last = self.history[-1].seen if self.history else None
+        return last is not None and last.full
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as one JSON object; ``k`` is a number or ``"inf"``."""
+        """The summary as one JSON object; ``k`` is a number or ``"inf"``.
+
+        If the game is not known, ``gap`` is null, and there are bounds, margins and coverage.
+        """
+        exact = self.margins is None
         return {
-            "game": self.game.name,
+            "game": self.name,
             "k": self.notion.written,
             "method": self.method,
             "episodes": self.episodes,
             "iterations": self.iterations,
             "episodes_per_iteration": self.episodes_per_iteration,
-            "gap": self.gap,
-            "players": list(self.player_gaps),
-            "error": self.error,
+            "gap": self.gap if exact else None,
+            "players": list(self.player_gaps) if exact else None,
+            **({"error": self.error} if exact else {}),
             "components": self.policy.n_components,
             "values": list(self.values),
-            "value_error": self.value_error,
+            **({"value_error": self.value_error} if exact else self._bounds()),
             "seconds": self.seconds,
         }
 
-    def __repr__(self) -> str:
-        return (
-            f"Learned({self.game.name!r}, k={self.k}, method={self.method!r}, "
-            f"episodes={self.episodes}, gap={self.gap:.4g})"
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LearnedByPlay:
-    """A policy learned in an environment whose game is not known: its gap is bounded by plays."""
-
-    name: str
-    request: LearnRequest  # that the run was made from
-    episodes: int  # played in total
-    iterations: int
-    episodes_per_iteration: int
-    values: tuple[float, ...]  # mean payoffs of fresh plays of the saved mixture
-    margins: tuple[float, ...]  # half the widths of their 95% confidence intervals
-    plays: int  # the number of fresh plays
-    policy: CorrelatedPolicy  # the saved mixture of evenly spaced components
-    seconds: float
-    interrupted: bool = False  # by Ctrl-C
-    certificate: Certificate | None = None  # bounds on the gap from fresh plays
-    refusal: str | None = None  # why there are none
-    history: tuple[Checkpoint, ...] = ()  # running values; the gap is not known
-
-    @property
-    def k(self) -> float:
-        """How many recommendations a deviator may disobey."""
-        return self.request.k
-
-    @property
-    def method(self) -> str:
-        """The method by its name."""
-        return self.request.method
-
-    def to_json(self) -> dict[str, Any]:
-        """The summary as one JSON object, with bounds in place of a gap."""
+    def _bounds(self) -> dict[str, Any]:
+        """What is known from plays."""
+        bounds = None if self.certificate is None else self.certificate[self.notion]
         return {
-            "game": self.name,
-            "k": written_k(self.k),
-            "method": self.method,
-            "episodes": self.episodes,
-            "iterations": self.iterations,
-            "episodes_per_iteration": self.episodes_per_iteration,
-            "gap": None,
-            "players": None,
-            "components": self.policy.n_components,
-            "values": list(self.values),
-            "margins": [None if math.isnan(margin) else margin for margin in self.margins],
-            "lower": None if self.certificate is None else self.certificate[self.k].lower,
-            "upper": None if self.certificate is None else self.certificate[self.k].upper,
+            "margins": [None if math.isnan(one) else one for one in self.margins or ()],
+            "lower": None if bounds is None else bounds.lower,
+            "upper": None if bounds is None else bounds.upper,
             "refusal": self.refusal,
             "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
-            "seconds": self.seconds,
+            "coverage": self.coverage,
+            "full": self.is_full,
         }
 
     def __repr__(self) -> str:
         values = ", ".join(f"{value:.4g}" for value in self.values)
+        found = f"values=({values})" if self.game is None else f"gap={self.gap:.4g}"
         return (
-            f"LearnedByPlay({self.name!r}, k={self.k}, method={self.method!r}, "
-            f"episodes={self.episodes}, values=({values}))"
+            f"Learned({self.name!r}, k={self.k}, method={self.method!r}, "
+            f"episodes={self.episodes}, {found})"
         )
-
-    def to_frame(self) -> Any:
-        """The history as a pandas data frame, with running values and no gaps.
-
-        It needs the extra ``accord[pandas]``.
-        """
-        return call_above(FRAMES, "history_frame", self)
-
-    def _repr_html_(self) -> str:
-        return str(call_above(DISPLAY, "result_html", self))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -267,15 +250,35 @@ class Optimum(Certified):
     """
 
     request: OptimizeRequest
-    value: float  # of the objective, from the certificate
-    bound: float  # no equilibrium has a better value: larger or, if it is minimised, smaller
-    optimal: bool  # whether value and bound meet
+    value: float  # of the objective, for ``values``
+    bound: float  # no equilibrium has a better value: larger or, if it is minimized, smaller
+    optimal: bool  # whether value and bound meet, and the policy is an equilibrium
+    met: bool  # whether value and bound meet; the policy may have a small gap
     proof: str  # where the bound comes from
     columns: int  # joint plans that the program had in the end
+    binding: tuple[BindingConstraint, ...] = ()  # the constraints that hold the value back, by
+    # price; empty if value and bound do not meet, and in zero-sum games, where nothing is at stake
+    unique: bool | None = None  # whether all optima have these payoffs; None if that is not known
+    rational: Rational | None = None  # everything in rational numbers, if they are known
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The certificate of the policy, with a judgment of its advice off the path."""
+        with doing("certifying the mixture"):
+            return certify_judged(
+                self.policy, self.notion, self.request.tremble, self.request.commits
+            )
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Expected payoffs when everybody obeys: next to the rational ones, if these are known."""
+        if self.rational is None:
+            return super().values
+        return tuple(map(float, self.rational.payoffs))
 
     @property
     def objective(self) -> str:
-        """The objective, with ``minimize`` before it if it is minimised."""
+        """The objective, with ``minimize`` before it if it is minimized."""
         return self.request.goal
 
     def to_json(self) -> dict[str, Any]:
@@ -285,23 +288,41 @@ class Optimum(Certified):
             "notion": self.notion.name,
             "k": None if self.k is None else written_k(self.k),
             "objective": self.objective,
+            "commits": list(self.request.commits),
+            "at_least": dict(self.request.at_least or {}),
             "value": self.value,
             "bound": self.bound,
             "optimal": self.optimal,
+            "credible": self.certificate.is_credible,
             "gap": self.gap,
             "players": list(self.player_gaps),
             "error": self.error,
             "components": self.policy.n_components,
             "values": list(self.values),
             "value_error": self.value_error,
+            "unique": self.unique,
+            "binding": [one.to_json() for one in self.binding],
             "iterations": self.iterations,
             "columns": self.columns,
             "seconds": self.seconds,
+            "exact": None if self.rational is None else self.rational.to_json(),
         }
 
     def __repr__(self) -> str:
         proved = "optimal" if self.optimal else f"bound={self.bound:.6g}"
+        value = f"{self.value:.6g}"
+        if self.rational is not None and self.rational.proof is not None:
+            value = str(self.rational.value)
+        if self.met and not self.optimal:
+            proved = f"optimal up to a gap of {self.gap:.2g}"
         return (
             f"Optimum({self.game.name!r}, k={self.notion.written}, objective={self.objective!r}, "
-            f"value={self.value:.6g}, {proved})"
+            f"value={value}, {proved})"
         )
+
+
+def _certified(
+    game: Game, policy: CorrelatedPolicy, notion: Notion, commits: tuple[str, ...] = ()
+) -> Certificate:
+    with doing("certifying the mixture"):
+        return certify(game, policy, notion, commits=commits)

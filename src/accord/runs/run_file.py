@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
+from accord._files import read_bytes
 from accord._format import listed
 from accord.errors import ArgumentError, ParseError
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest
@@ -20,7 +21,7 @@ RUN = "run.json"
 """The name of the file; a folder that has one is that of a run."""
 
 FORMAT = "accord-run"
-VERSION = 4
+RUN_VERSION = 4
 
 AnyRequest = SolveRequest | LearnRequest | OptimizeRequest
 
@@ -44,7 +45,7 @@ def new_content(request: AnyRequest, game: Identified) -> dict[str, Any]:
     """What ``run.json`` holds at first."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": RUN_VERSION,
         "id": secrets.token_hex(8),
         "command": request.command,
         "asked": request.to_json(),
@@ -60,10 +61,10 @@ def read_content(file: Path) -> dict[str, Any]:
     if not file.exists():
         raise ParseError(str(file.parent), 0, 0, _no_run_in(file.parent))
     content = parse_object(file, read_text(file, "the file of a run must be readable"), 1)
-    if content.get("format") != FORMAT or content.get("version") != VERSION:
+    if content.get("format") != FORMAT or content.get("version") != RUN_VERSION:
         raise ParseError(
             str(file), 0, 0,
-            f'a run must have "format": "{FORMAT}" and "version": {VERSION}; got '
+            f'a run must have "format": "{FORMAT}" and "version": {RUN_VERSION}; got '
             f"{content.get('format')!r:.80} and {content.get('version')!r:.80}; open it with the "
             "version of Accord that wrote it, or start a new run",
         )  # fmt: skip
@@ -149,7 +150,7 @@ def versions() -> dict[str, str]:
 def read_text(path: Path, failure: str) -> str:
     """The text in a file; ``failure`` begins the message if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_bytes(path).decode("utf-8")
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"{failure}: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or a name that no file can have

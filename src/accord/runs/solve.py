@@ -7,14 +7,16 @@ learners' sums (``learning/kefr.py``).
 from __future__ import annotations
 
 import io
+import math
 import os
 import time
+from dataclasses import replace
 from functools import partial
 
 from accord._activity import doing
 from accord._arrays import Floats, Ints
 from accord.certifying.exact import certify
-from accord.deviations.notions import NotionLike, written_k
+from accord.deviations.notions import NotionLike
 from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.tree import Game, checked_game
@@ -22,9 +24,9 @@ from accord.learning.self_play import SelfPlay
 from accord.regret.methods import DEFAULT, METHODS
 from accord.regret.state import Minimizer
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder, new_run, resumed_run
+from accord.runs.components import Components, vectors_of
+from accord.runs.folder import RunFolder, opened_run
 from accord.runs.footprint import check_run, solve_memory
-from accord.runs.iterates import Iterates, vectors_of
 from accord.runs.iterations import Iterations
 from accord.runs.loop import CAUTION, Loop, Progress
 from accord.runs.request import Limits, SolveRequest, split_method
@@ -50,7 +52,6 @@ def solve(
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-    since: float | None = None,
 ) -> Solution:
     """Compute a K-EFCE of ``game`` by K-EFR in self-play.
 
@@ -61,7 +62,7 @@ def solve(
     Args:
         game: The game.
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
-            ``math.inf`` (BCE); or one of these names.
+            ``math.inf`` (BCE); or one of these names, or ``"efcce"``, ``"afce"`` or ``"afcce"``.
         method: ``"prm+"`` (predictive regret matching plus), ``"rm+"``, ``"rm"``, ``"dcfr"``
             (discounted regret matching), ``"wrhedge"`` (the paper's), or a configured
             :class:`WRHedge`, :class:`RegretMatching` or :class:`DiscountedRegretMatching`.
@@ -80,20 +81,21 @@ def solve(
             else uniform.
         threads: The number of threads, of which at most one per player is used; by default chosen
             by the size of the game.
-        folder: A new or empty folder to keep the run in (``runs/folder.py``); it can be resumed
-            with :func:`resume_solve`.
-        resume: Whether to continue the run in ``folder`` if there is one, as for a notebook's cell
-            that is run again. A run that has reached these limits is returned as it is; here
-            ``seconds`` counts all the time that the run has taken.
-        progress: Called with every checkpoint, and from time to time in between.
-        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
+        folder: A new or empty folder to keep the run in (``runs/folder.py``).
+        resume: Whether to continue the run in ``folder`` if there is one. It continues from its
+            last checkpoint and ends as if nothing had happened. Only the limits may differ; without
+            any they are those of the first request, whose learning rate stays in any case. A run
+            that has reached these limits is returned as it is; here ``seconds`` counts all the time
+            that the run has taken.
+        progress: Called with every checkpoint, and from time to time in between. If it returns
+            True, the run ends there.
 
     Raises:
         ArgumentError: If an argument is out of range.
         MismatchError: If the run to be resumed has other arguments, apart from the limits.
         BudgetError: If the run does not fit into memory.
     """
-    since = time.perf_counter() if since is None else since
+    since = time.perf_counter()
     checked_game(game)
     request = SolveRequest(
         game=game.source or game.name,
@@ -107,58 +109,35 @@ def solve(
         threads=threads,
         **split_method(METHODS, method),
     )
-    if resume and folder is not None and RunFolder.has(folder, request, game):
+    if resume and seconds is not None and RunFolder.first_request(folder, request, game):
+        assert folder is not None
         spent = RunFolder.open(folder).seconds
-        if seconds is not None and spent >= seconds:
-            iterations = 1  # it has run for longer
-        left = None if seconds is None else max(0.0, seconds - spent)
-        return resume_solve(
-            game, folder, iterations=iterations, target_gap=target_gap, seconds=left,
-            progress=progress,
-        )  # fmt: skip
-    solving = _Solving(game, request)  # refuses bad arguments before making a folder
-    with new_run(folder, request, game) as files:
-        return solving.run(request.limits, since, files, progress)
+        last = 1 if spent >= seconds else iterations
+        request = replace(request, seconds=max(0.0, seconds - spent), iterations=last)
+    return run_solve(game, request, folder=folder, resume=resume, progress=progress, since=since)
 
 
-def resume_solve(
+def run_solve(
     game: Game,
-    folder: str | os.PathLike[str],
+    request: SolveRequest,
     *,
-    iterations: int | None = None,
-    target_gap: float | None = None,
-    seconds: float | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     since: float | None = None,
 ) -> Solution:
-    """Resume a run of :func:`solve` from its folder.
+    """Solve as ``request`` asks; everything else is as in :func:`solve`.
 
-    A run that was interrupted or killed continues from its last checkpoint and ends as if nothing
-    had happened. A finished one continues if it is given new limits, which replace the old.
-
-    Args:
-        game: The game of the run.
-        folder: The folder of the run.
-        iterations: The largest number of iterations. The paper's learning rate stays the one for
-            the first request.
-        target_gap: The gap to stop at.
-        seconds: How many seconds to continue.
-        progress: Called with every checkpoint, and from time to time in between.
-        since: When ``seconds`` began to count, by ``time.perf_counter``; by default now.
-
-    Raises:
-        ParseError: If the folder does not hold a readable run.
-        MismatchError: If it holds a run of another command or of another game, or one of its files
-            belongs to another run.
+    ``since`` is when its seconds began to count, by ``time.perf_counter``; by default now.
     """
     since = time.perf_counter() if since is None else since
-    limits = Limits(iterations, target_gap, seconds)
-    with resumed_run(folder, SolveRequest.command, checked_game(game)) as files:
-        request = files.request
-        assert isinstance(request, SolveRequest)
-        return _Solving(game, request).run(
-            limits if limits.given else request.limits, since, files, progress
-        )
+    first = RunFolder.first_request(folder, request, checked_game(game)) if resume else None
+    assert isinstance(first, SolveRequest | None)
+    asked = first or request
+    limits = request.limits if request.limits.given else asked.limits
+    solving = _Solving(game, asked)  # refuses bad arguments before making a folder
+    with opened_run(folder, request, game, resume=first is not None) as files:
+        return solving.run(limits, since, files, progress)
 
 
 class _Solving:
@@ -172,13 +151,12 @@ class _Solving:
             components=request.components, iterations=request.iterations,
             timed=request.seconds is not None,
         )  # fmt: skip
-        check_run(f"solving {game.name} at k = {written_k(request.k)}", needed)
+        check_run(f"solving {game.name} at k = {request.notion.written}", needed)
         self.play = SelfPlay(
             form, request.k, request.minimizer,
             iterations=request.iterations, averaging=request.power, threads=request.threads,
         )  # fmt: skip
-        vectors = vectors_of(form.plexes)
-        self.iterates = Iterates(form.n_sequences, request.components, vectors)
+        self.iterates = Components(request.components, vectors_of(form.plexes))
 
     def run(
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
@@ -187,7 +165,7 @@ class _Solving:
         loop = Loop(Iterations(self.play, self.iterates, self.play.measured), files, progress)
         target = limits.target_gap
         loop.run(
-            limits.last_iteration,
+            math.inf if limits.total is None else limits.total,
             enough=None if target is None else partial(_is_enough, target),
             seconds=limits.seconds,
             since=since,
@@ -197,7 +175,7 @@ class _Solving:
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
         del loop, self.play  # their memory is needed for the gap of the saved mixture
-        policy = self.policy(*self.iterates.taken())
+        policy = self.policy(self.iterates.take(), self.iterates.matrix.behaviors())
         solution = Solution(
             game=self.game,
             request=self.request,
@@ -214,8 +192,16 @@ class _Solving:
             interrupted=interrupted,
         )
         if files is not None:
-            files.finish(solution.to_json(), solution.policy, solution.certificate, history)
+            files.finish(solution)
         return solution
+
+    def latest(self, count: int) -> tuple[Ints, Floats]:
+        """``(iterations, behaviors)`` of the last kept iterates, at most ``count``."""
+        first, kept = (
+            max(0, self.iterates.count - count),
+            self.iterates.matrix.kept[: self.iterates.count],
+        )
+        return self.iterates.times()[first:], kept[first:]
 
     def policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
         """The mixture of the iterates with these numbers."""
@@ -239,7 +225,7 @@ class _Certifying:
 
     def reserve(self, step: float) -> float:
         """Another step must fit, and then the end, for the iterates kept so far."""
-        saved = min(self.iterates.count, self.iterates.components)
+        saved = min(self.iterates.count, self.iterates.wanted)
         written = self.iterates.count + saved  # the checkpoint and the mixture
         return step + CAUTION * (self.fixed + self.each * saved + self.packing * written)
 
@@ -257,13 +243,13 @@ class _Certifying:
                 self.fixed += 2 * one  # the checkpoint and the mixture
 
     def _time_certifying(self, components: int) -> float:
-        mixture = self.solving.policy(*self.iterates.latest(components))
+        mixture = self.solving.policy(*self.solving.latest(components))
         begun = time.perf_counter()
         certify(self.solving.game, mixture, self.solving.request.k)
         return time.perf_counter() - begun
 
     def _time_packing(self, components: int) -> float:
-        _, behaviors = self.iterates.latest(components)
+        _, behaviors = self.solving.latest(components)
         begun = time.perf_counter()
-        write_arrays(io.BytesIO(), self.iterates.packed(behaviors)._asdict())
+        write_arrays(io.BytesIO(), self.iterates.matrix.packed(behaviors)._asdict())
         return time.perf_counter() - begun

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from accord._files import read_bytes
 from accord.equilibrium.policy_files import remove_temporaries, write_whole
 from accord.errors import (
     AccordError,
@@ -37,7 +38,7 @@ from accord.runs.interrupt import noted_interrupts
 RESULT = "result.json"
 
 Job = Callable[..., Any]
-Progress = Callable[[str, Any], object]
+TaskProgress = Callable[[str, Any], object]
 
 
 def sweep(
@@ -46,7 +47,7 @@ def sweep(
     folder: str | os.PathLike[str],
     *,
     ray: str | None = None,
-    progress: Progress | None = None,
+    progress: TaskProgress | None = None,
 ) -> dict[str, Any]:
     """Call ``job`` for every task that is not done yet; return all results by name.
 
@@ -74,7 +75,7 @@ def sweep(
     """
     home = Path(folder)
     remove_temporaries(home)
-    places = [_Place(home, name, task) for name, task in tasks.items()]
+    places = [_Task(home, name, task) for name, task in tasks.items()]
     done = {place.name: place.result() for place in places if place.is_done()}
     for name, result in done.items():
         if progress is not None:
@@ -95,7 +96,7 @@ def sweep(
     return {name: done[name] for name in tasks}
 
 
-class _Place:
+class _Task:
     """One task and its files in the sweep's folder."""
 
     def __init__(self, home: Path, name: str, task: Mapping[str, Any]) -> None:
@@ -161,11 +162,11 @@ class _Place:
         return self.result()
 
 
-Outcomes = Iterator[tuple[_Place, Any]]
+Outcomes = Iterator[tuple[_Task, Any]]
 """Each task's place with its result, or with the exception that it raised."""
 
 
-def _in_process(job: Job, places: list[_Place]) -> Outcomes:
+def _in_process(job: Job, places: list[_Task]) -> Outcomes:
     for place in places:
         place.begin()
         before = noted_interrupts()
@@ -180,7 +181,7 @@ def _in_process(job: Job, places: list[_Place]) -> Outcomes:
         yield place, outcome
 
 
-def _on_ray(job: Job, places: list[_Place], address: str) -> Outcomes:
+def _on_ray(job: Job, places: list[_Task], address: str) -> Outcomes:
     with connected(address) as ray:
         run = ray.remote(_run_on_worker)
         with by_value(ray):
@@ -242,7 +243,7 @@ def _tried(call: Callable[[], Any]) -> Any:
 def _read(path: Path, *names: str) -> dict[str, Any]:
     """The JSON object in a file, with a task and everything else in ``names``."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(read_bytes(path).decode("utf-8"))
     except OSError as error:
         raise ParseError(str(path), 0, 0, f"cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,9 @@ think, so in a game with a timing (``mediator/timing.py``) the clock reveals not
 has not answered ``limit`` seconds after being asked (``pace`` seconds, if that is given), a robot
 makes this move for them. Robots follow the mediator, or play at random once it is silent; they know
 nothing that the player does not know.
+
+While the session is *paused* nobody can move and no time passes; afterwards everybody has their
+whole time again, as after a restart.
 """
 
 from __future__ import annotations
@@ -18,17 +21,24 @@ import json
 import logging
 import math
 import re
+import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from random import SystemRandom
 
 from accord._check import check_positive
 from accord.errors import AccordError, ArgumentError, MediatorError
+from accord.game.labels import player_name
 from accord.mediator.referee import Referee, RefereedPlay
+from accord.mediator.seat import Move
+from accord.serve.design import Treatment
 from accord.serve.store import PlayRow, Store, reason
 from accord.serve.views import (
+    LONGEST_NAME,
     ListedPlay,
     SeatView,
     WatchedPlay,
@@ -43,7 +53,6 @@ LOG = logging.getLogger("accord.serve")
 CACHED = 1000
 """The most plays that are also kept in memory."""
 
-LONGEST_NAME = 60
 MOST_AT_ONCE = 500
 """The most plays that can be created with one request."""
 
@@ -53,7 +62,7 @@ class Hall:
 
     def __init__(
         self,
-        referee: Referee,
+        referee: Referee | Sequence[Treatment],
         store: Store,
         *,
         limit: float | None = None,
@@ -63,7 +72,7 @@ class Hall:
         """Continue the plays of the database.
 
         Args:
-            referee: The referee of all plays.
+            referee: The referee of all plays, or the treatments of the session.
             store: The database.
             limit: Seconds after which a robot moves for a player; None for no limit.
             pace: Seconds that each round lasts; None if a round ends when all have answered.
@@ -73,19 +82,30 @@ class Hall:
             ArgumentError: If a number of seconds is not positive, both are given, or the game has
                 no timing and so cannot be played at a pace.
         """
-        check_times(referee, limit, pace)
-        self.referee, self.store, self.game = referee, store, referee.mediator.game
+        several = [Treatment(referee)] if isinstance(referee, Referee) else referee
+        self.treatments: Mapping[str, Treatment] = {one.name: one for one in several}
+        self.referee = several[0].referee
+        check_times(self.referee, limit, pace)
+        self.store, self.game = store, self.referee.mediator.game
         self.limit, self.pace, self.clock = pace or limit, pace, clock or steady_clock()
         self._cache: OrderedDict[str, tuple[str, RefereedPlay]] = OrderedDict()
+        self._payoffs: dict[str, tuple[float, ...]] = {}  # of plays that are over
         self._stuck: set[str] = set()  # plays in which robots could not move, told once
+        self.changes = 0  # how often plays or people have changed
         with store.transaction():
-            for row in store.plays("running"):
-                try:
-                    session = self._take(row)
-                except AccordError as error:  # the other plays continue
-                    LOG.error("play %s cannot continue: %s", row.id, error)
-                else:
-                    self._save(self._give_time(row, session), session)
+            self.paused = store.noted("paused") is not None
+            if not self.paused:
+                self._continue_plays()
+            for row in store.plays("over"):
+                latest = self.clock() + (pace or 0.0)  # the last round has begun
+                if row.ended is not None and row.ended > latest:  # the clock was set back
+                    store.save_play(replace(row, ended=latest))
+
+    def _continue_plays(self) -> None:
+        for row in self.store.plays("running"):
+            with _others_continue(row.id):
+                session = self._take(row)
+                self._save(self._give_time(row, session), session)
 
     @property
     def warning(self) -> str | None:
@@ -98,12 +118,10 @@ class Hall:
     # For players
 
     def find_seat(self, token: str) -> tuple[str, int] | None:
-        """The seat that a link opens."""
+        """The present seat of the person whose link that is."""
         with self.store.transaction():
-            found = self.store.find_link(token)
-        if found is None or found[0] is None or found[1] is None:
-            return None
-        return found[0], found[1]
+            person = self.store.find_link(token, self.clock())
+            return self.store.seat_of(person) if person else None
 
     def look(self, play: str, player: int) -> SeatView:
         """What a player may see now."""
@@ -111,13 +129,29 @@ class Hall:
             row = self._row(play)
             return seat_view(
                 row, self._load(row), self.store.seats(play), self.store.robot_moves(play), player,
-                self._is_asked(row, player), self.clock(), self.limit,
+                self._is_asked(row, player) and not self.paused, self.clock(), self.limit,
             )  # fmt: skip
 
+    def note_shown(self, play: str, player: int) -> None:
+        """Remember when a player was first shown the decision that they have to make now."""
+        try:
+            with self.store.transaction():
+                row = self._row(play)
+                if row.status != "running" or not self._is_asked(row, player):
+                    return
+                seat = self._load(row).seats[player]
+                if not seat.undecided and not self.store.was_shown(play, player, len(seat.moves)):
+                    self.store.add_event(play, self.clock(), "shown", player, len(seat.moves))
+        except sqlite3.Error as error:  # on a full disk they see it all the same
+            LOG.error("it could not be noted that a page was shown: %s", reason(error))
+
     def note_opened(self, token: str) -> None:
-        """Remember that a player has opened their page."""
-        with self.store.transaction():
-            self.store.note_opened(token, self.clock())
+        """Remember that a player has opened their page; on a full disk they see it all the same."""
+        try:
+            with self.store.transaction():
+                self.store.note_opened(token, self.clock())
+        except sqlite3.Error as error:
+            LOG.error("it could not be noted that a page was opened: %s", reason(error))
 
     def act(self, play: str, player: int, infoset: int, action: int) -> None:
         """Make a move. The same move again changes nothing.
@@ -130,7 +164,8 @@ class Hall:
             session = self._take(row)
             seat, made = session.seats[player], len(session.seats[player].moves)
             known = any(move.infoset == infoset for move in seat.moves)
-            if not known and not (row.status == "running" and self._is_asked(row, player)):
+            asked = row.status == "running" and not self.paused and self._is_asked(row, player)
+            if not known and not asked:
                 raise MediatorError("it is not your turn")
             seat.act(infoset, action)
             if len(seat.moves) == made:
@@ -144,25 +179,31 @@ class Hall:
         Raises:
             AccordError: If K is not 0, or the player has decided otherwise.
         """
-        if self.referee.mediator.k != 0:
-            raise MediatorError("there is nothing to choose: the mediator recommends moves")
         with self.store.transaction():
             row = self._row(play)
+            if self.treatments[row.treatment].k != 0:
+                raise MediatorError("there is nothing to choose: the mediator recommends moves")
             session = self._take(row)
             seat = session.seats[player]
             if not seat.undecided:
                 if seat.delegated != delegate:
                     raise MediatorError("you have already chosen")
                 return
-            if row.status != "running":
+            if row.status != "running" or self.paused:
                 raise MediatorError("the play is not running")
             seat.delegate() if delegate else seat.decline()
             self._save(_answered(row, player), session)
 
     # For the operator
 
-    def create(self, count: int = 1, id: str | None = None) -> list[str]:
-        """Create plays, numbered unless ``id`` is given.
+    def create(
+        self,
+        count: int = 1,
+        id: str | None = None,
+        treatment: str | None = None,
+        round: int | None = None,
+    ) -> list[str]:
+        """Create plays, numbered unless ``id`` is given, each with a random treatment by default.
 
         Raises:
             ArgumentError: If the id is taken or has other characters than letters, digits, spaces,
@@ -182,11 +223,24 @@ class Hall:
             free = (str(n) for n in range(1, len(taken) + count + 1) if str(n) not in taken)
             made = [id] if id is not None else [next(free) for _ in range(count)]
             for name in made:
-                session = self.referee.begin(name)
+                chosen = self.treatments[treatment or self._least_used()]
+                session = chosen.referee.begin(name)
+                if not chosen.mediated:
+                    for seat in session.seats:
+                        if seat.undecided:
+                            seat.decline()
                 names = [role(label) for label in self.game.player_labels]
-                self.store.add_play(name, _state(session), names, self.clock())
-                self.store.add_event(name, self.clock(), "created")
+                now = self.clock()
+                self.store.add_play(name, _state(session), names, now, chosen.name, round)
+                self.store.add_event(name, now, "created")
+        self.changes += 1
         return made
+
+    def _least_used(self) -> str:
+        """One of the treatments that the fewest plays have."""
+        used = [row.treatment for row in self.store.plays() if row.round is None]
+        fewest = min(used.count(name) for name in self.treatments)
+        return SystemRandom().choice([n for n in self.treatments if used.count(n) == fewest])
 
     def start(self, play: str) -> None:
         """Start a play, or do nothing if it has been started."""
@@ -194,10 +248,11 @@ class Hall:
             row = self._row(play)
             if row.status != "open":
                 return
-            self.store.add_event(play, self.clock(), "started")
             row = replace(row, status="running")
-            self._save(row, self._take(row))
-        LOG.info("play %s: started", play)
+            session = self._take(row)
+            self.store.add_event(play, self.clock(), "started")
+            LOG.info("play %s: started", play)
+            self._save(row, session)
 
     def stop(self, play: str) -> None:
         """Stop a play that is not over."""
@@ -205,14 +260,54 @@ class Hall:
             row = self._row(play)
             if row.status in ("open", "running"):
                 self.store.add_event(play, self.clock(), "stopped")
-                self.store.save_play(replace(row, status="stopped", asked={}))
+                now = self.clock()
+                self.store.save_play(replace(row, status="stopped", asked={}, ended=now))
+        self.changes += 1
+
+    def restart(self, play: str) -> str:
+        """Stop a play for good and begin another with the same people; return its name."""
+        with self.store.transaction():
+            row = self._row(play)
+            self.store.add_event(play, self.clock(), "restarted")
+            self.store.save_play(replace(row, status="stopped", asked={}))
+            (new,) = self.create(treatment=row.treatment, round=row.round)
+            for seat in self.store.seats(play):
+                self.store.change_seat(
+                    new, seat.player, name=seat.name, robot=seat.robot, person=seat.person
+                )
+                if seat.person is not None:
+                    self.store.save_person(replace(self.store.person(seat.person), ready=None))
+            if row.status != "open":
+                self.start(new)
+            return new
+
+    def pause(self) -> None:
+        """Let nobody move, and stop all clocks."""
+        with self.store.transaction():
+            self.store.note("paused", "yes")
+            self.paused = True
+        self.changes += 1
+
+    def proceed(self) -> None:
+        """Continue after a pause."""
+        with self.store.transaction():
+            if self.paused:
+                self.paused = False
+                self.store.note("paused", None)
+                self._continue_plays()
 
     def invite(self, play: str, player: int) -> str:
-        """A new link for a seat; the old one no longer works."""
+        """A new link for whoever has a seat; the old one no longer works."""
         with self.store.transaction():
             self._check_seat(play, player)
-            self.store.add_event(play, self.clock(), "invited", player)
-            return self.store.make_link(play, player, self.clock())
+            now = self.clock()
+            self.store.add_event(play, now, "invited", player)
+            seat = self.store.seats(play)[player]
+            if (person := seat.person) is None:
+                treatment = self._row(play).treatment
+                person = self.store.add_person("", treatment, False, SystemRandom().random(), now)
+                self.store.change_seat(play, player, person=person)
+            return self.store.make_link(person, now)
 
     def invite_missing(self) -> list[tuple[str, str, str]]:
         """Links for all people who have none yet, as ``(play, name, secret)``."""
@@ -231,14 +326,16 @@ class Hall:
             for row in self.store.plays("open"):
                 seats = self.store.seats(row.id)
                 if all(seat.robot or seat.invited is not None for seat in seats):
-                    self.start(row.id)
+                    with _others_continue(row.id):
+                        self.start(row.id)
 
     def revoke(self, play: str, player: int) -> None:
         """Revoke the link of a seat."""
         with self.store.transaction():
             self._check_seat(play, player)
             self.store.add_event(play, self.clock(), "link revoked", player)
-            self.store.revoke_links(play, player, self.clock())
+            if (person := self.store.seats(play)[player].person) is not None:
+                self.store.revoke_links(person, self.clock())
 
     def rename(self, play: str, player: int, name: str) -> None:
         """Name the person in a seat."""
@@ -266,20 +363,55 @@ class Hall:
                 if row.status in ("open", "running"):
                     for seat in self.store.seats(row.id):
                         if seat.empty:
-                            self.set_robot(row.id, seat.player, True)
+                            with _others_continue(row.id):
+                                self.set_robot(row.id, seat.player, True)
 
     def watch(self, play: str, reveal: bool = False) -> WatchedPlay:
         """What the operator sees; with ``reveal`` also moves and recommendations."""
         with self.store.transaction():
             row = self._row(play)
             seats, robots = self.store.seats(play), self.store.robot_moves(play)
-            return watched_play(row, self._load(row), seats, robots, reveal, self.clock())
+            names = self._names()
+            return watched_play(row, self._load(row), seats, robots, reveal, names, self.clock())
+
+    def treatment_of(self, play: str) -> Treatment:
+        """The treatment of a play."""
+        with self.store.transaction():
+            return self.treatments[self._row(play).treatment]
+
+    def payoffs(self, play: str) -> tuple[float, ...] | None:
+        """What everybody earned in a play that is over."""
+        if (known := self._payoffs.get(play)) is not None:
+            return known
+        with self.store.transaction():
+            row = self._row(play)
+            found = self._load(row).payoffs if row.status == "over" else None
+            if found is None:
+                return None
+            return self._payoffs.setdefault(play, tuple(map(float, found)))
+
+    def chance(self, play: str) -> tuple[str, ...]:
+        """The chance moves of a play, first to last. Not for players before the end."""
+        with self.store.transaction():
+            story = self._load(self._row(play)).story
+            return tuple(action for player, action in story if player is None)
+
+    def moves(self, play: str) -> list[tuple[Move, ...]]:
+        """The moves of each player with what they were told; none of those who delegated."""
+        with self.store.transaction():
+            seats = self._load(self._row(play)).seats
+            return [() if seat.delegated else seat.moves for seat in seats]
 
     def list_plays(self) -> list[ListedPlay]:
         """All plays, the latest first."""
         with self.store.transaction():
-            seats, now = self.store.all_seats(), self.clock()
-            return [listed_play(row, seats[row.id], now) for row in reversed(self.store.plays())]
+            seats, names, now = self.store.all_seats(), self._names(), self.clock()
+            rows = reversed(self.store.plays())
+            return [listed_play(row, seats.get(row.id, []), names, now) for row in rows]
+
+    def _names(self) -> dict[int, str]:
+        """The names of those people who are matched into plays."""
+        return {one.id: one.name for one in self.store.people() if one.room}
 
     def tick(self) -> None:
         """Let robots move where time is up."""
@@ -311,7 +443,7 @@ class Hall:
 
     def _is_due(self, row: PlayRow) -> bool:
         """Whether somebody's time is up."""
-        if self.limit is None or row.status != "running" or not row.asked:
+        if self.limit is None or self.paused or row.status != "running" or not row.asked:
             return False
         return self.clock() >= min(row.asked.values()) + self.limit
 
@@ -324,7 +456,11 @@ class Hall:
         """The stored play, from the cache if the cache has it in this state."""
         state, session = self._cache.get(row.id, (None, None))
         if session is None or state != row.state:
-            session = self.referee.resume(json.loads(row.state))
+            try:
+                state, treatment = json.loads(row.state), self.treatments[row.treatment]
+            except (KeyError, TypeError, ValueError, RecursionError):
+                raise ArgumentError(f"the state of play {row.id!r} is damaged") from None
+            session = treatment.referee.resume(state)
             self._cache[row.id] = row.state, session
         self._cache.move_to_end(row.id)
         while len(self._cache) > CACHED:
@@ -343,10 +479,11 @@ class Hall:
         row = replace(row, state=_state(session))
         self.store.save_play(row)
         self._cache[row.id] = row.state, session
+        self.changes += 1
 
     def _settle(self, row: PlayRow, session: RefereedPlay) -> PlayRow:
         seats = self.store.seats(row.id)
-        now, moved = self.clock(), True
+        now, moved, known = self.clock(), True, set(row.asked)
         while moved:
             moved = False
             if row.base is None and not session.undecided:
@@ -365,7 +502,10 @@ class Hall:
                 what = "robot moved" if seat.robot else "robot moved: time was up"
                 self.store.add_event(row.id, now, what, seat.player, decision)
         for player in row.asked:
-            _ = session.seats[player].recommendation  # it is given now, and logged once
+            _ = session.seats[player].recommendation  # it is given now
+            if player not in known:  # said whether or not there is a recommendation
+                who, made = self.game.player_labels[player], len(session.seats[player].moves)
+                LOG.info("play %s: %s is asked, decision %d", row.id, player_name(who), made + 1)
         if session.is_over:
             row = replace(row, status="over", ended=self._end(row, session, now), asked={})
             self.store.add_event(row.id, now, "over")
@@ -432,6 +572,15 @@ def check_times(referee: Referee, limit: float | None, pace: float | None) -> No
         raise ArgumentError("give either a time limit or a pace; a pace is a limit, too")
     if pace is not None and not referee.timing.exists:
         raise ArgumentError("this game has no timing, so its rounds cannot have a fixed length")
+
+
+@contextmanager
+def _others_continue(play: str) -> Iterator[None]:
+    """Log that a play cannot continue, because it is damaged, and let the caller take the next."""
+    try:
+        yield
+    except AccordError as error:
+        LOG.error("play %s cannot continue: %s", play, error)
 
 
 def _state(session: RefereedPlay) -> str:

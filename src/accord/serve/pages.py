@@ -1,17 +1,19 @@
 """The pages of the server as HTML, each one file that loads nothing else.
 
-The templates stand in ``templates/``; colours, escaping and number formats are those of reports.
+The templates stand in ``templates/``; colors, escaping and number formats are those of reports.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
+from accord._format import visible
 from accord.reports.page import environment as report_environment
 from accord.serve.views import role
 
@@ -26,9 +28,21 @@ def environment() -> Environment:
     """The environment of reports, with the templates of the server."""
     loader = ChoiceLoader([PackageLoader("accord.serve"), PackageLoader("accord.reports")])
     jinja = report_environment().overlay(loader=loader)
-    jinja.filters |= {"clock": _clock, "role": role}
+    jinja.filters |= {
+        "clock": _clock,
+        "role": role,
+        "strong": _element("strong"),
+        "label": _element('span class="label"'),
+        "earned": _element('span class="earned"'),
+    }
     jinja.globals["verbatim_serve"] = _verbatim
     return jinja
+
+
+def _element(tag: str) -> Callable[[str | None], Markup]:
+    """A filter that puts text into an element."""
+    start, end = Markup(f"<{tag}>"), Markup(f"</{tag.split(maxsplit=1)[0]}>")
+    return lambda text: start + visible(text or "") + end
 
 
 def _clock(moment: float) -> str:

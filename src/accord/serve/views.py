@@ -10,10 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
+import numpy as np
+from markupsafe import escape
+
+from accord._arrays import NO_INFOSET
+from accord.game.tree import Game
 from accord.mediator.referee import RefereedPlay
 from accord.serve.store import PlayRow, SeatRow
+
+LONGEST_NAME = 60
+"""Characters of the name of a person."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +57,39 @@ class SeatView:
 
 
 @dataclass(frozen=True)
+class Round:
+    """A round that a person has played."""
+
+    round: int
+    role: str
+    payoff: float | None  # None if the play was stopped
+
+
+@dataclass(frozen=True)
+class PersonView:
+    """All that a person may see: their seat, if they have one, and what surrounds it."""
+
+    name: str
+    room: bool  # whether they are matched into plays
+    stage: str  # consent, instructions, quiz, lobby, seat, paused, finished or declined
+    round: int | None  # of their present or last play; 0 for practice
+    seat: SeatView | None
+    proceeds: bool  # whether they are to say that they want to continue
+    rounds: tuple[Round, ...]  # that are over
+    points: float  # in these rounds
+    money: str | None  # for them
+    last: bool  # whether nothing follows
+    debrief: tuple[str, ...]  # at the end
+    until: float | None  # when they continue by themselves
+
+
+@dataclass(frozen=True)
 class WatchedSeat:
     """A seat as the operator sees it."""
 
     player: str
     name: str
+    person: str | None  # the name or number of whoever sits there, if they are matched
     number: int
     robot: bool
     invited: bool
@@ -68,6 +106,8 @@ class WatchedPlay:
 
     id: str
     status: str
+    round: int | None
+    treatment: str
     created: float
     seats: tuple[WatchedSeat, ...]
     story: tuple[tuple[str, str], ...]  # when it is over
@@ -79,6 +119,8 @@ class ListedPlay:
 
     id: str
     status: str
+    round: int | None
+    treatment: str
     created: float
     seats: tuple[tuple[str, bool, str], ...]  # (name, whether a robot plays, what they are doing)
     empty: bool  # whether a robot could play for somebody who has not come
@@ -123,10 +165,65 @@ def seat_view(
     )
 
 
-def digest(*views: SeatView | WatchedPlay | ListedPlay) -> str:
+def fullest_views(game: Game) -> list[SeatView]:
+    """Views with more in them than any player sees in a play of ``game``: one for each player while
+    they decide, and one at the end. Every page is as long as the longest of theirs.
+    """
+    depth, parents = np.zeros(len(game.parent), np.int64), game.parent.tolist()
+    for node in range(1, len(parents)):
+        depth[node] = depth[parents[node]] + 1
+    name = "&" * LONGEST_NAME
+    outcomes = [label for row in (*game.chance_labels, *_all_actions(game)) for label in row]
+    story = ((name, _widest(outcomes)),) * int(depth.max())
+    payoffs = ((name, -math.pi * 1e-300),) * game.n_players
+    views = []
+    for i, (infosets, rows) in enumerate(zip(game.infoset_labels, game.action_labels, strict=True)):
+        own = _widest(label for row in rows for label in row)
+        moves = (OwnMove(_widest(infosets), own, own, "player"),) * _horizon(game, i)
+        most = max(rows, key=lambda row: sum(map(width, row)) + 60 * len(row), default=())
+        view = SeatView(
+            play="x" * 40, player=game.player_labels[i], name=name, status="act", delegated=False,
+            infoset=_widest(infosets), number=len(infosets), actions=tuple(most), told=own,
+            moves=moves, story=(), payoffs=(), payoff=None, until=1e9,
+        )  # fmt: skip
+        over = replace(view, status="over", story=story, payoffs=payoffs, payoff=payoffs[0][1])
+        views += [view, over]
+    return views
+
+
+def _all_actions(game: Game) -> Iterator[tuple[str, ...]]:
+    for rows in game.action_labels:
+        yield from rows
+
+
+def _horizon(game: Game, player: int) -> int:
+    """The most decisions that a player can make in one play."""
+    made = np.zeros(len(game.n_actions[player]), np.int64)
+    for x, before in enumerate(game.parent_infoset[player].tolist()):
+        made[x] = 1 if before == NO_INFOSET else made[before] + 1
+    return int(made.max(initial=0))
+
+
+def _widest(labels: Iterable[str]) -> str:
+    """The label that takes the most bytes on a page."""
+    return max(labels, key=width, default="")
+
+
+def width(label: str) -> int:
+    """The bytes that a label takes on a page."""
+    return len(escape(label).encode("utf-8", "replace"))
+
+
+def digest(*views: Any) -> str:
     """A digest that changes if and only if something shown changes, other than a time limit."""
-    text = json.dumps([{**asdict(view), "until": None} for view in views])
+    text = json.dumps([_timeless(asdict(view)) for view in views])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _timeless(content: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(seat := content.get("seat"), dict):
+        return {**content, "seat": _timeless(seat)}
+    return {**content, "until": None}
 
 
 def role(player: str) -> str:
@@ -134,17 +231,25 @@ def role(player: str) -> str:
     return f"player {player}" if player.isdigit() else player
 
 
-def seat_title(view: SeatView) -> str:
-    """How a player is addressed: by name, if they have one, and role."""
-    own = role(view.player)
-    return f"You play as {own}" if view.name == own else f"{view.name}, you play as {own}"
+def person_name(person: int | None, names: Mapping[int, str]) -> str | None:
+    """How the operator calls somebody: by the name that they gave, or by their number."""
+    return None if person is None or person not in names else names[person] or f"#{person}"
 
 
-def listed_play(row: PlayRow, seats: list[SeatRow], now: float) -> ListedPlay:
-    """What the operator sees of a play among the others."""
-    listed = tuple((seat.name, seat.robot, _here(row, seat, now)) for seat in seats)
+def listed_play(
+    row: PlayRow, seats: list[SeatRow], names: Mapping[int, str], now: float
+) -> ListedPlay:
+    """What the operator sees of a play among the others. ``names`` has the people of the room."""
+    listed = tuple(
+        (
+            " ".join(filter(None, (seat.name, person_name(seat.person, names)))),
+            seat.robot,
+            _here(row, seat, now),
+        )
+        for seat in seats
+    )
     empty = row.status in ("open", "running") and any(seat.empty for seat in seats)
-    return ListedPlay(row.id, row.status, row.created, listed, empty)
+    return ListedPlay(row.id, row.status, row.round, row.treatment, row.created, listed, empty)
 
 
 def watched_play(
@@ -153,6 +258,7 @@ def watched_play(
     seats: list[SeatRow],
     robots: set[tuple[int, int]],
     reveal: bool,
+    names: Mapping[int, str],
     now: float,
 ) -> WatchedPlay:
     """What the operator sees; with ``reveal`` also moves and recommendations before the end."""
@@ -160,9 +266,11 @@ def watched_play(
     return WatchedPlay(
         id=row.id,
         status=row.status,
+        round=row.round,
+        treatment=row.treatment,
         created=row.created,
         seats=tuple(
-            _watched_seat(row, session, robots, seat, reveal or over, now) for seat in seats
+            _watched_seat(row, session, robots, seat, reveal or over, names, now) for seat in seats
         ),
         story=_story(session, seats) if over else (),
     )
@@ -174,6 +282,7 @@ def _watched_seat(
     robots: set[tuple[int, int]],
     stored: SeatRow,
     reveal: bool,
+    names: Mapping[int, str],
     now: float,
 ) -> WatchedSeat:
     seat = session.seats[stored.player]
@@ -181,6 +290,7 @@ def _watched_seat(
     return WatchedSeat(
         player=seat.player,
         name=stored.name,
+        person=person_name(stored.person, names),
         number=stored.player,
         robot=stored.robot,
         invited=stored.invited is not None,

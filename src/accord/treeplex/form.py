@@ -14,11 +14,10 @@ from accord.treeplex.leaves import LeafTable, leaf_table
 from accord.treeplex.treeplex import Treeplex, treeplexes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SequenceForm:
-    """The treeplex of each player and the leaf table of one game."""
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The treeplex of each player and a leaf table: of a game, or of what plays have shown."""
 
-    game: Game
     plexes: tuple[Treeplex, ...]
     leaves: LeafTable
 
@@ -40,6 +39,13 @@ class SequenceForm:
         """``[n_players]`` expected payoffs, from expected losses of whole plays."""
         return np.asarray(self.leaves.best - loss * self.leaves.payoff_range)
 
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceForm(Form):
+    """The treeplex of each player and the leaf table of one game."""
+
+    game: Game
+
     def __repr__(self) -> str:
         return f"SequenceForm({self.game!r}, leaves={len(self.leaves)})"
 
@@ -58,4 +64,4 @@ def sequence_form(game: Game) -> SequenceForm:
     if (parts := _parts.get(game)) is None:
         plexes = treeplexes(game)
         parts = _parts[game] = plexes, leaf_table(game, plexes)
-    return SequenceForm(game, *parts)
+    return SequenceForm(*parts, game)

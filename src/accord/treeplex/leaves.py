@@ -10,11 +10,11 @@ where the row's payoff already contains the chance probability. The losses of pl
 from the table sorted by that player's sequences (:class:`LeafArrays`): the rows of one sequence are
 consecutive, and l_i is a sum over them, in an order that does not depend on how the work is split.
 
-Losses are normalised: the loss of player i over a whole play is ``(best_i - u) / (best_i -
+Losses are normalized: the loss of player i over a whole play is ``(best_i - u) / (best_i -
 worst_i)``, in [0, 1]; it is 0 if the player's payoff is constant. Certificates measure losses from
-another *centre* than ``best_i``, in payoff units (:class:`CentredLeaves`).
+another *center* than ``best_i``, in payoff units (:class:`CenteredLeaves`).
 
-*Rounding.* To lose no digits, a centre is subtracted from payoffs before anything is multiplied by
+*Rounding.* To lose no digits, a center is subtracted from payoffs before anything is multiplied by
 chance. So a row keeps the payoff u of its likeliest play as it is, and of its other plays only
 
     rest = sum of chance * (payoff - u),      spread = sum of chance * |payoff - u|,
@@ -27,13 +27,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL, Floats, Ints
-from accord._jit import once
+from accord._jit import jit
 from accord.game.infosets import own_moves
 from accord.game.tree import Game, total_rewards
 from accord.game.validate import check_payoff_range
@@ -45,18 +45,18 @@ class LeafArrays(NamedTuple):
 
     first_row: NDArray[np.int64]  # [n_sequences + 1] rows of seq: first_row[seq] .. [seq + 1] - 1
     others: Ints  # [n_rows, n_players - 1] positions of the others' reaches in the joint vector
-    loss: Floats  # [n_rows] normalised loss times chance probability
+    loss: Floats  # [n_rows] normalized loss times chance probability
     prob: Floats  # [n_rows] chance probability
 
 
-class CentredLeaves(NamedTuple):
-    """The rows of a leaf table, with losses in payoff units from a centre: centre minus payoff."""
+class CenteredLeaves(NamedTuple):
+    """The rows of a leaf table, with losses in payoff units from a center: center minus payoff."""
 
     first_row: NDArray[np.int64]  # as in LeafArrays
     others: Ints
-    loss: Floats  # [n_rows] loss times chance probability; negative if the payoff exceeds centre
+    loss: Floats  # [n_rows] loss times chance probability; negative if the payoff exceeds center
     prob: Floats  # [n_rows] chance probability
-    gain: Floats  # [n_rows] the excess over centre times chance probability, and the spread
+    gain: Floats  # [n_rows] the excess over center times chance probability, and the spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ class LeafTable:
 
     @cached_property
     def payoff_range(self) -> Floats:
-        """``[n_players]`` best minus worst payoff: the unit of normalised losses."""
+        """``[n_players]`` best minus worst payoff: the unit of normalized losses."""
         return self.best - self.worst
 
     @cached_property
@@ -110,25 +110,29 @@ class LeafTable:
         """The table once per player, sorted by that player's sequences."""
         return tuple(self._sorted_by(i) for i in range(self.n_players))
 
-    def normalised_loss(self, i: int) -> Floats:
-        """``[n_rows]`` normalised loss of player ``i`` times chance probability."""
+    def normalized_loss(self, i: int) -> Floats:
+        """``[n_rows]`` normalized loss of player ``i`` times chance probability."""
         loss = (self.best[i] - self.likeliest[:, i]) * self.loss_scale[i] * self.prob
         if self.rest is not None:
             loss -= self.rest[:, i] * self.loss_scale[i]
             np.maximum(loss, 0.0, out=loss)  # removes negative rounding errors
         return np.asarray(loss)
 
-    def centred(self, i: int, centre: float) -> CentredLeaves:
-        """The rows of player ``i`` with losses in payoff units, measured from ``centre``."""
+    def centered(self, i: int, center: float) -> CenteredLeaves:
+        """The rows of player ``i`` with losses in payoff units, measured from ``center``."""
         own = self.arrays[i]
         order, _ = self._order(i)
-        loss = centre - self.likeliest[order, i]
+        loss = center - self.likeliest[order, i]
         loss *= own.prob
         gain = np.maximum(-loss, 0.0)
         if self.rest is not None and self.spread is not None:
             loss -= self.rest[order, i]
             gain += self.spread[order, i]
-        return CentredLeaves(own.first_row, own.others, loss, own.prob, gain)
+        return CenteredLeaves(own.first_row, own.others, loss, own.prob, gain)
+
+    def order(self, i: int) -> NDArray[np.int64]:
+        """``[n_rows]`` the rows sorted by the sequences of player ``i``, as in ``arrays``."""
+        return self._order(i)[0]
 
     def _order(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows sorted by the sequences of player ``i``, and where each sequence starts."""
@@ -143,7 +147,7 @@ class LeafTable:
         for column, j in enumerate(j for j in range(self.n_players) if j != i):
             others[:, column] = self.seqs[order, j]
             others[:, column] += int(self.first_reach[j])
-        return LeafArrays(first_row, others, self.normalised_loss(i)[order], self.prob[order])
+        return LeafArrays(first_row, others, self.normalized_loss(i)[order], self.prob[order])
 
     def __repr__(self) -> str:
         return f"LeafTable(rows={len(self)}, players={self.n_players})"
@@ -170,12 +174,7 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
         possible = prob > 0.0  # a product of many tiny probabilities may round to 0
         if not possible.all():
             ends, prob, payoff = ends[possible], prob[possible], payoff[possible]
-    last = own_moves(game.player, game.parent, game.n_players)[ends]
-    seqs = np.full((len(ends), game.n_players), EMPTY_SEQUENCE, np.int32)
-    for i, plex in enumerate(plexes):
-        moved = last[:, i] != NO_NODE
-        after = last[moved, i]
-        seqs[moved, i] = plex.first_seq[game.infoset[game.parent[after]]] + game.action[after]
+    seqs = sequences_at(game, plexes, ends)
     sizes = [plex.n_sequences for plex in plexes]
     order, starts = _equal_rows(seqs, sizes)
     seqs, prob, payoff = seqs[order], prob[order], payoff[order]
@@ -196,6 +195,17 @@ def leaf_table(game: Game, plexes: tuple[Treeplex, ...]) -> LeafTable:
         if array is not None:
             array.flags.writeable = False
     return LeafTable(seqs, prob, payoff, rest, spread, best, worst, first_reach, roundings)
+
+
+def sequences_at(game: Game, plexes: tuple[Treeplex, ...], nodes: NDArray[np.integer[Any]]) -> Ints:
+    """``[len(nodes), n_players]`` the sequence of each player at these nodes."""
+    last = own_moves(game.player, game.parent, game.n_players)[nodes]
+    seqs = np.full((len(nodes), game.n_players), EMPTY_SEQUENCE, np.int32)
+    for i, plex in enumerate(plexes):
+        moved = last[:, i] != NO_NODE
+        after = last[moved, i]
+        seqs[moved, i] = plex.first_seq[game.infoset[game.parent[after]]] + game.action[after]
+    return seqs
 
 
 def _equal_rows(seqs: Ints, sizes: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -224,7 +234,7 @@ def _likeliest(starts: NDArray[np.int64], prob: Floats) -> NDArray[np.int64]:
     return by_prob[starts]
 
 
-@once
+@jit
 def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats, moves: Ints) -> int:
     """Replace each node's value by the product of the values from the root to it.
 
@@ -243,7 +253,7 @@ def _multiply_down(player: NDArray[np.int8], parent: Ints, value: Floats, moves:
     return most
 
 
-@once
+@jit
 def _counting_sort(
     keys: Ints, start: NDArray[np.int64], used: NDArray[np.int64], order: NDArray[np.int64]
 ) -> None:

@@ -1,7 +1,7 @@
 """Policies of one player as vectors over the player's sequences.
 
 ``behavior[seq]`` is the probability of the action at its infoset; ``reach[seq]`` is the product of
-the behaviours from the first decision to that one, Equation (3) of Song, Mei, Bai 2022. Both are 1
+the behaviors from the first decision to that one, Equation (3) of Song, Mei, Bai 2022. Both are 1
 at sequence 0.
 """
 

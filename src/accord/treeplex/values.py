@@ -9,7 +9,7 @@ and the counterfactual loss, Equation (5), adds the later losses of the player's
 
     L(x, a) = l(x, a) + sum_{x' in C(x, a)} sum_{a'} pi(a' | x') L(x', a').
 
-Losses are normalised (``treeplex/leaves.py``), so ``L[0]`` is the player's expected loss, in [0,
+Losses are normalized (``treeplex/leaves.py``), so ``L[0]`` is the player's expected loss, in [0,
 1]. Users see payoffs, ``best - L[0] * range``.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from accord._arrays import Floats, Ints
 from accord._jit import jit
-from accord.treeplex.leaves import CentredLeaves, LeafArrays, LeafTable
+from accord.treeplex.leaves import CenteredLeaves, LeafArrays, LeafTable
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -89,11 +89,11 @@ def compute_loss(leaves: LeafArrays, reach: Floats, loss: Floats) -> None:
 
 
 @jit
-def compute_centred_loss(
-    leaves: CentredLeaves, reach: Floats, loss: Floats, prob: Floats, gain: Floats
+def compute_centered_loss(
+    leaves: CenteredLeaves, reach: Floats, loss: Floats, prob: Floats, gain: Floats
 ) -> None:
-    """Overwrite ``loss`` with l, measured from the centre, in payoff units. Overwrite ``prob`` with
-    what l would be if every play lost 1, and ``gain`` if it lost its excess over the centre."""
+    """Overwrite ``loss`` with l, measured from the center, in payoff units. Overwrite ``prob`` with
+    what l would be if every play lost 1, and ``gain`` if it lost its excess over the center."""
     n_others = leaves.others.shape[1]
     for seq in range(len(loss)):
         lost = reached = gained = 0.0

@@ -78,7 +78,7 @@ def test_at_the_planned_end_the_bound_is_that_of_the_plan(game, k):
     form = sequence_form(game)
     each = sum(episodes_per_iteration(plex.horizon, clipped_k(plex, k)) for plex in form.plexes)
     for epsilon in (0.3, 1e-3):
-        planned = plan(game, k, epsilon, failure_prob=0.1)
+        planned = plan(game, k, epsilon, confidence=0.9)
         full, bandit = planned.iterations, planned.bandit_iterations
         method = SWRHedge(failure_prob=0.1)
         pairs = [

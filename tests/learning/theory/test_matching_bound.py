@@ -166,7 +166,7 @@ def test_choices_at_once_by_trying_every_way(game):
 def test_solve_keeps_the_promise(game, name, k):
     """The gap that solve reports, of the weighted average of all iterates, at every checkpoint."""
     method = METHODS[name]
-    form = accord.sequence_form(game)
+    form = accord.treeplex.sequence_form(game)
     bound = solve_bound(form, k, method.config, None, AVERAGING[method.averaging])
     assert bound is not None
     found = accord.solve(game, k, method=name, iterations=3000, components=1)

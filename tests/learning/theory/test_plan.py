@@ -302,9 +302,9 @@ def bandit_gaps(payoffs, k, iterations, rate, rng):
 @pytest.mark.parametrize("k", [0, 1])
 def test_planned_episodes_suffice(k):
     payoffs = np.array([[[0.0, 7.0], [2.0, 6.0]], [[0.0, 2.0], [7.0, 6.0]]])
-    asked = plan(matrix_game(payoffs), k, 7.0, failure_prob=0.1)
+    asked = plan(matrix_game(payoffs), k, 7.0, confidence=0.9)
     assert asked.episodes == 2  # no more than the payoff range is asked
-    asked = plan(matrix_game(payoffs), k, 4.0, failure_prob=0.1)
+    asked = plan(matrix_game(payoffs), k, 4.0, confidence=0.9)
     rate = math.sqrt(2 ** (k + 1) * math.log(8 * 4 / 0.1) / asked.bandit_iterations)
     rng = np.random.default_rng(7)
     for _ in range(5):
@@ -328,7 +328,10 @@ def test_smaller_gaps_take_longer(k):
         assert loose.iterations < tight.iterations < tight.bandit_iterations
         assert loose.bandit_iterations < tight.bandit_iterations
     assert plans[-1].iterations > 10**399  # an exact integer, not an infinity
-    sure, unsure = (plan(separation(k=1), k, 0.1, p).bandit_iterations for p in (1e-300, 0.9))
+    sure, unsure = (
+        plan(separation(k=1), k, 0.1, confidence).bandit_iterations
+        for confidence in (math.nextafter(1, 0), 0.1)
+    )
     assert unsure < sure
 
 
@@ -411,7 +414,7 @@ def test_refuses_gaps_that_are_none(epsilon):
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 2.0, math.nan])
 def test_refuses_probabilities_that_are_none(p):
-    with pytest.raises(ArgumentError, match="failure_prob must be between 0 and 1"):
+    with pytest.raises(ArgumentError, match="confidence must be between 0 and 1"):
         plan(chicken(), 1, 0.1, p)
     with pytest.raises(ArgumentError, match="failure_prob"):
         bandit_regret_bound(treeplexes(chicken())[0], 1, 0.1, 10, p)

@@ -20,6 +20,7 @@ from accord.game.library.classic import (
     greenwald_sarfati_2_device,
     in_out,
     in_out_device,
+    persuasion,
     signalling,
     signalling_device,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "matching_pennies",
     "matching_pennies_device",
     "matrix_game",
+    "persuasion",
     "prisoners_dilemma",
     "prisoners_dilemma_device",
     "random_game",
@@ -133,6 +135,12 @@ LIBRARY: dict[str, LibraryGame] = {
             "a student signals a type; has an EFCE that both prefer to any in normal form",
             "von Stengel and Forges 2008, Figure 1",
             signalling_device,
+        ),
+        LibraryGame(
+            "persuasion",
+            persuasion,
+            "a prosecutor who commits to a report convinces a judge",
+            "Kamenica and Gentzkow 2011, first example",
         ),
         LibraryGame(
             "in_out",

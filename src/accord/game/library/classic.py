@@ -7,9 +7,11 @@ deviator deviates at one infoset and obeys before and after.
 
 from __future__ import annotations
 
+from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
 from accord.game.library.draws import Draws
 from accord.game.library.naming import named
+from accord.game.rationals import as_rational
 from accord.game.tree import Game
 
 
@@ -53,6 +55,33 @@ def signalling_device() -> Draws:
         for good in "XY"
         for bad in "XY"
     )
+
+
+@named("persuasion")
+def persuasion(prior: float = 0.3) -> Game:
+    """A prosecutor reports on a defendant, guilty or innocent, to a judge, who convicts or acquits.
+
+    The first example of E. Kamenica and M. Gentzkow, *Bayesian persuasion*, American Economic
+    Review 101, 2011. The judge wants to decide rightly, the prosecutor to convict. A prosecutor who
+    commits to what they report has the defendant convicted twice as often as there is guilt.
+
+    Args:
+        prior: The probability that the defendant is guilty.
+    """
+    if not 0.0 < prior < 1.0:
+        raise ArgumentError(f"prior must be a probability between 0 and 1; got {prior}")
+    b = GameBuilder(players=["prosecutor", "judge"])
+    b.chance({"guilty": prior, "innocent": 1 - as_rational(prior)})
+    for state in ("guilty", "innocent"):
+        b.move(state, player="prosecutor", infoset=state, actions="accuse clear")
+    for report in ("accuse", "clear"):
+        nodes = [f"guilty {report}", f"innocent {report}"]
+        b.move(*nodes, player="judge", infoset=report, actions="convict acquit")
+        for state, right in (("guilty", "convict"), ("innocent", "acquit")):
+            for verdict in ("convict", "acquit"):
+                history = f"{state} {report} {verdict}"
+                b.payoff(history, verdict == "convict", verdict == right)
+    return b.build()
 
 
 @named("in_out")

@@ -1,7 +1,7 @@
 """Games in normal form: all players move once, at the same time.
 
 In the tree the players move one after another without seeing each other, so each has one infoset,
-labelled with the player's name. With one decision per player, a K-EFCE is a coarse correlated
+labeled with the player's name. With one decision per player, a K-EFCE is a coarse correlated
 equilibrium for K = 0 and a correlated equilibrium for every K >= 1.
 """
 
@@ -88,7 +88,7 @@ def _by_player(payoffs: Any) -> Floats:
 def _numbers(payoffs: Any) -> Floats:
     try:
         return np.asarray(payoffs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     try:  # with fractions written as text
         cells = np.asarray(payoffs, dtype=object)

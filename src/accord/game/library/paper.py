@@ -38,7 +38,7 @@ from accord.game.tree import Game
 
 MAX_K = 9  # each step multiplies the states by four; K = 9 has a million nodes
 
-Played = tuple[JointAction, ...]  # the joint actions so far: the state
+JointActions = tuple[JointAction, ...]  # the joint actions so far: the state
 
 
 @named("separation")
@@ -49,7 +49,7 @@ def separation(k: int = 1) -> Game:
     """
     choices = _choices(k)
 
-    def reward(h: int, played: Played, joint: JointAction) -> tuple[float, float]:
+    def reward(h: int, played: JointActions, joint: JointAction) -> tuple[float, float]:
         pairs = (*played, joint)
         if h <= k:
             return 0.0, 0.0
@@ -91,7 +91,7 @@ def _choices(k: int) -> tuple[int, ...]:
     return (1, 2, 3) if k == 0 else (1, 2)
 
 
-def _written(played: Played) -> str:
+def _written(played: JointActions) -> str:
     return " ".join(f"{a}{b}" for a, b in played) or "start"
 
 

@@ -32,7 +32,7 @@ from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
 from accord.game.library.naming import named
 from accord.game.tree import Game
-from accord.game.validate import MAX_NODES
+from accord.game.validate import MOST_NODES
 
 WALKER, GUARD = 0, 1
 
@@ -60,19 +60,21 @@ def balanced(
     for what, value in (("infosets", infosets), ("horizon", horizon), ("actions", actions)):
         if value < 1:
             raise ArgumentError(f"balanced(): {what} must be at least 1; got {value}")
-        if value > MAX_NODES:
-            raise ArgumentError(f"balanced(): {what} must be at most {MAX_NODES}; got a larger one")
+        if value > MOST_NODES:
+            raise ArgumentError(
+                f"balanced(): {what} must be at most {MOST_NODES}; got a larger one"
+            )
     if horizon > MAX_HORIZON:
         raise ArgumentError(f"balanced(): horizon must be at most {MAX_HORIZON}; got {horizon}")
-    if not 0 < ratio <= MAX_NODES:
+    if not 0 < ratio <= MOST_NODES:
         raise ArgumentError(
-            f"balanced(): ratio must be positive and at most {MAX_NODES}; got {ratio}"
+            f"balanced(): ratio must be positive and at most {MOST_NODES}; got {ratio}"
         )
     rng = np.random.default_rng(checked_whole("balanced(): seed", seed, 0, MAX_SEED))
     levels = 2 * horizon  # moves in a play after the deal
-    if actions**levels > MAX_NODES:
+    if actions**levels > MOST_NODES:
         raise ArgumentError(
-            f"balanced(): a game must have at most {MAX_NODES} nodes; horizon {horizon} and "
+            f"balanced(): a game must have at most {MOST_NODES} nodes; horizon {horizon} and "
             f"actions {actions} give more"
         )
     stage_start = list(accumulate((actions ** (2 * h) for h in range(horizon)), initial=0))
@@ -83,9 +85,9 @@ def balanced(
     # Node 0 deals. The others follow level by level, and within a level deal by deal.
     first = list(accumulate((deals * actions**level for level in range(levels + 1)), initial=1))
     size = first[-1]
-    if size > MAX_NODES:
+    if size > MOST_NODES:
         raise ArgumentError(
-            f"balanced(): a game must have at most {MAX_NODES} nodes; this one has {size}"
+            f"balanced(): a game must have at most {MOST_NODES} nodes; this one has {size}"
         )
     deal = np.arange(deals)
     shifts = rng.choice(types, size=-(-deals // types), replace=False)
@@ -139,9 +141,9 @@ def unbalanced(horizon: int = 10, actions: int = 2, seed: int = 0) -> Game:
             f"got horizon {horizon} and actions {actions}"
         )
     size = 1 + actions + actions**2 + (horizon - 1) * actions**3
-    if size > MAX_NODES:
+    if size > MOST_NODES:
         raise ArgumentError(
-            f"unbalanced(): a game must have at most {MAX_NODES} nodes; horizon {horizon} and "
+            f"unbalanced(): a game must have at most {MOST_NODES} nodes; horizon {horizon} and "
             f"actions {actions} give more"
         )
     rng = np.random.default_rng(checked_whole("unbalanced(): seed", seed, 0, MAX_SEED))

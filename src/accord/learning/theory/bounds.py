@@ -27,6 +27,11 @@ iota_h = log(3 X / p) + log max N_x, where X counts the infosets of all players,
     c_h  = (B_h + B'_h) iota_h
     c'_h = B_h a_h (iota_h + 2 log a_h) + B'_h (iota_h + log a_h).
 
+*Other notions.* A coarse deviator meets each infoset at most once, at a COARSE or an EXTERNAL
+rechistory, which cost the same, and meets all if they obey. An agent-form deviator pays nothing
+after the deviation. So D is a sum over all infosets: of ``log N_x + log A_x`` for EFCCE, where N_x
+is the player's number of decisions up to x, of ``log A_x`` for AFCCE and ``A_x log A_x`` for AFCE.
+
 Deep trees and large K give numbers that overflow a float, so sums are kept in logarithms and the
 rest is decimal.
 """
@@ -44,7 +49,7 @@ from accord._arrays import Floats
 from accord._check import check_positive, check_probability, checked_whole
 from accord._jit import jit
 from accord.deviations.counting import rechistories_per_infoset
-from accord.deviations.notions import NotionLike, clipped_k
+from accord.deviations.notions import Notion, NotionLike, as_notion, clipped_k
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -63,7 +68,7 @@ def regret_bound(plex: Treeplex, k: NotionLike, learning_rate: float, iterations
     check_positive("learning_rate", learning_rate)
     checked_whole("iterations", iterations, 1, math.inf)
     with decimal.localcontext(CONTEXT):
-        return full_feedback_bound(plex, clipped_k(plex, k)).regret(learning_rate, iterations)
+        return full_feedback_bound(plex, k).regret(learning_rate, iterations)
 
 
 def bandit_regret_bound(
@@ -124,8 +129,8 @@ class RegretBound(NamedTuple):
         return int((needed * (1 + MARGIN)).to_integral_value(decimal.ROUND_CEILING))
 
 
-def full_feedback_bound(plex: Treeplex, k: int) -> RegretBound:
-    """The bound of WRHedge with full feedback, for ``k`` clipped to the horizon."""
+def full_feedback_bound(plex: Treeplex, k: NotionLike) -> RegretBound:
+    """The bound of WRHedge with full feedback."""
     layers = int((_widest(plex) > 1).sum())
     return RegretBound(layers, Decimal(_log_cost(plex, k)).exp(), Decimal(0))
 
@@ -186,22 +191,41 @@ def _log_rechistories(plex: Treeplex, k: int) -> Floats:
     return np.fmin(counted, everything)
 
 
-def _log_cost(plex: Treeplex, k: int) -> float:
+def _log_cost(plex: Treeplex, k: NotionLike) -> float:
     """log D, with D the largest total cost of the rechistories that one phi can meet."""
-    count, log_actions = _log_rechistories(plex, k), np.log(plex.n_actions)
+    notion = as_notion(k)
+    if notion.k is None:
+        count = np.log(rechistories_at_once(plex, notion))
+    else:
+        count = _log_rechistories(plex, clipped_k(plex, k))
+    log_actions = np.log(plex.n_actions)
     with np.errstate(divide="ignore"):  # an infoset with one action may have log 0
         swap, external = np.log(count + plex.n_actions * log_actions), np.log(count + log_actions)
     return log_largest_cost(plex, k, swap, external)
 
 
-def log_largest_cost(plex: Treeplex, k: int, swap: Floats, external: Floats) -> float:
+def rechistories_at_once(plex: Treeplex, notion: Notion) -> Floats:
+    """``[n_infosets]`` the largest sum of the time selections of all rechistories at an infoset.
+
+    For a K-EFCE exactly one rechistory comes true. For the EFCCE all may: that of obeying, and one
+    for each earlier decision at which the deviator may have left. No regret is at OBEDIENT ones.
+    """
+    if notion.coarse and not notion.agent:
+        return np.asarray(plex.depth, np.float64) + 1.0
+    return np.ones(plex.n_infosets)
+
+
+def log_largest_cost(plex: Treeplex, k: NotionLike, swap: Floats, external: Floats) -> float:
     """The logarithm of the largest total cost of the rechistories that one phi can meet.
 
     ``swap[x]`` and ``external[x]`` are the logarithms of the cost of one rechistory at x;
     rechistories cost nothing where there is only one action.
     """
-    nothing = plex.n_actions == 1
-    total = np.full((plex.n_sequences, k + 1), -np.inf)
+    nothing, notion = plex.n_actions == 1, as_notion(k)
+    if notion.k is None:
+        each = np.where(nothing, -np.inf, external if notion.coarse else swap)
+        return float(np.logaddexp.reduce(each, initial=-np.inf))
+    total = np.full((plex.n_sequences, clipped_k(plex, k) + 1), -np.inf)
     _add_costs(
         plex.arrays, np.where(nothing, -np.inf, swap), np.where(nothing, -np.inf, external), total
     )

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
-from accord.deviations.notions import clipped_k
+from accord.deviations.notions import NotionLike, as_notion, clipped_k
 from accord.learning.theory.bounds import CONTEXT, RegretBound, bandit_bound, full_feedback_bound
 from accord.learning.theory.matching_bound import covers, matching_bound
-from accord.regret.rates import episodes_per_iteration, log_bandit_rate, log_paper_rate
+from accord.regret.rates import episodes_per_iteration, log_bandit_rate, log_paper_rate, rate_k
 from accord.regret.regret_matching import RegretMatching
 from accord.regret.swrhedge import SWRHedge
 from accord.regret.wrhedge import WRHedge
@@ -88,7 +88,7 @@ class GapBound:
 
 
 def solve_bound(
-    form: SequenceForm, k: float, method: Any, iterations: int | None, power: int
+    form: SequenceForm, k: NotionLike, method: Any, iterations: int | None, power: int
 ) -> GapBound | None:
     """The bound on the gap of :func:`accord.solve`, or None if no theorem covers the run.
 
@@ -102,7 +102,7 @@ def solve_bound(
     if isinstance(method, RegretMatching) and covers(method, power):
 
         def matching(i: int, plex: Treeplex) -> Curve:
-            return matching_bound(plex, clipped_k(plex, k), method, power)
+            return matching_bound(plex, k, method, power)
 
         return _gap_bound(form, None, False, matching)
     if not isinstance(method, WRHedge) or power:
@@ -111,8 +111,8 @@ def solve_bound(
         return None
 
     def hedging(i: int, plex: Treeplex) -> Curve:
-        own_k = clipped_k(plex, k)
-        bound = full_feedback_bound(plex, own_k)
+        own_k = rate_k(plex, as_notion(k))
+        bound = full_feedback_bound(plex, k)
         eta = method.rate(plex, own_k, iterations)
         return _fixed_rate(bound, eta, log_paper_rate(plex, own_k), iterations or 1)
 
@@ -120,7 +120,7 @@ def solve_bound(
 
 
 def learn_bound(
-    form: SequenceForm, k: float, method: Any, episodes: int, exploration: str | None
+    form: SequenceForm, k: NotionLike, method: Any, episodes: int, exploration: str | None
 ) -> GapBound | None:
     """The bound for :func:`accord.learn` on the uniform average of *all* iterates, or None.
 

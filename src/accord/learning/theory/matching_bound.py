@@ -10,9 +10,10 @@ weighted average K-EFCE regret is at most 1, and at most
 where c is 1, or 4 with prediction, and
 
     n   is the largest number of cells that one phi can meet: A_x for a SWAP rechistory at x, one
-        for an EXTERNAL one, none where A_x = 1;
+        for an EXTERNAL or COARSE one, none where A_x = 1;
     G   is the largest sum of A_x - 1 over infosets that chance and the other players can allow at
-        once: one infoset after each sequence.
+        once: one infoset after each sequence. For the EFCCE, whose rechistories do not exclude
+        each other, A_x - 1 counts once for each decision of the player up to x.
 
 Regret matching without the plus has this bound for q = d = 0.
 """
@@ -28,7 +29,8 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._jit import jit
-from accord.learning.theory.bounds import MARGIN, log_largest_cost
+from accord.deviations.notions import NotionLike, as_notion
+from accord.learning.theory.bounds import MARGIN, log_largest_cost, rechistories_at_once
 from accord.regret.regret_matching import RegretMatching
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex, TreeplexArrays
 
@@ -54,27 +56,29 @@ def covers(method: RegretMatching, power: int) -> bool:
     return method.decay < 0.5 if method.plus else power == 0 and method.decay == 0
 
 
-def matching_bound(plex: Treeplex, k: int, method: RegretMatching, power: int) -> MatchingBound:
-    """The bound for a method that the theorem :func:`covers`; ``k`` is clipped to the horizon."""
+def matching_bound(
+    plex: Treeplex, k: NotionLike, method: RegretMatching, power: int
+) -> MatchingBound:
+    """The bound for a method that the theorem :func:`covers`."""
     log_cells = log_largest_cost(plex, k, np.log(plex.n_actions), np.zeros(plex.n_infosets))
     doubled = 4 if method.plus and method.predictive else 1
-    size = Decimal(log_cells).exp() * int(choices_at_once(plex))
+    size = Decimal(log_cells).exp() * int(choices_at_once(plex, k))
     return MatchingBound((power + 1) ** 2 * doubled * size / (1 - 2 * Decimal(method.decay)))
 
 
-def choices_at_once(plex: Treeplex) -> float:
+def choices_at_once(plex: Treeplex, k: NotionLike = 1) -> float:
     """G: the largest sum of A_x - 1 over infosets that can be reached, one after each sequence."""
     most = np.zeros(plex.n_sequences)
-    _add_choices(plex.arrays, most)
+    _add_choices(plex.arrays, rechistories_at_once(plex, as_notion(k)), most)
     return float(most[EMPTY_SEQUENCE])
 
 
 @jit
-def _add_choices(plex: TreeplexArrays, most: Floats) -> None:
+def _add_choices(plex: TreeplexArrays, times: Floats, most: Floats) -> None:
     """Overwrite ``most[seq]`` with the largest sum below ``seq``, in a bottom-up sweep."""
     for x in range(len(plex.parent_seq) - 1, -1, -1):
         first, last = plex.first_seq[x], plex.first_seq[x + 1]
-        total = float(last - first - 1)
+        total = times[x] * (last - first - 1)
         for seq in range(first, last):
             total += most[seq]
         above = plex.parent_seq[x]

@@ -43,7 +43,7 @@ class Plan:
 
     k: float  # deviations, as requested
     target_gap: float  # payoff units, maximum over players
-    failure_prob: float  # of the guarantee for bandit feedback; for full feedback it is 0
+    confidence: float  # of the guarantee for bandit feedback; for full feedback it is 1
     iterations: int  # full feedback: WRHedge at the paper's learning rate, uniform average
     default_iterations: int  # full feedback: solve's default, as solve averages it
     bandit_iterations: int  # Balanced K-EFR at the paper's learning rate, uniform average
@@ -59,7 +59,7 @@ def plan(
     game: Game,
     k: NotionLike,
     target_gap: float,
-    failure_prob: float = DEFAULT_FAILURE_PROB,
+    confidence: float = 1 - DEFAULT_FAILURE_PROB,
 ) -> Plan:
     """How long K-EFR must run on ``game`` so that theorems guarantee a gap of ``target_gap``.
 
@@ -72,14 +72,15 @@ def plan(
         k: How many recommendations a deviator may see and disobey: 0 (NFCCE), 1 (EFCE), 2, ...,
             ``math.inf`` (BCE); or one of these names.
         target_gap: The K-EFCE gap wanted, in payoff units, maximum over players.
-        failure_prob: The probability with which a run with bandit feedback may miss it.
+        confidence: The probability with which a run with bandit feedback reaches it.
 
     Raises:
         ArgumentError: If an argument is out of range.
     """
     asked = checked_k(k)
     check_positive("target_gap", target_gap)
-    check_probability("failure_prob", failure_prob)
+    check_probability("confidence", confidence)
+    failure_prob = float(1 - Decimal(repr(float(confidence))))  # 0.05, not 0.05000000000000004
     form = sequence_form(game)
     infosets = sum(plex.n_infosets for plex in form.plexes)
     default = METHODS[DEFAULT]
@@ -101,7 +102,7 @@ def plan(
     return Plan(
         k=asked,
         target_gap=target_gap,
-        failure_prob=failure_prob,
+        confidence=confidence,
         iterations=iterations,
         default_iterations=default_iterations,
         bandit_iterations=bandit_iterations,

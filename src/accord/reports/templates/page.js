@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.getElementById("inspector");
@@ -13,31 +12,6 @@
   const state = { player: 0, infoset: 0, k: data.k };
   const get = (id) => document.getElementById(id);
 
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined) element.setAttribute(name, value);
-    }
-    element.append(...children.filter((child) => child !== null));
-    return element;
-  }
-
-  const superscript = (n) => [...String(n)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
-  function num(value, digits = 4) {
-    if (value === 0) return "0";
-    const size = Math.abs(value);
-    let text;
-    if (size >= 1e-4 && size < 1e6) {
-      const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-      text = value.toLocaleString("en-US", { maximumFractionDigits: Math.min(places, 20) });
-    } else {
-      const [mantissa, power] = value.toExponential(digits - 1).split("e");
-      text = `${Number(mantissa)}×10${superscript(Number(power))}`;
-    }
-    return text.replace("-", "−");
-  }
-  const percent = (share) => (share >= 1e-6 || share === 0 ? `${num(100 * share, 3)}\u00a0%` : num(share, 3));
-  const sum = (values) => values.reduce((a, b) => a + b, 0);
   const kName = (k) => (k === "inf" ? "∞" : k);
 
   // Which infosets follow which, once per player.
@@ -232,6 +206,14 @@
       make("thead", {}, make("tr", {}, ...names.map((name, i) => make("th", { scope: "col", class: i === 3 ? "left" : null }, name)))), body));
   }
 
+  // Disobeying pays exactly as much as obeying: the incentive constraints without slack.
+  function binding(infoset, actions) {
+    const pairs = actions.flatMap((told, r) => infoset.follow[r] === null || infoset.prob[r] < RARE ? []
+      : actions.filter((_, a) => a !== r && Math.abs(infoset.gain[state.k][r][a]) <= data.negligible[state.player])
+        .map((played) => `told ${told}, playing ${played} instead pays the same`));
+    return pairs.length ? [make("p", { class: "binding" }, `Binding: ${pairs.join("; ")}.`)] : [];
+  }
+
   function allResponses(infoset, actions) {
     const rows = actions.map((action, r) => {
       const gains = infoset.gain[state.k][r];
@@ -279,7 +261,7 @@
     const player = data.players[state.player];
     const name = data.names[state.player].replace(/^./u, (letter) => letter.toUpperCase());
     const infoset = player.infosets[state.infoset];
-    panel.className = `panel c${state.player % data.colours}`;
+    panel.className = `panel c${state.player % data.colors}`;
     if (!infoset) {
       panel.replaceChildren(make("p", {}, `${name} never decides.`));
       mark();
@@ -298,7 +280,7 @@
       if (state.k === "0") {
         parts.push(toldOnly(infoset, actions), planTable(infoset, actions));
       } else if (state.k) {
-        parts.push(toldTable(infoset, actions), allResponses(infoset, actions));
+        parts.push(toldTable(infoset, actions), ...binding(infoset, actions), allResponses(infoset, actions));
       }
     }
     parts.push(nextBox(player, infoset, actions));
@@ -325,6 +307,33 @@
       const here = Number(node.dataset.player) === state.player && Number(node.dataset.infoset) === state.infoset;
       node.classList.toggle("chosen", here);
     }
+  }
+  // A plan of the device, shown as the plays that it leads to: chance may move in any way.
+  const tree = document.querySelector(".accord-tree");
+  const edges = [...document.querySelectorAll(".accord-tree .edge[data-start]")];
+  function showPlay(told) {
+    const at = new Map(nodes.map((node) => [node.dataset.node, node.dataset]));
+    const reached = new Set(["0"]);
+    for (const edge of edges) { // those of a node come before those below it
+      const { start, end, action } = edge.dataset;
+      const place = at.get(start);
+      const taken = told && reached.has(start) && (!place || told[place.player][place.label] === action);
+      if (taken) reached.add(end);
+      edge.classList.toggle("played", Boolean(taken));
+    }
+    tree.classList.toggle("playing", Boolean(told));
+  }
+  const rowsOfPlans = tree && edges.length ? [...document.querySelectorAll("[data-plan]")] : [];
+  for (const row of rowsOfPlans) {
+    const button = make("button", { type: "button", class: "go", "aria-pressed": "false" }, "show its play");
+    button.addEventListener("click", () => {
+      const shown = button.getAttribute("aria-pressed") === "true";
+      for (const other of document.querySelectorAll("[data-plan] button[aria-pressed]")) other.setAttribute("aria-pressed", "false");
+      button.setAttribute("aria-pressed", String(!shown));
+      showPlay(shown ? null : JSON.parse(row.dataset.plan));
+      if (!shown) get("tree").scrollIntoView({ block: "nearest" });
+    });
+    row.querySelector("th span").append(button);
   }
   function inspectNode(player, x) {
     state.player = player;

@@ -3,9 +3,12 @@ const script = document.getElementById("script");
 const left = document.getElementById("left");
 if (left) {
   const end = performance.now() + 1000 * Number(left.dataset.left);
-  setInterval(() => {
-    left.textContent = `${Math.max(0, Math.ceil((end - performance.now()) / 1000))} s`;
-  }, 500);
+  const show = () => {
+    const seconds = Math.max(0, Math.ceil((end - performance.now()) / 1000));
+    left.textContent = `${seconds} s`;
+    if (seconds <= 10) document.getElementById("soon").hidden = false;
+  };
+  setInterval(show, 500);
 }
 for (const form of document.forms) {
   form.addEventListener("submit", () => {

@@ -6,6 +6,21 @@ document.addEventListener("submit", (event) => {
   // after the browser has read which button it was
   setTimeout(() => event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; }));
 });
+document.addEventListener("click", async (event) => {
+  if (!event.target.matches?.(".copy")) return;
+  const text = event.target.parentElement.querySelector("dd").textContent;
+  try {
+    await navigator.clipboard.writeText(text);  // only where the connection is encrypted
+  } catch {
+    const field = document.body.appendChild(document.createElement("textarea"));
+    field.value = text;
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+    event.target.focus();
+  }
+  event.target.textContent = "Copied";
+});
 const keyOf = (element) => [element.tagName, element.href ?? element.form?.action, element.name, element.tagName === "BUTTON" ? element.value : ""].join(" ");
 const findSame = (kind, key) => [...document.querySelectorAll(`main :is(${kind})`)].find((element) => keyOf(element) === key);
 async function renew() {

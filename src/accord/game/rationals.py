@@ -1,0 +1,40 @@
+"""The rational number that a double stands for, as ``game/exact.py`` defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+DIGITS = 15
+"""Every decimal with at most so many digits can be read from its double."""
+
+LARGEST_DENOMINATOR = 10**9
+
+
+@lru_cache(maxsize=65536)
+def as_rational(value: float) -> Fraction:
+    """The number that a double stands for."""
+    decimal = Fraction(text := repr(value))
+    if len(text.partition("e")[0].replace(".", "").strip("-0")) <= DIGITS:
+        return decimal
+    simple = simplest(value)
+    small = simple is not None and abs(simple.numerator) < 2**31  # what other programs can read
+    return simple if simple is not None and small else decimal
+
+
+@lru_cache(maxsize=65536)
+def simplest(value: float) -> Fraction | None:
+    """The fraction with the smallest denominator that rounds to a double, if that is small."""
+    limit = 10
+    while limit <= LARGEST_DENOMINATOR:
+        fraction = Fraction(value).limit_denominator(limit)
+        if float(fraction) == value:
+            return fraction
+        limit *= 10
+    return None
+
+
+def written_otherwise(numbers: Mapping[float, Fraction]) -> dict[float, Fraction]:
+    """Those of the numbers, by their doubles, that the doubles do not stand for."""
+    return {value: number for value, number in numbers.items() if as_rational(value) != number}

@@ -1,0 +1,3 @@
+"""The public names of ``accord.reports`` and the modules they live in."""
+
+from accord.reports.write import Report as Report

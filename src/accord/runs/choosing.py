@@ -1,0 +1,169 @@
+"""From the mixture that a search found to the device that is returned.
+
+The mixture gets rational weights where that is possible (``optimal/proof.py``). If it needs threats
+that nobody would carry out, another one with the same value may need fewer
+(``optimal/credible.py``). Then optimality is proved in rational arithmetic, if that is possible.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from accord._activity import doing
+from accord.certifying.certificate import Certificate
+from accord.certifying.exact import certify_judged
+from accord.deviations.notions import outcome_notion
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.rounding import UNIT
+from accord.errors import ArgumentError, BudgetError
+from accord.game.rationals import as_rational
+from accord.optimal.column_generation import OPTIMAL
+from accord.optimal.credible import Goal, credible_mixture
+from accord.optimal.exact_linear import Basis
+from accord.optimal.objective import Objective
+from accord.optimal.polish import is_exact
+from accord.optimal.polytope import Relaxation
+from accord.optimal.proof import (
+    Exact,
+    Rational,
+    exact_value,
+    is_pure,
+    prove,
+    pure_plan,
+    rational_mixture,
+)
+from accord.runs.request import OptimizeRequest
+from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import pure_behavior
+
+CHOOSING = 10.0
+"""Seconds that the choice among equally good mixtures may take."""
+
+
+class Found(NamedTuple):
+    """A mixture on its way to the result."""
+
+    policy: CorrelatedPolicy
+    certificate: Certificate
+    exact: Exact | None  # in rational numbers, if these are known
+    best: bool = False  # whether no credible mixture is better, which was proved
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What the device of an optimum is chosen by."""
+
+    form: SequenceForm
+    request: OptimizeRequest
+    objective: Objective
+    commits: tuple[int, ...]
+
+    def certified(self, policy: CorrelatedPolicy, exact: Exact | None = None) -> Found:
+        """The mixture with its certificate: also against others whose hands tremble, if advice off
+        the path is to be judged and the game is not too large for that."""
+        with doing("certifying the mixture"):
+            certificate = certify_judged(
+                policy, self.request.notion, self.request.tremble, self.request.commits
+            )
+        if self.request.notion.foresight and certificate.nfce_gap is None:
+            raise BudgetError(
+                f"the equilibrium of {policy.form.game.name} cannot be certified as an NFCE: "
+                f"{certificate.nfce_refusal}; try k = infinity",
+                required=1,
+                available=0,
+            )
+        return Found(policy, certificate, exact)
+
+    def in_fractions(self, policy: CorrelatedPolicy, end: float) -> Found:
+        """The mixture with the weights of a vertex in rational numbers, if possible."""
+        notion, objective = outcome_notion(self.request.notion), self.objective
+        if self.request.target_gap > 0 or notion.k is None or policy.plan is not None:
+            return self.certified(policy)
+        exact = rational_mixture(self.form, policy, objective, notion, end, self.commits)
+        if exact is None:
+            return self.certified(policy)
+        mixture = exact[2]
+        value, spread = exact_value(objective, mixture.payoffs), objective.scale(self.form)
+        found = objective.value(policy.values(), self.form.leaves.payoff_range)
+        size = OPTIMAL * spread + 16 * UNIT * abs(found)
+        if objective.sign * (float(value) - found) < -size:  # not the best of these plans
+            return self.certified(policy)
+        return self.certified(self._mixed(exact), exact)
+
+    def _mixed(self, exact: Exact) -> CorrelatedPolicy:
+        """The mixture in doubles, heaviest component first."""
+        _, plans, mixture = exact
+        weights = mixture.weights
+        kept = sorted((c for c, weight in enumerate(weights) if weight), key=lambda c: -weights[c])
+        actions = [tuple(np.array(own, np.int32) for own in plans.actions[c]) for c in kept]
+        behaviors = [
+            np.concatenate(list(map(pure_behavior, self.form.plexes, own))) for own in actions
+        ]
+        return CorrelatedPolicy(
+            self.form.game, np.array([float(weights[c]) for c in kept]), np.array(behaviors)
+        )
+
+    def chosen(self, first: Found, end: float) -> Found:
+        """Of the mixtures with the value of ``first`` one that threatens as little as possible;
+        ``first`` itself if no other has fewer threats.
+
+        Raises:
+            ArgumentError: If all advice must be credible, and no such equilibrium was found.
+        """
+        request, wanted = self.request, self.request.credible
+        certificate, notion = first.certificate, outcome_notion(self.request.notion)
+        if certificate.is_credible or not (wanted or certificate.threats):
+            return first
+        found = None
+        pure = first.policy.plan is None and is_pure(first.policy)
+        if pure and notion.k == 1 and not request.target_gap > 0:
+            plans = [pure_plan(self.form, behavior) for behavior in first.policy.behavior]
+            weights = [Fraction(weight) for weight in first.policy.weights.tolist()]
+            if first.exact is not None:
+                goal = Goal(self.objective, exact_value(self.objective, first.exact[2].payoffs))
+            else:
+                goal = Goal(self.objective, payoffs=tuple(map(Fraction, certificate.values)))
+            found = credible_mixture(
+                self.form, plans, weights, goal, as_rational(request.tremble),
+                min(end, time.monotonic() + CHOOSING), commits=self.commits, hard=wanted,
+            )  # fmt: skip
+        if found is None and wanted and is_exact(certificate, request.notion):
+            raise ArgumentError(
+                f"no equilibrium of {self.form.game.name} was found whose advice off the path is a "
+                f"best reply if others slip with probability {request.tremble:g}; leave credible "
+                "out to get the best equilibrium with its threats, or try another tremble"
+            )
+        if found is None:
+            return first
+        chosen = self.certified(self._mixed(found.exact), found.exact)
+        too_many = (
+            request.components is not None and chosen.policy.n_components > request.components
+        )
+        if not is_exact(chosen.certificate, request.notion) or too_many:
+            return first
+        if first.exact is None and not (wanted and found.maximized):
+            chosen = chosen._replace(exact=None)  # it has nearly these payoffs
+        if wanted:
+            return chosen._replace(best=found.maximized and found.complete)
+        fewer = len(chosen.certificate.threats) < len(certificate.threats)
+        return chosen if fewer else first
+
+    def rational(
+        self, found: Found, solved: tuple[Relaxation, Basis] | None, end: float
+    ) -> Rational | None:
+        """The mixture in rational numbers, if they are known, and the proof if there is one."""
+        if found.exact is None:
+            return None
+        mixture, notion = found.exact[2], outcome_notion(self.request.notion)
+        assert notion.k is not None
+        proof = None
+        if self.objective.floor is None:  # proofs have no prices of floors
+            proof = prove(self.form, self.objective, notion.k, found.exact, end, solved)
+        weights = sorted((weight for weight in mixture.weights if weight), reverse=True)
+        value = exact_value(self.objective, mixture.payoffs)
+        return Rational(value, mixture.payoffs, tuple(weights), proof)

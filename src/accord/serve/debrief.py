@@ -1,0 +1,76 @@
+"""Looking back at a play: what following was worth where a player disobeyed.
+
+The numbers come from ``mediator/hindsight.py``: expected payoffs given everything that the player
+knew. They depend on the policy and on the player's own moves, not on what the others were told.
+That is shown too, if the operator allows it, in a part of its own.
+"""
+
+from __future__ import annotations
+
+from accord._format import one_line, pretty
+from accord.errors import ArgumentError
+from accord.mediator.seat import Move
+from accord.serve.hall import Hall
+from accord.serve.messages import Messages
+
+
+def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
+    """What following was worth at each recommendation that the player disobeyed."""
+    treatment = hall.treatment_of(play)
+    moves = hall.moves(play)[player]
+    told = [move for move in moves if move.told is not None]
+    if not treatment.hindsights or not told:
+        return []
+    lines = []
+    for n, move in enumerate(moves, 1):
+        if move.told is None or move.told == move.action:
+            continue
+        infoset, said, did = _words(hall, player, move)
+        try:
+            following = treatment.hindsights[player].following(moves[:n])
+            deviating = treatment.hindsights[player].deviating(moves[:n])
+        except ArgumentError:  # it has probability 0 unless somebody else disobeyed
+            lines.append(t.text("debrief.off_path", infoset=infoset))
+            continue
+        lines.append(
+            t.text(
+                "debrief.disobeyed",
+                infoset=infoset,
+                told=said,
+                action=did,
+                following=pretty(following),
+                deviating=pretty(deviating),
+            )
+        )
+    return lines or [t.text("debrief.obeyed")]
+
+
+def average_line(hall: Hall, t: Messages, play: str, player: int) -> str | None:
+    """What following earns on average; None without a mediator."""
+    treatment = hall.treatment_of(play)
+    if not treatment.mediated:
+        return None
+    name = t.role(one_line(hall.game.player_labels[player]))
+    return t.text("debrief.average", role=name, value=pretty(treatment.values[player]))
+
+
+def others_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
+    """What the other players were told, and what they played."""
+    lines = []
+    for i, moves in enumerate(hall.moves(play)):
+        for move in moves:
+            if i != player and move.told is not None:
+                infoset, told, action = _words(hall, i, move)
+                name = t.role(one_line(hall.game.player_labels[i]))
+                lines.append(
+                    t.text("debrief.other", role=name, infoset=infoset, told=told, action=action)
+                )
+    return lines
+
+
+def _words(hall: Hall, player: int, move: Move) -> tuple[str, str, str]:
+    """The infoset, what was told and what was played, as labels."""
+    actions = hall.game.action_labels[player][move.infoset]
+    told = "" if move.told is None else one_line(actions[move.told])
+    infoset = one_line(hall.game.infoset_labels[player][move.infoset])
+    return infoset, told, one_line(actions[move.action])

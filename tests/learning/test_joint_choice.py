@@ -1,0 +1,141 @@
+"""Joint plays beside players who learn for themselves, and the choice between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.equilibrium.gap import efce_gaps
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.game.library import kuhn, random_game
+from accord.game.tree import Game
+from accord.learning.joint_choice import DECIDED, TESTS, Choice, measured_gap
+from accord.learning.joint_play import JointPlay
+from accord.learning.joint_simulator import SimulatorJointPlay
+from accord.learning.simulator_play import SimulatorPlay
+from accord.play.joint_tree import is_tree
+from accord.play.venue import venue
+from accord.runs.learn import learn
+from accord.runs.learning_run import in_environment, on_simulator
+from accord.runs.request import LearnRequest
+from accord.treeplex.form import sequence_form
+from tests.support.environments import Hidden, Open
+from tests.support.policies import random_policy
+
+EPISODES = 1500
+GAME = random_game(1, depth=8, actions=4, min_actions=2, stop=0.02)
+"""A game that so few plays cannot cover."""
+
+
+def beside(kind: Any, memory: int | None = None, episodes: int = EPISODES) -> JointPlay:
+    """A joint learner with players beside it, on a simulator or in an environment."""
+    asked = LearnRequest(game="game", k=1, episodes=episodes, feedback="joint", memory=memory,
+                         environment=None if kind is None else {})  # fmt: skip
+    if kind is None:
+        play, _ = on_simulator(GAME, asked)
+    else:
+        with venue(None, None) as where:
+            play, _ = in_environment(kind(GAME), asked, None, where)
+    assert isinstance(play, JointPlay)
+    return play
+
+
+def same(one: JointPlay, other: JointPlay) -> None:
+    ours, theirs = one.state(), other.state()
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        np.testing.assert_array_equal(value, theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize("kind", [None, Hidden, Open])
+def test_calls_do_not_change_the_bits(kind: Any) -> None:
+    """Neither if they end inside an iteration of the players, nor if the run is resumed there."""
+    whole, parts, restored = beside(kind), beside(kind), beside(kind)
+    whole.advance(EPISODES)
+    assert 0 < whole.own_plays < EPISODES
+    assert whole.tree.plays + whole._unrecorded + whole.pending == EPISODES
+    for size in (499, 1, 1, 1, 48, 300, 100, EPISODES - 950):
+        parts.advance(size)
+    same(whole, parts)
+    first = beside(kind)
+    first.advance(551)
+    assert first.iteration < first.own_end
+    restored.restore({name: np.copy(value) for name, value in first.state().items()})
+    restored.follow(first.behavior)
+    restored.advance(EPISODES - 551)
+    same(whole, restored)
+
+
+@pytest.mark.parametrize("game", [kuhn(), GAME])
+def test_visits_are_recorded_as_plays(game: Game) -> None:
+    """Every node of the game has as many plays in the tree as came to it."""
+    form = sequence_form(game)
+    joint = SimulatorJointPlay(form, 1, np.random.default_rng(0))
+    joint.advance(40)
+    before = {at: int(joint.tree.arrays.nodes[d]["count"])
+              for at, d in enumerate(joint._node_of) if d >= 0}  # fmt: skip
+    own = SimulatorPlay(form, 1, 300, np.random.default_rng(1))
+    joint.watch(own)
+    own.advance(100)
+    visits = own.visits.copy()
+    assert visits[0] == 100 * own.episodes_per_iteration
+    joint._record_own()
+    assert not own.visits.any()
+    assert is_tree(joint.tree.arrays)
+    assert joint.tree.plays == 40 + visits[0]
+    arrays = joint.tree.arrays
+    for at, count in enumerate(visits.tolist()):
+        total = before.get(at, 0) + count
+        d = joint._node_of[at]
+        assert (int(arrays.nodes[d]["count"]) if d >= 0 else 0) == total
+        node = joint._simulator.nodes[at]
+        if d >= 0 and node["n_children"] == 0:
+            first = arrays.losses[arrays.nodes[d]["place"], 0]
+            np.testing.assert_array_equal(first, joint._simulator.loss[node["place"]])
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_the_measured_gap_is_the_largest_of_the_exact_ones(k: int) -> None:
+    game = kuhn()
+    form, policy = sequence_form(game), random_policy(game, 2, components=4)
+    even = CorrelatedPolicy(game, np.full(4, 0.25), policy.behavior)
+    exact = efce_gaps(even, k) / form.leaves.payoff_range
+    gap = measured_gap(form, k, form.split(policy.behavior))
+    assert math.isclose(gap, exact.max(), rel_tol=1e-9)
+
+
+def test_the_joint_learner_must_pass_several_tests() -> None:
+    choice = Choice()
+    assert choice.decide(math.inf, math.inf, 0, 500)  # nobody has played for themselves yet
+    for own_plays in range(100, 100 * TESTS, 100):  # one test too few
+        assert choice.decide(0.1, 0.3, own_plays, 800)
+    assert not choice.decide(0.1, 0.3, 600, 850)
+    assert choice.settled == (DECIDED * 0.3 * math.sqrt(600 / 850) >= 0.1)
+    lucky = Choice()
+    for joint in (0.4, 0.4, 0.01):
+        assert lucky.decide(joint, 0.2, 400, 500)
+    assert not lucky.settled
+
+
+@pytest.mark.parametrize("kind", [Hidden, Open])
+def test_players_continue_alone_when_joint_histories_do_not_fit(kind: Any, tmp_path: Any) -> None:
+    play = beside(kind, memory=400_000)
+    play.advance(EPISODES)
+    assert play.given_up
+    plays = play.tree.plays
+    assert plays == play.own_start < EPISODES
+    assert play.own_plays > EPISODES - plays - 3
+    asked: dict[str, Any] = {"feedback": "joint", "memory": 400_000, "game": GAME}
+    whole = learn(kind(GAME), 1, episodes=EPISODES, **asked)
+    assert whole.episodes == EPISODES
+    assert whole.history[-1].seen is not None
+    assert whole.history[-1].seen.full
+    learn(kind(GAME), 1, episodes=EPISODES, folder=tmp_path / "run", **asked)
+    again = learn(
+        kind(GAME), 1, episodes=EPISODES + 300, folder=tmp_path / "run", resume=True, **asked
+    )
+    assert again.episodes == EPISODES + 300
+    assert whole.gap < 0.5 * sequence_form(GAME).leaves.payoff_range.max()

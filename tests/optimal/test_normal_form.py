@@ -1,0 +1,113 @@
+"""The best NFCE, by the normal form of a small game, against a linear program over full plans."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, seed
+from scipy.optimize import linprog
+
+import accord
+from accord.errors import BudgetError
+from accord.game.library import kuhn, library_game
+from accord.treeplex.form import sequence_form
+from tests import reference
+from tests.support.command import refused, run_json
+from tests.support.strategies import examples, games
+
+MOST = 300
+"""Profiles of full plans that the oracle enumerates."""
+
+
+def full_plans(game, i):
+    """Every pure policy of player i, also where its own actions exclude an infoset."""
+    found = []
+    for chosen in itertools.product(
+        *(reference.actions(game, i, x) for x in reference.infosets(game, i))
+    ):
+        behavior = [1.0] + [0.0] * (reference.n_sequences(game, i) - 1)
+        for x, a in enumerate(chosen):
+            behavior[reference.sequence(game, i, x, a)] = 1.0
+        found.append(behavior)
+    return found
+
+
+def best_nfce(game, weights):
+    """The largest weighted payoff of a correlated equilibrium of the normal form."""
+    plans = [full_plans(game, i) for i in range(game.n_players)]
+    shape = [len(own) for own in plans]
+    profiles = list(np.ndindex(*shape))
+    paid = np.empty((*shape, game.n_players))
+    for profile in profiles:
+        joint = [plans[i][c] for i, c in enumerate(profile)]
+        paid[profile] = reference.correlated_values(game, [(1.0, joint)])
+    rows = []
+    for i in range(game.n_players):
+        for told, other in itertools.permutations(range(shape[i]), 2):
+            row = np.zeros(shape)
+            here = (slice(None),) * i
+            row[(*here, told)] = paid[(*here, other)][..., i] - paid[(*here, told)][..., i]
+            rows.append(row.ravel())
+    found = linprog(
+        -(paid @ weights).ravel(),
+        A_ub=np.array(rows) if rows else None,
+        b_ub=np.zeros(len(rows)) if rows else None,
+        A_eq=np.ones((1, len(profiles))),
+        b_eq=[1.0],
+    )
+    assert found.status == 0
+    return -found.fun
+
+
+@pytest.mark.slow
+@seed(20291)
+@examples(25)
+@given(games(max_depth=4, max_actions=2))
+def test_the_best_nfce_is_that_of_a_program_over_all_full_plans(game):
+    counts = [2 ** len(reference.infosets(game, i)) for i in range(game.n_players)]
+    assume(4 <= np.prod(counts) <= MOST)
+    for weights in ([1.0] * game.n_players, [1.0] + [0.0] * (game.n_players - 1)):
+        found = accord.optimize(game, "nfce", weights)
+        span = 1.0 + float(np.abs(sequence_form(game).leaves.payoff).max())
+        assert found.value == pytest.approx(best_nfce(game, weights), rel=0, abs=1e-7 * span)
+        assert found.optimal
+        assert found.gap <= 1e-9 * span
+        assert found.bound >= found.value - 1e-9 * span
+
+
+def test_the_signalling_game_of_von_stengel_and_forges():
+    """Its only NFCE outcome is that of the pooling equilibrium, while an EFCE signals."""
+    game = library_game("signalling")
+    assert accord.optimize(game, 1).value == pytest.approx(10)
+    found = accord.optimize(game, "nfce")
+    assert found.optimal
+    assert found.certificate["nfce"].gap == pytest.approx(0, abs=1e-12)
+    assert found.values == pytest.approx((0, 6))
+    drawn = accord.region(game, [1, "nfce"])
+    assert drawn.exact
+    (point,) = drawn["nfce"].vertices
+    assert point.values == pytest.approx((0, 6))
+
+
+def test_the_region_is_inside_that_of_every_weaker_notion():
+    drawn = accord.region(library_game("chicken"), [0, "efcce", 1, "nfce"])
+    assert drawn.exact
+    assert [polygon.title for polygon in drawn.polygons][-1] == "NFCE"
+    corners = {tuple(np.round(v.values, 9)) for v in drawn["nfce"].vertices}
+    assert corners == {(2, 7), (7, 2), (3.6, 3.6), (5.25, 5.25)}  # one decision each: as an EFCE
+
+
+def test_a_run_is_kept_resumed_and_reported(tmp_path):
+    command = ("optimize", "signalling", "-k", "nfce", "--out", tmp_path / "run")
+    assert run_json(*command)["value"] == pytest.approx(6)
+    assert run_json("optimize", "--resume", tmp_path / "run")["value"] == pytest.approx(6)
+    run_json("report", tmp_path / "run")
+
+
+def test_large_games_are_refused_with_their_numbers_of_plans():
+    with pytest.raises(BudgetError, match=r"at most 20,000; .* \(player 1 6561 and player 2"):
+        accord.optimize(kuhn(3), "nfce")
+    assert "cannot be certified as an NFCE" in refused("optimize", "leduc_poker", "-k", "nfce")
+    assert "player 3 6.554e+04" in refused("region", "kuhn:players=3", "-k", "nfce")
