@@ -136,7 +136,9 @@ def test_advice_without_threats_is_credible():
     certificate = certify(game, entry_device(game, "yield"), 1, tremble=0.01)
     assert certificate.is_credible is True
     assert certificate.threats == ()
-    assert "credible: advice that nobody hears who obeys is a best reply" in str(certificate)
+    assert "credible: even after a slip, which others make with probability 0.01" in str(
+        certificate
+    )
 
 
 def test_a_threat_behind_many_slips_is_found_although_its_gain_is_tiny():
@@ -196,7 +198,7 @@ def test_the_command_says_whether_advice_is_credible(tmp_path):
     save_policy(entry_device(game, "fight"), tmp_path / "threat.json")
     asked = (tmp_path / "entry.efg", tmp_path / "threat.json", "-k", 1, "--tremble")
     shown = run("certify", *asked, "1/100").stdout
-    assert "not credible: advice that nobody hears who obeys would be disobeyed" in shown
+    assert "not credible: after a slip of somebody else, this advice would be disobeyed" in shown
     assert "gains 2 (nobody who obeys gets there)" in shown
     found = run_json("certify", *asked, 0.01)
     assert found["tremble"] == 0.01

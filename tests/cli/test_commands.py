@@ -27,6 +27,7 @@ from accord.game.library import LIBRARY, library_device
 from accord.regret.methods import METHODS
 from accord.runs.checkpoint import Checkpoint
 from tests.support.command import process, refused, run, run_json
+from tests.support.server import threatened_entry
 
 EXAMPLES_NEED = {
     "certify": ["learn env.py:make_env --episodes 300 --out runs/env"],
@@ -515,10 +516,23 @@ def test_device_prints_the_plans_of_a_policy() -> None:
         "0.25         X     Y    accept  refuse",
         "0.25         Y     X    refuse  accept",
         "0.25         Y     Y            accept",
+        "",
+        "credible: advice that nobody hears who obeys is a best reply if others slip with "
+        "probability 0.01",
     ]
     text = run("device", "device", "--game", "signalling", "--off-path").stdout
     assert "0.25         X     X    accept    (refuse)\n" in text
-    assert text.endswith("In parentheses: told only after another player has deviated.\n")
+    assert "\nIn parentheses: told only after another player has deviated.\n" in text
+
+
+def test_device_says_whether_it_is_credible(tmp_path: Path) -> None:
+    policy = threatened_entry()
+    accord.save_game(policy.form.game, tmp_path / "entry.efg")
+    accord.save_policy(policy, tmp_path / "entry.json")
+    text = run("device", tmp_path / "entry.json", "--game", tmp_path / "entry.efg").stdout
+    assert "\nnot credible: advice that nobody hears who obeys would be disobeyed\n" in text
+    assert "at 'entered' told 'fight' plays 'yield' instead: gains 2" in text
+    assert "\ncredible: " in run("device", "device", "--game", "chicken").stdout
 
 
 def test_device_of_a_run_is_that_of_its_policy(solved: Path) -> None:

@@ -34,6 +34,7 @@ KEYS = [
     "components",
     "values",
     "value_error",
+    "advice",
     "seconds",
 ]
 

@@ -30,9 +30,10 @@ from accord.errors import (
     ImperfectRecallError,
     ParseError,
 )
+from accord.game.exact import exact_plays
 from accord.game.library import LIBRARY, library_game
 from accord.game.pomg import POMG
-from accord.game.tree import Game
+from accord.game.tree import Game, total_rewards
 from accord.interop import efg_reader
 from accord.interop.efg import format_efg, parse_efg, read_efg, write_efg
 from tests.support.policies import all_games, random_policy
@@ -154,6 +155,20 @@ def assert_close(one: Any, other: Any) -> None:
     np.testing.assert_allclose(np.array(one, float), np.array(other, float), rtol=1e-12, atol=1e-12)
 
 
+def exact_uniform_value(game: Game) -> list[Fraction]:
+    """The value of uniformly random play, in rational numbers."""
+    total = [Fraction(0)] * game.n_players
+    children = np.bincount(game.parent[1:], minlength=game.n_nodes)
+    for node, chance, paid in exact_plays(game):
+        probability, above = chance, int(game.parent[node])
+        while above >= 0:
+            if game.player[above] >= 0:
+                probability /= int(children[above])
+            above = int(game.parent[above])
+        total = [sum_ + probability * u for sum_, u in zip(total, paid, strict=True)]
+    return total
+
+
 # Gambit's own files ------------------------------------------------------------------------------
 
 
@@ -187,8 +202,13 @@ def test_each_file_has_the_right_value_or_is_refused_for_the_right_reason(file: 
     assert list(game.player_labels) == twin.players
     assert sum(game.n_infosets) == len(twin.own)
     assert_close(uniform_value(game), twin.value)
+    assert exact_uniform_value(game) == list(twin.value)
+    plays = exact_plays(game)
+    payoffs = total_rewards(game, np.array([node for node, _, _ in plays]))
+    assert [tuple(map(float, paid)) for _, _, paid in plays] == list(map(tuple, payoffs.tolist()))
 
     written = format_efg(game)
+    assert exact_uniform_value(parse_efg(written)) == list(twin.value)
     again = parse_efg(written)
     assert_close(uniform_value(again), twin.value)
     assert_close(spiel_value(written), twin.value)

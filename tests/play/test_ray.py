@@ -90,6 +90,17 @@ def test_learning_and_certifying_on_a_cluster(address: str) -> None:
 
 
 @pytest.mark.slow
+def test_joint_plays_on_a_cluster(address: str) -> None:
+    """Joint plays are recorded in the order of their numbers, so a cluster changes no bit."""
+    asked: dict[str, Any] = {"episodes": 700, "seed": 5, "plays": 60, "feedback": "joint"}
+    here, there = (learn(Hidden(kuhn()), 1, **asked, **place) for place in ({}, {"ray": address}))
+    assert there.policy.behavior.tobytes() == here.policy.behavior.tobytes()
+    assert there.values == here.values
+    assert here.certificate is not None and there.certificate is not None
+    assert there.certificate.to_json() == here.certificate.to_json()
+
+
+@pytest.mark.slow
 def test_own_files_are_sent_along(address: str, tmp_path: Path) -> None:
     """The file of the environment and what it imports exist on this machine only."""
     (tmp_path / "mine.py").write_text(

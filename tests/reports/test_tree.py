@@ -14,6 +14,7 @@ from accord.reports import tree
 from accord.reports.page import tree_svg
 from accord.reports.source import read_source
 from tests.support.pages import texts
+from tests.support.server import threatened_entry
 
 
 def test_tree_shows_every_move_and_payoff(folders: dict[str, Path]) -> None:
@@ -66,3 +67,43 @@ def test_nothing_is_cut_at_the_sides() -> None:
     assert all(leaf.x + tree.DIGIT * len(leaf.text) <= view.width for leaf in view.payoffs)
     assert all(entry.end <= view.file_width for entry in view.key)
     assert view.height <= view.key[0].y <= view.key[-1].y < view.file_height
+
+
+def test_threats_are_marked() -> None:
+    policy = threatened_entry()
+    game = policy.form.game
+    drawing = game.plot(policy)
+    threats = [edge for edge in drawing.tree.edges if edge.threat]
+    assert [edge.text for edge in threats] == ["fight, a threat"]
+    assert drawing.tree.note.startswith("not credible")
+    svg = drawing.svg
+    assert svg.count('class="edge never threat"') == 1
+    assert drawing.tree.note in texts(svg)
+    assert r"\draw[accord/threat" in game.to_tikz(policy)
+    assert drawing.tree.note in drawing.tikz
+    honest = game.plot(accord.optimize(game))
+    assert honest.tree.note.startswith("credible")
+    assert not any(edge.threat for edge in honest.tree.edges)
+    assert not game.plot().tree.note and not game.plot(policy, k=0).tree.note
+
+
+def test_only_equilibria_have_threats() -> None:
+    game = threatened_entry().form.game
+    device = [(1, ({"start": "enter"}, {"entered": "fight"}))]
+    drawing = game.plot(accord.CorrelatedPolicy.from_device(game, device))
+    assert not drawing.tree.note and "threat" not in drawing.svg.split("</style>")[1]
+
+
+def test_policies_of_other_games_are_refused() -> None:
+    with pytest.raises(accord.errors.MismatchError):
+        accord.load_game("chicken").plot(threatened_entry())
+
+
+def test_reports_mark_threats_and_chance_only_where_they_are() -> None:
+    game = threatened_entry().form.game
+    page = accord.report(accord.optimize(game, objective={"incumbent": 1})).html
+    assert "fight, a threat" in page and "The device is not credible: nobody would" in page
+    assert '<li class="chance">' not in page
+    assert (
+        '<li class="chance">' in accord.report(accord.optimize(accord.load_game("signalling"))).html
+    )

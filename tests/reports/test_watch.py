@@ -78,7 +78,13 @@ def test_other_runs_have_a_page(name: str, folders: dict[str, Path]) -> None:
     page = Watch(folders[name]).page()
     assert Page(page).outside == []
     assert "finished</p>" in page
-    assert json.loads((folders[name] / "run.json").read_text())["game"] in page
+    run = json.loads((folders[name] / "run.json").read_text())
+    assert f"<h1>{run['game']}</h1>" in page
+    last = json.loads((folders[name] / "progress.jsonl").read_text().splitlines()[-1])
+    assert f"<dt>Iterations</dt><dd>{last['iteration']:,}</dd>" in page
+    shown = re.search("<dt>Gap</dt><dd>(.*?)</dd>", page)
+    assert shown is not None
+    assert float(shown[1]) == pytest.approx(run["result"]["gap"], rel=1e-3)
 
 
 @pytest.fixture(scope="module")

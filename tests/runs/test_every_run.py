@@ -80,13 +80,11 @@ KINDS = {
         ("learn", "kuhn", "--episodes", 1100, "--feedback", "joint"),
         ("--episodes", 2200),
         lambda: accord.learn(kuhn(), episodes=300, feedback="joint"),
-        swept=False,
     ),
     "learn from joint plays of an environment": Kind(
         ("learn", "env.py:make", "--episodes", 300, "--feedback", "joint"),
         ("--episodes", 600),
         lambda: accord.learn(Hidden(kuhn()), episodes=1100, feedback="joint"),
-        swept=False,
         knows_game=False,
     ),
     "solve for another notion": Kind(

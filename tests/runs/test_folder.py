@@ -161,10 +161,12 @@ def test_a_folder_that_holds_anything_is_not_written_to(tmp_path, straight):
     game = library_game(GAME)
     whole, _ = straight
     before = {file.name: file.read_bytes() for file in whole.iterdir()}
-    with pytest.raises(ArgumentError, match="new or empty folder"):
+    with pytest.raises(ArgumentError, match="new or empty folder, but contains a run; resume it"):
         solve(game, 1, iterations=5, folder=whole)
     assert {file.name: file.read_bytes() for file in whole.iterdir()} == before
     (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArgumentError, match="contains 'file'; choose another folder"):
+        solve(game, 1, iterations=5, folder=tmp_path)
     with pytest.raises(ArgumentError, match="must be a writable folder"):
         solve(game, 1, iterations=5, folder=tmp_path / "file")
 

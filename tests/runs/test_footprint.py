@@ -11,7 +11,7 @@ import accord
 from accord.certifying.footprint import check_memory
 from accord.runs.footprint import solve_memory
 from accord.treeplex.form import sequence_form
-from tests.support.command import run_json
+from tests.support.command import run, run_json
 from tests.support.peaks import measured
 
 DICE, COINS = "liars_dice(dice_sides=5)", "oshi_zumo(coins=4,horizon=4,size=1)"
@@ -33,6 +33,7 @@ MIXED = "balanced:infosets=2000,horizon=2,actions=6"
         ("report", MIXED, ("1",)),
         ("optimize", DICE, ("2",)),
         ("optimize", MIXED, ("2",)),
+        ("optimize", "sheriff(num_rounds=3)", ("1:whole",)),
         ("region", MIXED, ("0,1",)),
     ],
 )
@@ -47,7 +48,33 @@ def test_info_tells_it():
     game = accord.load_game("kuhn:players=3")
     (one,) = run_json("info", "kuhn:players=3", "-k", 1)["memory"]
     assert one["solve"] == int(sum(solve_memory(sequence_form(game), 1).values()))
-    assert set(one) == {"k", "solve", "learn", "certify", "report", "optimize"}
+    assert set(one) == {"k", "solve", "learn", "certify", "report", "optimize", "phases"}
+
+
+@pytest.mark.parametrize(
+    ("name", "phases"),
+    [
+        ("kuhn", ["program"]),
+        ("kuhn:players=3", ["relaxation", "rounds", "certifying", "fractions"]),
+        ("sheriff(num_rounds=3)", ["tuples", "averages", "supports", "proof", "certifying"]),
+        ("sheriff", ["tuples", "averages", "supports", "certifying"]),
+    ],
+)
+def test_info_tells_every_phase_of_optimize(name, phases):
+    (one,) = run_json("info", name, "-k", 1)["memory"]
+    assert [phase["phase"] for phase in one["phases"]] == phases
+    assert one["optimize"] == max(phase["bytes"] for phase in one["phases"])
+    assert all(phase["seconds"] > 0 for phase in one["phases"])
+    shown = run("info", name, "-k", 1).stdout
+    assert all(phase in shown for phase in phases)
+
+
+def test_what_the_programs_take_is_known_before_they_are_made(monkeypatch):
+    """Trees and tuples of this game fit; HiGHS would take more."""
+    game = accord.load_game("sheriff(num_rounds=3)")
+    monkeypatch.setattr("accord.certifying.footprint.available_memory", lambda: 20_000_000)
+    with pytest.raises(accord.errors.BudgetError, match=r"prices and programs 3\d\.\d MB"):
+        accord.optimize(game, 1)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ import pytest
 from accord.errors import ArgumentError, MismatchError, ParseError
 from accord.game.library import kuhn
 from accord.interop.openspiel_env import OpenSpielEnvironment
+from accord.interop.pettingzoo import PettingZooEnvironment
 from accord.runs.checkpoint import Checkpoint
 from accord.runs.learn import learn
 from accord.runs.result import Learned
 from accord.treeplex.form import sequence_form
 from tests.support.command import refused, run, run_json
 from tests.support.environments import Hidden, NoisyChicken, Open
+from tests.support.pettingzoo_envs import Pennies
 from tests.support.policies import grown_game
 from tests.support.resuming import resume
 
@@ -67,6 +69,19 @@ def test_told_chance_needs_fewer_plays_than_counted_chance() -> None:
 def test_openspiel_tells_its_chances() -> None:
     learned = learn(OpenSpielEnvironment("kuhn_poker"), 1, episodes=1500, **JOINT)
     assert max(abs(learned.values[0] + 1 / 18), abs(learned.values[1] - 1 / 18)) < 0.1
+
+
+def test_pettingzoo_is_learned_from_joint_plays() -> None:
+    """Matching pennies with a public coin: after heads the edge is never better, so all is fair."""
+    env = PettingZooEnvironment(Pennies(), (-1.0, 1.0))
+    learned = learn(env, 1, episodes=2000, **JOINT)
+    same(learn(env, 1, episodes=2000, workers=2, **JOINT), learned)
+    assert learned.history[-1].covered == 1.0
+    assert learned.certificate is not None
+    assert learned.certificate[1].upper < 0.5  # of 2, between winning and losing
+    own = learn(env, 1, episodes=2000, seed=3)
+    assert own.certificate is not None
+    assert learned.certificate[1].upper < own.certificate[1].upper
 
 
 def test_what_is_learned_follows_the_components_that_are_asked_for() -> None:
@@ -132,3 +147,21 @@ def test_the_command(tmp_path: Path) -> None:
     assert run_json("learn", "--resume", folder, "--episodes", 3000)["episodes"] == 3000
     assert "feedback" in refused("learn", "--resume", folder, "--feedback", "own")
     assert "method is for" in refused(*joint, "--method", "rm")
+
+
+def test_a_sweep_compares_what_learners_see(tmp_path: Path) -> None:
+    asked = ("sweep", "kuhn", "--episodes", 900, "--seeds", 2, "--feedback", "own")
+    out = ("--out", tmp_path / "runs")
+    runs = run_json(*asked, "--feedback", "joint", *out)["runs"]
+    assert [(one.get("feedback", "own"), one["method"], one["seed"]) for one in runs] == [
+        (feedback, method, seed)
+        for feedback, method in (("own", "prm"), ("joint", "prm+"))
+        for seed in range(2)
+    ]
+    assert max(one["gap"] for one in runs[2:]) < min(one["gap"] for one in runs[:2])
+    alone = learn(kuhn(), 1, episodes=900, seed=1, feedback="joint")
+    assert runs[-1]["gap"] == alone.gap
+    assert "--feedback must be one of own, joint" in refused(*asked, "--feedback", "all", *out)
+    assert "--method is for" in refused(*asked, "--feedback", "joint", "--method", "rm", *out)
+    solved = ("sweep", "kuhn", "--iterations", 9, "--feedback", "joint", *out)
+    assert "--feedback needs --episodes" in refused(*solved)

@@ -79,6 +79,7 @@ def test_the_result(options: dict[str, Any], method: str, each: int, iterations:
         "components": 40,
         "values": list(learned.values),
         "value_error": learned.value_error,
+        "advice": learned.advice,
         "seconds": learned.seconds,
     }
     assert learn(game, math.inf, episodes=100, **options).to_json()["k"] == "inf"

@@ -22,7 +22,7 @@ from accord.serve.room import JoinError, Room
 from accord.serve.store import Store
 from accord.serve.summary import Share, summarize, summary_csv
 from accord.serve.tables import payments_csv
-from tests.support.server import Clock, device_policy, open_room
+from tests.support.server import Clock, device_policy, open_hall, open_room, threatened_entry
 
 
 def room_of(
@@ -503,6 +503,23 @@ def test_looking_back_at_a_place_where_nobody_comes_who_obeys(tmp_path: Path) ->
     assert any("your move at best" in line for line in room.look(student).debrief)
     lines = room.look(professor).debrief
     assert "You came to Y only because somebody had disobeyed." in lines
+
+
+@pytest.mark.parametrize("obey", [True, False])
+def test_looking_back_at_a_threat(tmp_path: Path, obey: bool) -> None:
+    room = Room(open_hall(tmp_path / "p.db", threatened_entry(), clock=Clock()))
+    people = {room.look(person).seat.player: person for person in come(room, 2)}
+    move(room, people["entrant"], obey=False)
+    move(room, people["incumbent"], obey)
+    lines = room.look(people["incumbent"]).debrief
+    assert lines[1:] == (
+        "You were told fight at entered only because somebody had disobeyed. It was a threat that "
+        "nobody should carry out: yield was worth 2 more on average.",
+    )
+    assert not any("threat" in line for line in room.look(people["entrant"]).debrief)
+    rows = list(csv.DictReader(io.StringIO(export(room.hall, private=True))))
+    assert [row["threat"] for row in rows] == ["0", "1"]
+    assert "threat" not in export(room.hall, private=False).splitlines()[0]
 
 
 # Treatments

@@ -13,7 +13,16 @@ from accord.serve.answers import PADDED_BYTES
 from accord.serve.design import Design
 from accord.serve.room import Room
 from tests.support.pages import Page
-from tests.support.server import Client, Clock, open_room, operator_link, plain, running
+from tests.support.server import (
+    Client,
+    Clock,
+    open_hall,
+    open_room,
+    operator_link,
+    plain,
+    running,
+    threatened_entry,
+)
 
 FULL = {
     "rounds": 2, "quiz": True, "practice": True, "consent": "May we?", "ask": "name",
@@ -337,3 +346,28 @@ def test_every_stage_in_every_language(tmp_path: Path, language: str) -> None:
         assert str(messages(key)) in text
         assert str(english(key)) not in text
     assert len(lengths) == 1
+
+
+def test_the_operator_sees_threats(tmp_path: Path) -> None:
+    room = Room(open_hall(tmp_path / "p.db", threatened_entry(), clock=Clock()))
+    people = [room.find(room.join()) for _ in range(2)]
+    for person in people:
+        room.pass_step(person, "instructions")
+    for _ in range(2):
+        for person in people:
+            seat = room.look(person).seat
+            if seat.status == "act":  # the entrant enters, and the incumbent fights
+                room.act(person, seat.number, 0, seat.play)
+    with running(room) as server:
+        operator = Client(server + operator_link(room.hall))
+        page = plain(operator.get().text)
+        assert "The device is not credible: advice that nobody hears who obeys would be" in page
+        assert "player incumbent at 'entered' told 'fight' plays 'yield' instead" in page
+        assert "threat" not in plain(operator.get("/play/1").text)
+        shown = plain(operator.get("/play/1?reveal=yes").text)
+        assert "told fight (a threat, which nobody hears who obeys), played fight" in shown
+        assert shown.count("a threat") == 1
+    credible = open_room(tmp_path / "q.db", "chicken", clock=Clock())
+    with running(credible) as server:
+        page = plain(Client(server + operator_link(credible.hall)).get().text)
+        assert "The device is credible: " in page

@@ -2,9 +2,9 @@
 
 ``python -m tests.support.peaks COMMAND GAME CASE...`` prints a line of JSON for each case: what the
 system measured and what :mod:`accord.runs.footprint` told, in bytes. A case is K, or K and a method
-(``1:wrhedge``); several K together are ``0,1,2``. The command runs first for a moment on another
-copy of the game, so that code is loaded and compiled. Then what is free goes back to the system,
-and the peak is reset.
+(``1:wrhedge``), or the ``whole`` command; several K together are ``0,1,2``. The command runs first
+for a moment on another copy of the game, so that code is loaded and compiled. Then what is free
+goes back to the system, and the peak is reset.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import accord
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import as_notion, outcome_notion
 from accord.game.tree import Game
+from accord.optimal import large
+from accord.optimal.incentives import Incentives
 from accord.optimal.region import RegionSearch
 from accord.optimal.zero_sum import constant_sum
 from accord.regret.methods import SAMPLED_METHODS
@@ -33,10 +36,10 @@ from accord.runs.footprint import (
     Parts,
     certify_memory,
     learn_memory,
-    optimize_memory,
     region_memory,
     solve_memory,
 )
+from accord.runs.phases import optimize_memory
 from accord.treeplex.form import SequenceForm, sequence_form
 
 NUMBERS = 4_000_000
@@ -141,11 +144,19 @@ class _Case:
         return peak(lambda: write_report(many)) - loaded, report_memory(self.form, 1, self.rows)
 
     def optimize(self) -> tuple[int, Parts]:
-        """The whole command in a zero-sum game, else what it builds before the first program."""
+        """The whole command in a zero-sum game or if the case says ``whole``, else what it builds
+        before the first program."""
         if constant_sum(self.form) is not None:
             accord.optimize(accord.load_game("kuhn"), self.k)
             grown = peak(lambda: accord.optimize(self.game, self.k))
             return grown, optimize_memory(self.form, self.k, zero_sum=True)
+        if self.method == "whole":
+            accord.optimize(accord.load_game("sheriff(num_rounds=2)"), self.k)
+            with mock.patch.object(large, "LARGE", 100):
+                accord.optimize(accord.load_game("sheriff(num_rounds=2)"), self.k, seconds=3)
+            grown = peak(lambda: accord.optimize(self.game, self.k))
+            incentives = Incentives.build(self.form, self.k)
+            return grown, optimize_memory(self.form, self.k, incentives=incentives)
         grown = self._searched()
         return grown, _before_programs(optimize_memory(self.form, self.k))
 

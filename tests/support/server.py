@@ -62,6 +62,18 @@ def open_room(
     return Room(open_hall(path, device_policy(game), **options), design, messages)
 
 
+def threatened_entry() -> accord.CorrelatedPolicy:
+    """An entrant stays out because the incumbent is told to fight, which nobody would do."""
+    b = accord.GameBuilder(players=["entrant", "incumbent"], name="entry")
+    b.move(player="entrant", infoset="start", actions="enter stay")
+    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
+    b.payoff("enter fight", -1, -1)
+    b.payoff("enter yield", 2, 1)
+    b.payoff("stay", 0, 3)
+    device = [(1, ({"start": "stay"}, {"entered": "fight"}))]
+    return accord.CorrelatedPolicy.from_device(b.build(), device)
+
+
 class Answer(NamedTuple):
     status: int
     headers: dict[str, str]

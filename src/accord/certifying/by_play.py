@@ -37,6 +37,7 @@ from accord.deviations.notions import Notion, NotionLike, as_notion, bounding_k,
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.errors import ArgumentError, BudgetError
+from accord.play.bounds import Bounded, bounded, bounds_of, is_estimated
 from accord.play.deviator import checked_agents, modification_of
 from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Executor
@@ -45,7 +46,7 @@ from accord.play.losses import Losses
 from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
 from accord.play.own_tree import filled
 from accord.play.streams import CERTIFICATE, seed_for
-from accord.play.venue import venue
+from accord.play.venue import Venue, venue
 from accord.treeplex.strategy import spread_behavior
 
 _Found = tuple[Modification, Floats]  # what Search.best returns
@@ -119,6 +120,7 @@ def certify_by_play(
     check_probability("confidence", confidence)
     total = checked_whole("plays", plays, FEWEST_PLAYS * len(env.players))
     start, policy = checked_seed(seed), policy_in(policy)
+    env = bounded(env, start)
     budget = None if memory is None else checked_whole("memory", memory, 1)
     if feedback not in FEEDBACKS:
         raise ArgumentError(f"feedback must be one of {', '.join(FEEDBACKS)}; got {feedback!r}")
@@ -130,16 +132,17 @@ def certify_by_play(
     if not notions:
         raise ArgumentError("k must be a K, or a list of at least one")
     each = 1.0 - (1.0 - confidence) / len(notions)
-    found = []
+    found: list[Certificate] = []
+    seeds = [seed_for(f"{CERTIFICATE} {one.written}", start) for one in notions]
     with venue(workers, ray) as where:
-        for one in notions:
-            own = seed_for(f"{CERTIFICATE} {one.written}", start)
-            executor = where.executor(env, own)
-            found.append(
-                bounded_by_play(
-                    env, policy, one, total, each, own, executor, feedback, agents, budget
-                )
-            )
+        while True:
+            before = bounds_of(env).tolist()
+            found = [
+                bounded_by_play(env, policy, one, total, each, own, where, feedback, agents, budget)
+                for one, own in zip(notions, seeds, strict=True)
+            ]
+            if bounds_of(env).tolist() == before:  # else all again, by the wider ones
+                break
     return replace(
         found[0],
         confidence=confidence,
@@ -198,22 +201,36 @@ def bounded_by_play(
     plays: int,
     confidence: float,
     seed: int,
-    executor: Executor | None = None,
+    where: Venue | None = None,
     feedback: str = OWN,
     agents: Mapping[int, Any] | None = None,
     memory: int | None = None,
     told: Callable[[int], object] | None = None,
 ) -> Certificate:
-    """:func:`certify_by_play` with checked arguments; ``executor`` is closed at the end.
+    """:func:`certify_by_play` with checked arguments.
+
+    If payoff bounds are estimated and plays exceed them, the same plays begin again with the wider
+    ones. What comes out is then the certificate for the payoffs that were seen: if there are no
+    others, it is that of the true bounds, and fails with the stated probability at most.
 
     ``told`` is called with the number of plays so far, from time to time.
     """
     k, joint = bounding_k(notion), feedback == JOINT
-    trial = _Trial(env, policy, k, plays, confidence, seed, executor, joint, agents, memory, told)
-    try:
-        found = trial.certificate()
-    finally:
-        trial.plays.close()
+    wider = env if isinstance(env, Bounded) else None
+    while True:
+        here = env if wider is None else wider.for_certificate()
+        trial = _Trial(
+            here, policy, k, plays, confidence, seed, (where or Venue()).executor(here, seed),
+            joint, agents, memory, told,
+        )  # fmt: skip
+        try:
+            found = trial.certificate()
+        finally:
+            trial.plays.close()
+        if wider is None or here.payoff_bounds == wider.payoff_bounds:
+            break
+        wider.include(here.payoff_bounds or ())
+    found = replace(found, bounds_estimated=is_estimated(env))
     if notion.k is not None:
         return found
     return replace(found, gaps=tuple(_weakened(gap, notion) for gap in found.gaps))

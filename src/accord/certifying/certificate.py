@@ -43,6 +43,7 @@ from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion
 from accord.equilibrium.linear_gap import LinearDeviation
 from accord.game.labels import player_name
+from accord.game.tree import Game
 
 FAMILIAR = 0.5
 """Share of decisions at known infosets below which a certificate warns that little was learned."""
@@ -268,11 +269,13 @@ class Certificate:
     tremble: float = 0.0  # how often the others' hands tremble
     trembled: tuple[Gap, ...] = ()  # the gaps against them, in the order of ``gaps``
     commits: tuple[str, ...] = ()  # the players who commit: their gaps count as 0
+    bounds_estimated: bool = False  # whether payoff bounds are the payoffs that plays have shown;
+    # all bounds are then for a game in which nothing else is paid
 
     @property
     def threats(self) -> tuple[FirstDeviation, ...]:
-        """Recommendations that nobody hears who obeys, and that a player would disobey if somebody
-        else's hand trembled. Those that tempt most come first."""
+        """Recommendations that no obedient player ever hears, and that a player would disobey if
+        somebody else's hand trembled. Those that tempt most come first."""
         found: dict[tuple[str, str, str | None], FirstDeviation] = {}
         for gap in self.trembled:
             for witness in gap.witnesses:
@@ -288,6 +291,16 @@ class Certificate:
         if all(gap.notion.deviations == 0 for gap in self.trembled):
             return None
         return not self.threats
+
+    def threat_moves(self, game: Game) -> dict[tuple[int, int, int], FirstDeviation]:
+        """The :attr:`threats` that name an action, by player, infoset and action of ``game``."""
+        found = {}
+        for threat in self.threats:
+            if threat.told is not None:
+                player = game.player_labels.index(threat.player)
+                x = game.infoset_labels[player].index(threat.infoset)
+                found[player, x, game.action_labels[player][x].index(threat.told)] = threat
+        return found
 
     @property
     def is_exact(self) -> bool:
@@ -323,6 +336,7 @@ class Certificate:
             "plays": self.plays,
             "upper_refusal": self.upper_refusal,
             "coverage": self.coverage,
+            "bounds_estimated": self.bounds_estimated,
             "values": list(self.values),
             "value_errors": list(self.value_errors),
             "gaps": [gap.to_json() for gap in self.gaps],
@@ -378,13 +392,13 @@ class Certificate:
             return []
         if self.is_credible:
             return [
-                "credible: advice that nobody hears who obeys is a best reply if others slip with "
-                f"probability {self.tremble:g}"
+                "credible: even after a slip, which others make with probability "
+                f"{self.tremble:g}, following the advice is a best reply"
             ]
         threats = self.threats
         more = [f"and {len(threats) - 5} more"] if len(threats) > 5 else []
         return [
-            "not credible: advice that nobody hears who obeys would be disobeyed",
+            "not credible: after a slip of somebody else, this advice would be disobeyed",
             *(f"  {threat}" for threat in threats[:5]),
             *more,
         ]
@@ -409,6 +423,8 @@ class Certificate:
                 if gap.lower > 0.0
                 else "no deviation has been shown to gain"
             )
+        if self.bounds_estimated:
+            lines.append(ESTIMATED)
         return lines if self.is_familiar else [*lines, coverage_advice(self.coverage or 0.0)]
 
     @property
@@ -426,6 +442,13 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "certificate_html", self))
+
+
+ESTIMATED = (
+    "payoff bounds were estimated from plays: all bounds hold only if no play pays less or more "
+    "than those so far; state payoff_bounds if you know them"
+)
+"""What a certificate says if the payoff bounds are estimated."""
 
 
 def coverage_advice(coverage: float) -> str:

@@ -58,6 +58,9 @@ LADDER_WORK = 1e8
 TREMBLE = 0.01
 """How often hands slip unless something else is asked for."""
 
+EQUILIBRIUM = 1e-9
+"""Gap, as a share of the payoff range, up to which a policy counts as an equilibrium."""
+
 JUDGED_CELLS, JUDGED_LEAVES = 200_000, 5_000_000
 """Advice off the path is judged up to so many cells of deviators, and so many leaves of all
 components together; in larger games it would cost too much beside the rest."""
@@ -84,8 +87,9 @@ def certify(
             ``"bce"``, ``"lce"``, ``"nfce"``. By default all of them and K = 2 in a small game, and
             0, 1 and infinity in a large one.
         tremble: Measure the gaps a second time, ``certificate.trembled``, against others who at
-            each infoset, with this probability, take an action at random. Advice that nobody hears
-            who obeys then counts, too: ``certificate.threats`` lists what a player would disobey.
+            each infoset, with this probability, take an action at random. Advice that is
+            given only after a slip then counts, too: ``certificate.threats`` lists what a player
+            would disobey.
         commits: The labels of players who commit to the recommendations. Their gaps count as 0.
         budget: Bytes of memory that may be used; by default all that is free.
 
@@ -124,6 +128,17 @@ def certify_judged(
         leaves, cells = policy.n_components * len(form.leaves), _cells(form, notion)
         slip = tremble if leaves <= JUDGED_LEAVES and cells <= JUDGED_CELLS else 0.0
     return certify(form.game, policy, notion, tremble=slip, commits=commits)
+
+
+def judged_equilibrium(policy: CorrelatedPolicy, notion: Notion) -> Certificate | None:
+    """The certificate that judges advice off the path; None if nothing rests on that advice: the
+    policy is no equilibrium, or nobody could judge it at little cost."""
+    try:
+        found = certify_judged(policy, notion, TREMBLE)
+    except BudgetError:
+        return None
+    exact = all(gap.relative <= EQUILIBRIUM for gap in found.gaps)
+    return found if exact and found.is_credible is not None else None
 
 
 def checked_tremble(tremble: Number) -> float:

@@ -211,7 +211,8 @@ Payoffs = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="WORST BEST",
-        help="The worst and the best payoff of a PettingZoo environment, for every agent.",
+        help="The worst and the best payoff of a PettingZoo environment, for every agent; by "
+        "default they are estimated from plays.",
         show_default=False,
     ),
 ]

@@ -86,7 +86,7 @@ def certify(
             parser=parse_number,
             metavar="E",
             help="Also measure the gaps against others who at each infoset, with probability E, "
-            "take an action at random: is advice credible that nobody hears who obeys?",
+            "take an action at random: would advice after such a slip be obeyed?",
             show_default=False,
         ),
     ] = 0.0,

@@ -10,12 +10,13 @@ import typer
 
 from accord._format import counted, number
 from accord.cli.arguments import AsJson, GameOfPolicy, check_target, parse_whole
-from accord.cli.loading import load_policy
+from accord.cli.loading import load_policy, notion_of
 from accord.cli.terminal import announced_compilation, line_width, print_json, print_text
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
     from accord.equilibrium.device import Device
+    from accord.equilibrium.policy import CorrelatedPolicy
 
 DEVICE_FORMATS = (".csv", ".tex", ".json")
 
@@ -91,6 +92,7 @@ def device(
         print_text(f"{found.game}: {source}, {policy.size}, {_counted(found)}\n")
         print_text(found.to_text(line_width()))
         _print_notes(found)
+        _print_credibility(policy, source)
 
 
 def _write(found: Device, target: Path) -> None:
@@ -124,3 +126,14 @@ def _print_notes(found: Device) -> None:
         )
     if any(any(plan.off_path) for plan in found.plans):
         print_text("\nIn parentheses: told only after another player has deviated.")
+
+
+def _print_credibility(policy: CorrelatedPolicy, source: str) -> None:
+    """Say whether the device is credible, and which threats it needs, if it is an equilibrium."""
+    if policy.game is None:
+        return
+    from accord.certifying.exact import judged_equilibrium
+
+    judged = judged_equilibrium(policy, notion_of(source))
+    if judged is not None:
+        print_text("\n" + "\n".join(judged.credibility()))

@@ -10,7 +10,7 @@ import typer
 
 from accord.cli.arguments import GameOfPolicy, check_target
 from accord.cli.device import WRITTEN
-from accord.cli.loading import is_policy, load_game, load_given, load_policy, run_folder
+from accord.cli.loading import is_policy, load_game, load_given, load_policy, notion_of, run_folder
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
 
@@ -162,7 +162,9 @@ def _tree(source: str, game: str | None, ending: str) -> bytes:
     from accord.reports.drawing import game_drawing
 
     policy, drawn = _with_game(source, game)
-    drawing = game_drawing(drawn, None if policy is None else _recommended(policy))
+    drawing = (
+        game_drawing(drawn) if policy is None else game_drawing(drawn, policy, notion_of(source))
+    )
     return _text(drawing.svg if ending == ".svg" else drawing.tikz)
 
 
@@ -174,12 +176,6 @@ EXPORTS: dict[str, Callable[[str, str | None, str], bytes]] = {
     "tree": _tree,
     "region": _region,
 }
-
-
-def _recommended(policy: CorrelatedPolicy) -> Any:
-    from accord.certifying.inspection import inspect
-
-    return inspect(policy, []).recommended
 
 
 def _table(frame: Any, ending: str) -> bytes:

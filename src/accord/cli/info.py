@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord._format import count, memory, number
+from accord._format import count, duration, memory, number
 from accord.cli.arguments import AsJson, GameName, k_option, parse_number
 from accord.cli.loading import load_game
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
@@ -16,6 +18,7 @@ from accord.regret.methods import DEFAULT
 
 if TYPE_CHECKING:
     from accord.game.tree import Game
+    from accord.runs.phases import Phase
     from accord.treeplex.form import SequenceForm
 
 
@@ -97,32 +100,57 @@ def _described(game: Game, ks: list[float], target_gap: float | None) -> dict[st
 
 
 def _memory(form: SequenceForm, k: float) -> dict[str, Any]:
-    """Bytes that each command takes at its peak, beside the game, with its default options.
-
-    What ``optimize`` takes is without the linear programs in the hands of their solver.
-    """
-    from accord.deviations.notions import NFCCE, Notion
-    from accord.optimal.zero_sum import constant_sum
+    """Bytes that each command takes at its peak, beside the game, with its default options."""
     from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
     from accord.reports.source import report_memory
     from accord.runs.components import default_components
     from accord.runs.footprint import (
         certify_memory,
         learn_memory,
-        optimize_memory,
         solve_memory,
     )
 
     components = default_components(form.n_sequences)
-    zero_sum = constant_sum(form) is not None and NFCCE.is_bounded_by(Notion(k))
+    phases = _phases(form, k)
     parts = {
         "solve": solve_memory(form, k),
         "learn": learn_memory(form, k, SAMPLED_METHODS[SAMPLED_DEFAULT].config),
         "certify": certify_memory(form, [k], components),
         "report": report_memory(form, k, components),
-        "optimize": optimize_memory(form, k, zero_sum=zero_sum),
     }
-    return {"k": written_k(k), **{name: _whole(sum(of.values())) for name, of in parts.items()}}
+    return {
+        "k": written_k(k),
+        **{name: _whole(sum(of.values())) for name, of in parts.items()},
+        "optimize": _whole(max(phase.bytes for phase in phases)),
+        "phases": [
+            {
+                "phase": phase.name,
+                "bytes": _whole(phase.bytes),
+                "seconds": phase.seconds,
+                "per": phase.per or None,
+                "at_most": phase.at_most,
+            }
+            for phase in phases
+        ],
+    }
+
+
+def _phases(form: SequenceForm, k: float) -> list[Phase]:
+    """The phases of ``optimize``."""
+    from contextlib import suppress
+
+    from accord.deviations.notions import NFCCE, Notion, outcome_notion
+    from accord.errors import BudgetError
+    from accord.optimal.incentives import Incentives
+    from accord.optimal.zero_sum import constant_sum
+    from accord.runs.phases import optimize_phases
+
+    zero_sum = constant_sum(form) is not None and NFCCE.is_bounded_by(Notion(k))
+    incentives = None
+    if not zero_sum:
+        with suppress(BudgetError):
+            incentives = Incentives.build(form, outcome_notion(Notion(k)))
+    return optimize_phases(form, k, zero_sum=zero_sum, incentives=incentives)
 
 
 def _planned(game: Game, k: float, target_gap: float) -> dict[str, Any]:
@@ -184,13 +212,20 @@ def _print(described: dict[str, Any]) -> None:
         left=2,
     )
     commands = ("solve", "learn", "certify", "report", "optimize")
-    print_text(
-        "\nMemory that a command takes beside the game, with its default options; optimize and "
-        "region\nalso need what HiGHS takes to solve their linear programs:\n"
-    )
+    print_text("\nMemory that a command takes beside the game, with its default options:\n")
     print_table(
         ("K", *commands),
         [(one["k"], *(_stored(one[name]) for name in commands)) for one in described["memory"]],
+    )
+    print_text("\nPhases of optimize: memory, and roughly how long on one core:\n")
+    print_table(
+        ("K", "phase", "memory", "time"),
+        [
+            (ks, phase["phase"], _stored(phase["bytes"]), _time(phase))
+            for ks, phases in _alike(described["memory"])
+            for phase in phases
+        ],
+        left=2,
     )
     if "plan" in described:
         first = described["plan"][0]
@@ -204,6 +239,20 @@ def _print(described: dict[str, Any]) -> None:
             ("K", "wrhedge", DEFAULT, "episodes"),
             [(one["k"], *(count(one[name]) for name in names)) for one in described["plan"]],
         )
+
+
+def _alike(memory: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The phases of each K; those of several together if they are the same."""
+    for phases, group in groupby(memory, lambda one: one["phases"]):
+        yield ", ".join(str(one["k"]) for one in group), phases
+
+
+def _time(phase: dict[str, Any]) -> str:
+    """How long a phase takes, in words."""
+    took = (
+        f"{'up to ' if phase['at_most'] else ''}{duration(float(format(phase['seconds'], '.2g')))}"
+    )
+    return f"{took} per {phase['per']}" if phase["per"] else took
 
 
 def _counted(value: int | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -31,6 +32,7 @@ from accord.cli.arguments import (
 from accord.cli.loading import load_game_of, load_given, load_playable, load_playable_of
 from accord.cli.outcome import (
     exit_if_interrupted,
+    joint_advice,
     played,
     print_bounds,
     print_outcome,
@@ -132,6 +134,16 @@ def learn(
             show_default=False,
         ),
     ] = None,
+    checkpoint_plays: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="Bound the gap in an environment from N fresh plays at checkpoints, too, whenever "
+            "episodes have doubled; by default not at all.",
+            show_default=False,
+        ),
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(
@@ -147,6 +159,15 @@ def learn(
             metavar="SIZE",
             help="Memory for what is learned in an environment, such as 2GB; when it is full, "
             "infosets that are new are not learned, and joint plays continue with own feedback.",
+            show_default=False,
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="POLICY",
+            help="Start from a policy: the folder of a run, or a .npz or .json file; for prm and "
+            "rm.",
             show_default=False,
         ),
     ] = None,
@@ -198,7 +219,12 @@ def learn(
             )
             if record is None:
                 refuse_for_games(
-                    workers=workers, ray=ray, game=known, plays=plays, value_plays=value_plays
+                    workers=workers,
+                    ray=ray,
+                    game=known,
+                    plays=plays,
+                    value_plays=value_plays,
+                    checkpoint_plays=checkpoint_plays,
                 )
             elif known is not None or request.known is not None:
                 given = load_game_of(resume, request.known or "", known)
@@ -208,7 +234,9 @@ def learn(
             with shown_progress(total, end) as bar, tracked(track, made, bar) as show:
                 learned = run_learn(
                     made, request, folder=resume, resume=True, progress=show, workers=workers,
-                    ray=ray, game=given, plays=plays, value_plays=value_plays, since=begun,
+                    ray=ray, game=given, plays=plays, value_plays=value_plays,
+                    start=_start(start, made, record), checkpoint_plays=checkpoint_plays,
+                    since=begun,
                 )  # fmt: skip
         else:
             assert game is not None and episodes is not None
@@ -218,7 +246,7 @@ def learn(
             if record is None:
                 refuse_for_games(
                     workers=workers, ray=ray, batch=batch, memory=memory, game=known, plays=plays,
-                    value_plays=value_plays,
+                    value_plays=value_plays, checkpoint_plays=checkpoint_plays,
                 )  # fmt: skip
             given, total = load_given(known), episodes
             if record is not None and given is None:
@@ -229,7 +257,8 @@ def learn(
                     learning_rate_scale=learning_rate_scale, exploration=exploration, folder=out,
                     source=record, workers=workers, ray=ray, batch=batch, memory=memory,
                     game=given, progress=show, feedback=feedback, plays=plays,
-                    value_plays=value_plays, seconds=seconds,
+                    value_plays=value_plays, seconds=seconds, start=_start(start, made, record),
+                    checkpoint_plays=checkpoint_plays,
                 )  # fmt: skip
         if as_json:
             print_json(learned.to_json())
@@ -242,5 +271,15 @@ def learn(
                 f"from {played(learned)}",
                 f", of the saved mixture of {counted(learned.policy.n_components, 'policy')}",
                 folder,
+                last=joint_advice(learned),
             )
     exit_if_interrupted(learned, "learn", folder, game)
+
+
+def _start(path: Path | None, made: Any, record: Any) -> Any:
+    """The policy to start from, if there is one."""
+    if path is None:
+        return None
+    from accord.equilibrium.policy_files import load_policy
+
+    return load_policy(path, made if record is None else None)

@@ -15,6 +15,7 @@ from accord.cli.arguments import refuse_for_games
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from accord.deviations.notions import Notion
     from accord.equilibrium.policy import CorrelatedPolicy
     from accord.game.tree import Game
 
@@ -180,13 +181,20 @@ def game_and_policy(first: str, second: str | None) -> tuple[str | None, str]:
     return None, first
 
 
-def k_of(policy: str) -> float:
-    """The K of the mediator: that of the run, if ``policy`` is the folder of one, else 1."""
+def notion_of(policy: str) -> Notion:
+    """The notion of the run, if ``policy`` is the folder of one, else EFCE."""
+    from accord.deviations.notions import EFCE
+
     if (folder := run_folder(policy)) is None:
-        return 1
+        return EFCE
     from accord.runs.folder import RunFolder
 
-    notion = RunFolder.open(folder).request.notion
+    return RunFolder.open(folder).request.notion
+
+
+def k_of(policy: str) -> float:
+    """The K of the mediator: that of the run, if ``policy`` is the folder of one, else 1."""
+    notion = notion_of(policy)
     if notion.k is None:
         raise ArgumentError(
             f"the mediator runs K-EFCE, and {policy} is a run for {notion}: players could gain by "

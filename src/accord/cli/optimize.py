@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NOT_PROVED = 1
 
 TREMBLE = 0.01
-"""As in ``certifying/exact.py``, which is imported only when it is needed."""
+"""How often others slip by default: a copy of the one in ``certifying/exact.py``, imported late."""
 
 MOST_LINES = 40
 """Lines of the longest device that is printed."""
@@ -301,7 +301,10 @@ def _binding(found: Optimum) -> str | None:
     lines = [f"  {one}" for one in found.binding[:MOST_BINDING]]
     more = len(found.binding) - len(lines)
     rest = [f"  and {counted(more, 'more constraint')}"] if more > 0 else []
-    return "\n".join([f"what holds {found.objective} back:", *lines, *rest])
+    head = (
+        f"incentives that limit {found.objective} (price: what one unit of slack would add to it):"
+    )
+    return "\n".join([head, *lines, *rest])
 
 
 def _value(found: Optimum) -> str:

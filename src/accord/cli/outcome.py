@@ -91,6 +91,10 @@ def print_bounds(learned: Learned, folder: Path | None) -> None:
         print_text(
             "the tables were full: infosets that were new then were not learned; give more --memory"
         )
+    if learned.bounds_estimated and learned.payoff_bounds is not None:
+        pairs = zip(policy.player_labels, learned.payoff_bounds, strict=True)
+        shown = (f"{name} {number(worst)} to {number(best)}" for name, (worst, best) in pairs)
+        print_text(f"payoff bounds, estimated from plays: {', '.join(shown)}")
     print_text("")
     certificate, margins = learned.certificate, learned.margins
     assert margins is not None
@@ -111,7 +115,14 @@ def print_bounds(learned: Learned, folder: Path | None) -> None:
     print_text(f"\n{certificate or f'no bounds on the gap: {learned.refusal}'}")
     if certificate is None and learned.coverage is not None and learned.coverage < FAMILIAR:
         print_text(coverage_advice(learned.coverage))
+    if advice := joint_advice(learned):
+        print_text(advice)
     _print_files(folder)
+
+
+def joint_advice(learned: Learned) -> str | None:
+    """That joint plays would serve better, with the option to give."""
+    return None if learned.advice is None else f"{learned.advice} (--feedback joint)"
 
 
 def played(learned: Learned) -> str:

@@ -203,7 +203,7 @@ def _prepare(
         for one in found:
             if one.mediated:
                 _say_whether_disobeying_pays(one.mediator)
-                _say_whether_threats_are_shown(one.mediator)
+                _say_whether_threats_are_shown(one)
             _ = one.hindsights  # now, and not when the first play ends
     return found
 
@@ -228,21 +228,11 @@ def _say_whether_disobeying_pays(mediator: Mediator) -> None:
         )
 
 
-def _say_whether_threats_are_shown(mediator: Mediator) -> None:
+def _say_whether_threats_are_shown(treatment: Treatment) -> None:
     """Warn about advice that players would disobey when somebody's disobedience shows it."""
-    from accord.certifying.exact import TREMBLE, certify_judged
-    from accord.deviations.notions import as_notion
-
-    try:
-        found = certify_judged(mediator.policy, as_notion(mediator.k), TREMBLE)
-    except BudgetError:
-        return
-    if found.threats:
-        say(
-            "\n".join(
-                ["warning: the device is " + found.credibility()[0], *found.credibility()[1:]]
-            )
-        )
+    if treatment.judged is not None and treatment.threats:
+        sentence, *threats = treatment.judged.credibility()
+        say("\n".join([f"warning: the device is {sentence}", *threats]))
 
 
 def _run(

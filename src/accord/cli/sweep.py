@@ -28,6 +28,7 @@ from accord.cli.terminal import (
 )
 from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError, ParseError
+from accord.play.feedback import FEEDBACKS, JOINT, OWN
 from accord.regret.methods import DEFAULT, METHODS, SAMPLED_DEFAULT, SAMPLED_METHODS
 
 
@@ -78,6 +79,16 @@ def sweep(
             parser=parse_whole, metavar="N", help="Learn with seeds 0 to N-1; by default only 0."
         ),
     ] = None,
+    feedback: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feedback",
+            metavar="F",
+            help="What learners see of a play, own or joint, as in accord learn; by default own. "
+            "May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     payoffs: Payoffs = None,
     step_seconds: StepSeconds = None,
     ray: Annotated[
@@ -99,10 +110,11 @@ def sweep(
     Examples:
         accord sweep kuhn_poker separation:k=1 -k 0 -k 1 -k inf --iterations 200 --out runs/solved
         accord sweep kuhn_poker -k 1 --method prm --seeds 3 --episodes 10000 --out runs/learned
+        accord sweep leduc_poker --feedback own --feedback joint --episodes 30000 --out runs/both
     """
     given = {"payoffs": payoffs, "step_seconds": step_seconds}
     how = {name: value for name, value in given.items() if value is not None}
-    tasks = _tasks(games, ks or [EFCE], methods, iterations, episodes, seeds, how)
+    tasks = _tasks(games, ks or [EFCE], methods, iterations, episodes, seeds, feedback, how)
 
     from accord.runs.sweep import sweep as sweep_tasks
 
@@ -166,7 +178,7 @@ def run_task(
     k: int | str,
     method: str,
     how: dict[str, Any] | None = None,
-    **limit: int,
+    **limit: Any,
 ) -> dict[str, Any]:
     """Solve, or learn if ``limit`` has episodes; resume if ``folder`` holds a run.
 
@@ -177,7 +189,9 @@ def run_task(
     from accord.runs.solve import solve
 
     loaded, record = load_playable(game, **how or {})
-    asked: dict[str, Any] = {"k": k, "method": method, **limit}
+    asked: dict[str, Any] = {"k": k, **limit}
+    if "feedback" not in limit:  # joint plays have one method
+        asked["method"] = method
     if "episodes" in limit:
         return learn(loaded, folder=folder, resume=True, source=record, **asked).to_json()
     return solve(loaded, folder=folder, resume=True, **asked).to_json()
@@ -190,6 +204,7 @@ def _tasks(
     iterations: int | None,
     episodes: int | None,
     seeds: int | None,
+    feedback: list[str] | None,
     how: dict[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """Every combination by its name."""
@@ -201,19 +216,34 @@ def _tasks(
         if value is not None and value < 1:
             raise ArgumentError(f"--{option} must be at least 1; got {value}")
 
+    if feedback and episodes is None:
+        raise ArgumentError("--feedback needs --episodes: solving plays no episodes")
+    for one in feedback or ():
+        if one not in FEEDBACKS:
+            raise ArgumentError(f"--feedback must be one of {', '.join(FEEDBACKS)}; got {one!r}")
+    if methods and JOINT in (feedback or ()):
+        raise ArgumentError(
+            "--method is for --feedback own; leave it out, or sweep joint plays by themselves"
+        )
     known, default = (METHODS, DEFAULT) if episodes is None else (SAMPLED_METHODS, SAMPLED_DEFAULT)
     for method in methods or ():
         if method not in known:
             raise ArgumentError(f"--method must be one of {', '.join(known)}; got {method!r}")
     limits: list[dict[str, Any]] = [{"iterations": iterations}]
     if episodes is not None:
-        limits = [{"seed": seed, "episodes": episodes} for seed in range(seeds or 1)]
+        limits = [
+            {"seed": seed, "episodes": episodes, **({"feedback": JOINT} if one == JOINT else {})}
+            for one in feedback or [OWN]
+            for seed in range(seeds or 1)
+        ]
     tasks: dict[str, dict[str, Any]] = {}
     for game in games:
         for k in ks:
             for method in methods or [default]:
                 for limit in limits:
                     task = {"game": game, "k": k.written, "method": method, **limit}
+                    if "feedback" in limit:
+                        task["method"] = DEFAULT  # which solves the game that plays have shown
                     task |= {"how": how} if how else {}
                     name = _name(task)
                     if tasks.setdefault(name, task) != task:
@@ -236,4 +266,5 @@ def _gap(result: dict[str, Any]) -> str:
 def _name(task: dict[str, Any]) -> str:
     game = re.sub(r"[^\w.,=]+", "-", task["game"], flags=re.ASCII).strip("-._,=")
     seed = f"-seed{task['seed']}" if "seed" in task else ""
-    return f"{game or 'game'}-k{task['k']}-{task['method']}{seed}"
+    feedback = f"-{task['feedback']}" if "feedback" in task else ""
+    return f"{game or 'game'}-k{task['k']}-{task['method']}{feedback}{seed}"

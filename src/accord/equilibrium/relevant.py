@@ -243,11 +243,15 @@ class RelevantTuples:
         return np.asarray(self.form.leaves.seqs.astype(np.int64) @ self.strides)
 
 
-def count_tuples(form: SequenceForm) -> int:
-    """The number of relevant tuples of sequences, found without making them."""
+def count_tuples(form: SequenceForm, limit: int = LARGEST_KEY) -> int:
+    """The number of relevant tuples of sequences, found without making them.
+
+    Raises:
+        BudgetError: If there are more than ``limit`` tuples of infosets on a common path.
+    """
     if form.n_players == 2 and np.prod([float(plex.horizon) for plex in form.plexes]) > DEEP:
         return count_pairs(form)
-    infosets = _common_paths(form, LARGEST_KEY)
+    infosets = _common_paths(form, limit)
     sizes = np.ones(len(infosets), np.int64)
     for i, plex in enumerate(form.plexes):
         sizes *= np.append(1, plex.n_actions)[infosets[:, i]]

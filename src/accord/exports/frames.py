@@ -167,7 +167,8 @@ def _line(point: Checkpoint, labels: Sequence[str]) -> dict[str, Any]:
     if point.seen is not None:
         for label, margin in zip(labels, point.seen.margins, strict=False):
             line[f"margin of {label}"] = margin
-        line |= {"infosets": point.seen.infosets, "memory": point.seen.memory}
+        for name in ("infosets", "memory", "coverage", "lower", "upper"):
+            line[name] = getattr(point.seen, name)
     return line
 
 

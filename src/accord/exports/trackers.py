@@ -6,7 +6,8 @@ three takes the same numbers under the same names, with the iteration as the ste
 plays episodes, their number::
 
     gap, gaps/PLAYER, values/PLAYER, seconds        and, if the run has them,
-    episodes, infosets, coverage, memory, covered, objective/value, objective/bound
+    episodes, infosets, coverage, gap/lower, gap/upper, memory, covered,
+    objective/value, objective/bound
 
     with accord.exports.TensorBoardTracker("logs/kuhn", game) as tracker:
         accord.solve(game, k=1, progress=tracker)
@@ -43,6 +44,8 @@ def scalars(point: Checkpoint, labels: tuple[str, ...]) -> dict[str, float]:
         found |= {"infosets": point.seen.infosets, "memory": point.seen.memory}
         if point.seen.coverage is not None:
             found["coverage"] = point.seen.coverage
+        if point.seen.lower is not None and point.seen.upper is not None:
+            found |= {"gap/lower": point.seen.lower, "gap/upper": point.seen.upper}
     if point.best is not None:
         found["objective/bound"] = point.best.bound
         if point.best.value is not None:

@@ -15,8 +15,8 @@ in that form, from the top down, with one statement per infoset, chance move or 
 
 A history is a string of labels separated by blanks, ``"good X"``, or a sequence of labels,
 ``("good", "X")``, for labels that contain blanks. The empty history, the root, is the default.
-Chances and payoffs are numbers, or fractions written as ``"1/3"``. A wrong statement raises an
-error at once, in terms of the labels it used.
+Chances and payoffs are numbers, or fractions written as ``"1/3"``, and are kept exactly beside the
+nearest doubles. A wrong statement raises an error at once, in terms of the labels it used.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord._check import Number, as_number
 from accord._format import listed
 from accord.errors import ArgumentError, GameError
 from accord.game.chance import CHANCE_TOLERANCE
+from accord.game.exact import with_rounded_sums
+from accord.game.rationals import exact_number, remember
 from accord.game.tree import Game
 
 Labels = str | Sequence[object]
@@ -62,6 +65,8 @@ class GameBuilder:
         self._infoset = [NO_INFOSET]
         self._prob = [1.0]
         self._rewards: dict[int, list[float]] = {}
+        self._exact: dict[int, list[Fraction]] = {}  # the same in rational numbers
+        self._rationals: dict[float, Fraction] = {}  # the chances as given, by their doubles
         self._infosets: list[dict[str, tuple[int, tuple[str, ...]]]] = [{} for _ in self._players]
         self._outcomes: list[tuple[str, ...]] = []
 
@@ -115,6 +120,7 @@ class GameBuilder:
                 )
         if abs(math.fsum(probs) - 1.0) > CHANCE_TOLERANCE:
             raise GameError(f"the probabilities of {place} must sum to one; got {math.fsum(probs)}")
+        remember(self._rationals, probs, outcomes.values())
         self._outcomes.append(moves)
         for path in paths:
             self._grow(path, CHANCE, len(self._outcomes) - 1, moves, probs)
@@ -142,7 +148,12 @@ class GameBuilder:
                 "every history must continue with a move or end with a payoff; "
                 f"{_named(loose[0])}{more} does neither"
             )
-        return Game.from_arrays(
+        numbers = dict(self._rationals)
+        for node, paid in self._rewards.items():
+            for value, number in zip(paid, self._exact[node], strict=True):
+                if float(number) == value:
+                    numbers.setdefault(value, number)
+        game = Game.from_arrays(
             n_players=len(self._players),
             player=self._who,
             parent=self._parent,
@@ -158,7 +169,9 @@ class GameBuilder:
                 [actions for _, actions in labels.values()] for labels in self._infosets
             ],
             chance_labels=self._outcomes,
+            rationals=numbers,
         )
+        return with_rounded_sums(game)
 
     def _free(self, histories: Sequence[Labels], what: str) -> list[tuple[str, ...]]:
         """The ``histories`` as tuples of labels, if all are nodes without a statement."""
@@ -225,8 +238,10 @@ class GameBuilder:
                 f"{_listed(self._players)}; got {_listed(values)}"
             )
         total = self._rewards.setdefault(self._node[path], [0.0] * len(values))
-        for i, value in enumerate(values):
+        exact = self._exact.setdefault(self._node[path], [Fraction(0)] * len(values))
+        for i, (value, amount) in enumerate(zip(values, amounts, strict=True)):
             total[i] += value
+            exact[i] += exact_number(amount)
 
 
 def _labels(labels: Labels) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ Payoffs and chances are written as decimals and fractions and kept as doubles. A
 the reals that round to it, and one of them was written: the shortest decimal, if that has at most
 15 digits; else the fraction with the smallest denominator up to 10^9, so that 0.3333333333333333
 is 1/3; else the shortest decimal again. Numbers that were written otherwise, such as 17 digits, are
-kept beside the doubles in ``Game.rationals``. The chances of a node sum to exactly one.
+kept beside the doubles in ``Game.rationals``, one for each double. The chances of a node sum to
+exactly one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -83,8 +84,8 @@ def chances_at(game: Game, below: Sequence[int]) -> Rationals:
 def exact_rewards(game: Game) -> list[Rationals]:
     """Per node, the sums of the rewards from the root to it; at terminals these are the payoffs.
 
-    Every sum rounds to the sum of doubles that the game has there. If that of the exact rewards
-    does not, it is the number that the double stands for.
+    At terminals they round to the payoffs in doubles. If the sum of the exact rewards does not, it
+    is the number that the double stands for.
     """
     nothing = (Fraction(0),) * game.n_players
     rows = dict(zip(game.reward_node.tolist(), game.reward.tolist(), strict=True))
@@ -100,10 +101,54 @@ def exact_rewards(game: Game) -> list[Rationals]:
             exact.append(before)
             continue
         doubles[node] += paid
-        sums = (b + known.get(v, as_rational(v)) for b, v in zip(before, paid, strict=True))
-        pairs = zip(sums, doubles[node].tolist(), strict=True)
-        exact.append(tuple(u if float(u) == v else as_rational(v + 0.0) for u, v in pairs))
+        sums = _added(before, paid, known)
+        if game.player[node] == TERMINAL:
+            pairs = zip(sums, doubles[node].tolist(), strict=True)
+            sums = tuple(u if float(u) == v else as_rational(v + 0.0) for u, v in pairs)
+        exact.append(sums)
     return exact
+
+
+def _added(before: Rationals, paid: Sequence[float], known: Mapping[float, Fraction]) -> Rationals:
+    return tuple(b + known.get(v, as_rational(v)) for b, v in zip(before, paid, strict=True))
+
+
+def with_rounded_sums(game: Game) -> Game:
+    """The game with payoffs that are the sums of its rewards, where these are simple numbers.
+
+    Rewards .1 and .2 on the way add up to 0.30000000000000004 in doubles. The last one is changed
+    by its last digit, so that they add up to .3.
+    """
+    if (game.player[game.reward_node] == TERMINAL).all() or not (game.reward % 1.0).any():
+        return game
+    exact: list[Rationals] = []
+    doubles = np.zeros((game.n_nodes, game.n_players))
+    reward, known, changed = game.reward.copy(), dict(game.rationals), False
+    rows = {node: row for row, node in enumerate(game.reward_node.tolist())}
+    for node, above in enumerate(game.parent.tolist()):
+        before = (Fraction(0),) * game.n_players if above == NO_NODE else exact[above]
+        start = doubles[above] if above != NO_NODE else np.zeros(game.n_players)
+        row = rows.get(node)
+        if row is None:
+            exact.append(before)
+            doubles[node] = start
+            continue
+        exact.append(_added(before, game.reward[row].tolist(), game.rationals))
+        doubles[node] = start + game.reward[row]
+        if game.player[node] != TERMINAL:
+            continue
+        for i, total in enumerate(exact[node]):
+            wanted = float(total)
+            simple = total.denominator <= LARGEST_DENOMINATOR and as_rational(wanted) == total
+            if wanted == doubles[node, i] or not simple:
+                continue
+            last = wanted - float(start[i])
+            near = (last, math.nextafter(last, -math.inf), math.nextafter(last, math.inf))
+            fits = [value for value in near if float(start[i]) + value == wanted]
+            paid = total - before[i]
+            if fits and known.get(fits[0], paid) == paid:
+                known[fits[0]], reward[row, i], changed = paid, fits[0], True
+    return game.replace(reward=reward, rationals=known) if changed else game
 
 
 def exact_plays(game: Game) -> list[tuple[int, Fraction, Rationals]]:

@@ -167,11 +167,12 @@ class POMG:
                 b.move(*nodes, player=name, infoset=infosets[i].label(seen[i]), actions=moves[i])
             for joint in product(*moves):
                 after = (*history, *map(str, joint))
-                rewards = as_numbers(self.reward(h, state, joint), f"r_{h}({state}, {joint})")
+                rewards = list(self.reward(h, state, joint))
+                values = as_numbers(rewards, f"r_{h}({state}, {joint})")
                 if h == self.horizon:
                     b.payoff(after, *rewards)
                     continue
-                if len(rewards) != len(names) or any(rewards):
+                if len(rewards) != len(names) or any(values):
                     b.reward(after, *rewards)
                 what = f"p_{h}(. | {state}, {' '.join(map(str, joint))})"
                 done = tuple((*view, a) for view, a in zip(seen, joint, strict=True))
@@ -220,5 +221,6 @@ def _draw(
     labels = [str(state) for state in probs]
     if len(set(labels)) < len(labels):
         raise GameError(f"different states must have different labels; {what} has {labels}")
-    b.chance(dict(zip(labels, probs.values(), strict=True)), history)
+    given = [distribution[state] for state in probs]
+    b.chance(dict(zip(labels, given, strict=True)), history)
     return [((*history, label), state) for label, state in zip(labels, probs, strict=True)]

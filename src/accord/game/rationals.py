@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
+
+from accord._check import Number
 
 DIGITS = 15
 """Every decimal with at most so many digits can be read from its double."""
@@ -38,3 +43,32 @@ def simplest(value: float) -> Fraction | None:
 def written_otherwise(numbers: Mapping[float, Fraction]) -> dict[float, Fraction]:
     """Those of the numbers, by their doubles, that the doubles do not stand for."""
     return {value: number for value, number in numbers.items() if as_rational(value) != number}
+
+
+def exact_number(value: Number) -> Fraction:
+    """A number as it was given: a text or a whole number as written, and of a float the number
+    that it stands for."""
+    if isinstance(value, Decimal):
+        return Fraction(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, str):
+        try:
+            return Fraction("".join(value.split()))
+        except ValueError:  # more digits than Python reads
+            return as_rational(float(value))
+    return as_rational(float(value))
+
+
+def remember(
+    numbers: dict[float, Fraction], values: Iterable[float], given: Iterable[Number]
+) -> None:
+    """Add the numbers that were ``given`` to those known by their doubles, the ``values``.
+
+    A double stands for one number: the one that was given first.
+    """
+    for value, number in zip(values, given, strict=True):
+        if isinstance(number, float) or not math.isfinite(value):
+            continue
+        if value and value not in numbers:
+            numbers[float(value)] = exact_number(number)

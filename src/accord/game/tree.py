@@ -170,9 +170,10 @@ class Game:
             ArgumentError: If there is no such field, or it is computed from the others.
             GameError: If the result is not a valid game.
         """
-        if unknown := changes.keys() - {*_GIVEN, "source"}:
+        if unknown := changes.keys() - {*_GIVEN, "source", "rationals"}:
             raise ArgumentError(
-                f"Game.replace() takes {', '.join(_GIVEN)} and source; got {min(unknown)}"
+                f"Game.replace() takes {', '.join(_GIVEN)}, rationals and source; got "
+                f"{min(unknown)}"
             )
         if changes.keys() <= {"name", "source"}:
             return dataclasses.replace(self, **changes)
@@ -235,21 +236,28 @@ class Game:
             f"terminals={self.n_terminals})"
         )
 
-    def plot(self) -> Any:
+    def plot(self, policy: Any = None, k: Any = 1) -> Any:
         """The tree as a drawing, which notebooks show and ``save("tree.svg")`` writes.
 
-        Raises:
-            ArgumentError: If it has more than 200 nodes.
-        """
-        return call_above(DRAWING, "game_drawing", self)
-
-    def to_tikz(self) -> str:
-        r"""The tree as a TikZ picture for ``\input`` in LaTeX.
+        Args:
+            policy: A correlated policy of the game, or a result that has one. Edges then show how
+                often they are recommended, and which advice off the path is a threat.
+            k: The notion by which threats are judged.
 
         Raises:
             ArgumentError: If it has more than 200 nodes.
+            MismatchError: If the policy is for another game.
         """
-        return str(call_above(DRAWING, "game_drawing", self).tikz)
+        return call_above(DRAWING, "game_drawing", self, policy, k)
+
+    def to_tikz(self, policy: Any = None, k: Any = 1) -> str:
+        r"""The tree as a TikZ picture for ``\input`` in LaTeX, with a policy as in :meth:`plot`.
+
+        Raises:
+            ArgumentError: If it has more than 200 nodes.
+            MismatchError: If the policy is for another game.
+        """
+        return str(call_above(DRAWING, "game_drawing", self, policy, k).tikz)
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "game_html", self))

@@ -24,6 +24,7 @@ from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord._files import read_bytes
 from accord.errors import ParseError
 from accord.game.chance import CHANCE_TOLERANCE
+from accord.game.exact import with_rounded_sums
 from accord.game.tree import Game
 from accord.interop.efg_tokens import (
     IS_END,
@@ -272,7 +273,7 @@ class _Descriptions:
                 tokens.fail(f"a payoff must be a finite number; found {brief(number)}", at)
             payoffs.append(payoff + 0.0)  # no negative zero
             if payoff:
-                self.rationals[payoff] = Fraction(number)
+                self.rationals.setdefault(payoff, Fraction(number))
             if tokens.token == ",":
                 tokens.advance()
         tokens.take_word(("}",), must)
@@ -391,7 +392,7 @@ def _build_game(
     payoffs = np.array(described.payoffs)
     pays = np.any(payoffs != 0.0, axis=1)
     paid = np.flatnonzero(pays[tree.outcome] | (player == TERMINAL))
-    return Game.from_arrays(
+    game = Game.from_arrays(
         n_players=len(players),
         player=player,
         parent=tree.parent,
@@ -410,6 +411,7 @@ def _build_game(
             for m in used[0]
         ],
     )
+    return with_rounded_sums(game)
 
 
 def _infoset_labels(infosets: Sequence[_Description]) -> list[str]:

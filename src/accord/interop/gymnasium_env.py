@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import NO_INFOSET
 from accord.equilibrium.policy import CorrelatedPolicy
+from accord.play.bounds import noting
 from accord.play.deviator import SILENT, chosen, observation, observation_sizes
 from accord.play.environment import Environment
 from accord.play.losses import Losses
@@ -34,7 +35,7 @@ class DeviatorEnv(gymnasium.Env[Seen, Any]):
 
     def __init__(self, env: Environment, policy: CorrelatedPolicy, player: int, k: float) -> None:
         self.player, self.k = player, k
-        self._policy, self._losses, self._playing = policy, Losses(env), Playing(env)
+        self._policy, self._losses, self._playing = policy, Losses(noting(env)), Playing(env)
         self._plex = policy.plexes[player]
         self._trees = list(map(OwnTree.of, map(str, env.players), policy.plexes))
         self._parts = policy.split(policy.behavior)

@@ -1,7 +1,7 @@
 """Environments by name: made by Python code, or an OpenSpiel game that is to be played.
 
 Code is named as in ``interop/python_files.py``. What it makes is an environment, or a PettingZoo
-environment, AEC or parallel, together with its payoff bounds.
+environment, AEC or parallel, whose payoff bounds are given with it or estimated from plays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def load_environment(
 
     Args:
         source: ``FILE.py:NAME``, ``MODULE:NAME``, or the name of an OpenSpiel game.
-        payoff_bounds: ``(worst, best)`` of a PettingZoo environment, for all agents.
+        payoff_bounds: ``(worst, best)`` of a PettingZoo environment, for all agents; by default
+            they are estimated from plays.
         play: Whether ``source`` is the name of an OpenSpiel game.
 
     Raises:
@@ -42,16 +43,11 @@ def load_environment(
 
 
 def as_environment(made: Any, payoff_bounds: Sequence[float] | None = None) -> Any:
-    """``made`` as an environment, if it is one or a PettingZoo environment with bounds."""
+    """``made`` as an environment, if it is one or a PettingZoo environment."""
     if known_package(made) == "pettingzoo" and not is_environment(made):
         from accord.interop.pettingzoo import PettingZooEnvironment
 
-        if payoff_bounds is None:
-            raise ArgumentError(
-                f"{made} is a PettingZoo environment, which does not say what it can pay; give "
-                "--payoffs WORST BEST, or return accord.PettingZooEnvironment(env, payoff_bounds)"
-            )
-        worst, best = payoff_bounds
-        return PettingZooEnvironment(made, (worst, best))
+        pair = None if payoff_bounds is None else (payoff_bounds[0], payoff_bounds[1])
+        return PettingZooEnvironment(made, pair)
     check_environment(made)
     return made

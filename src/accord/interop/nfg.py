@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -31,15 +32,15 @@ import numpy as np
 from accord._arrays import Floats
 from accord.equilibrium.policy_files import write_whole
 from accord.errors import BudgetError
+from accord.game.exact import exact_plays
 from accord.game.labels import player_name
 from accord.game.library.matrix import matrix_game
-from accord.game.rationals import as_rational
 from accord.game.tree import Game, checked_game
 from accord.interop.efg_reader import read_text
 from accord.interop.efg_tokens import IS_END, IS_TEXT, IS_WORD, Tokens, as_float, distinct
 from accord.interop.efg_writer import quoted, written
-from accord.treeplex.form import sequence_form
-from accord.treeplex.leaves import LeafTable
+from accord.treeplex.form import SequenceForm, sequence_form
+from accord.treeplex.leaves import sequences_at
 from accord.treeplex.treeplex import EMPTY_SEQUENCE, Treeplex
 
 MOST_PROFILES = 1_000_000
@@ -84,17 +85,19 @@ def parse_nfg(text: str, path: str = "<string>") -> Game:
     if profiles > MOST_PROFILES:
         tokens.fail(f"a file must have at most {MOST_PROFILES:,} profiles; found {profiles:,}", at)
     read = _outcomes if tokens.token == "{" else _payoffs
-    rows = read(tokens, profiles, len(players))
+    rationals: dict[float, Fraction] = {}
+    rows = read(tokens, profiles, len(players), rationals)
     if tokens.kind != IS_END:
         tokens.refuse(f"the file must end after the payoffs of {profiles:,} profiles")
     # The first player's strategy changes fastest: the last axis of a tensor in C order.
     tensor = rows.T.reshape(len(players), *reversed(sizes))
-    return matrix_game(
+    game = matrix_game(
         np.transpose(tensor, (0, *range(len(players), 0, -1))),
         actions=actions,
         players=distinct(players),
         name=title or Path(path).stem,
     )
+    return game.replace(rationals=rationals)
 
 
 def write_nfg(game: Game, path: str | PathLike[str]) -> None:
@@ -133,11 +136,11 @@ def format_nfg(game: Game) -> str:
         distinct([_plan_name(plex, plan) for plan in own])
         for plex, own in zip(form.plexes, plans, strict=True)
     ]
-    rows = _expected(form.leaves, plans)
+    rows = _expected(form, plans)
     players = " ".join(map(quoted, distinct(game.player_labels)))
     lines = [f"NFG 1 R {quoted(game.name)} {{ {players} }}", ""]
     lines += ["{ " + "\n".join(f"{{ {' '.join(map(quoted, row))} }}" for row in names), "}", '""']
-    numbers = [" ".join(map(written, map(as_rational, row))) for row in rows.tolist()]
+    numbers = [" ".join(map(written, row)) for row in rows]
     lines += ["  ".join(numbers[at : at + PER_LINE]) for at in range(0, len(numbers), PER_LINE)]
     return "\n".join(lines) + "\n"
 
@@ -175,16 +178,20 @@ def _strategies(tokens: Tokens, n_players: int) -> list[tuple[str, ...]]:
     return found
 
 
-def _payoffs(tokens: Tokens, profiles: int, n_players: int) -> Floats:
+def _payoffs(
+    tokens: Tokens, profiles: int, n_players: int, rationals: dict[float, Fraction]
+) -> Floats:
     """``[n_profiles, n_players]`` payoffs, listed one after another."""
     must = f"there must be {profiles:,} times {n_players} payoffs"
     rows = np.empty(profiles * n_players)
     for at in range(len(rows)):
-        rows[at] = _payoff(tokens, must)
+        rows[at] = _payoff(tokens, must, rationals)
     return rows.reshape(profiles, n_players)
 
 
-def _outcomes(tokens: Tokens, profiles: int, n_players: int) -> Floats:
+def _outcomes(
+    tokens: Tokens, profiles: int, n_players: int, rationals: dict[float, Fraction]
+) -> Floats:
     """``[n_profiles, n_players]`` payoffs, by the numbers of outcomes."""
     tokens.advance()
     outcomes = [[0.0] * n_players]
@@ -192,7 +199,7 @@ def _outcomes(tokens: Tokens, profiles: int, n_players: int) -> Floats:
         tokens.take_word(("{",), "the outcomes must be in braces, then }")
         tokens.take_text("an outcome must have a label in quotation marks")
         must = f"an outcome must have {n_players} payoffs"
-        outcomes.append([_payoff(tokens, must) for _ in range(n_players)])
+        outcomes.append([_payoff(tokens, must, rationals) for _ in range(n_players)])
         tokens.take_word(("}",), f"{must}, then }}")
     tokens.advance()
     table, rows = np.array(outcomes), np.empty(profiles, np.int64)
@@ -205,15 +212,19 @@ def _outcomes(tokens: Tokens, profiles: int, n_players: int) -> Floats:
     return chosen
 
 
-def _payoff(tokens: Tokens, must: str) -> float:
+def _payoff(tokens: Tokens, must: str, rationals: dict[float, Fraction]) -> float:
+    """The next payoff; the number as written is added to ``rationals``."""
     if tokens.token == ",":
         tokens.advance()
     start = tokens.start
     if tokens.kind != IS_WORD:
         tokens.refuse(must)
-    value = as_float(tokens.take_number(must))
+    number = tokens.take_number(must)
+    value = as_float(number)
     if value is None:
         tokens.fail("a payoff must be a finite number", start)
+    if value and value not in rationals:
+        rationals[value] = Fraction(number)
     return value
 
 
@@ -254,13 +265,24 @@ def _plan_name(plex: Treeplex, plan: Plan) -> str:
     return ", ".join(f"{infoset}={action}" for infoset, action in moves)
 
 
-def _expected(leaves: LeafTable, plans: list[list[Plan]]) -> Floats:
-    """``[n_profiles, n_players]`` expected payoffs, the first player's plan changing fastest."""
-    total = np.zeros((math.prod(map(len, plans)), leaves.n_players))
+def _expected(form: SequenceForm, plans: list[list[Plan]]) -> Iterator[tuple[Fraction, ...]]:
+    """The expected payoffs of each profile, the first player's plan changing fastest.
+
+    Sums are of integers: payoffs times chances, brought to a common denominator.
+    """
+    plays = exact_plays(form.game)
+    seqs = sequences_at(form.game, form.plexes, np.array([node for node, _, _ in plays]))
+    paid = [[chance * u for u in payoffs] for _, chance, payoffs in plays]
+    unit = math.lcm(*(u.denominator for row in paid for u in row))
+    whole = [[int(u * unit) for u in row] for row in paid]
+    most = max(sum(abs(row[i]) for row in whole) for i in range(form.n_players))
+    kind = np.int64 if most < 2**62 else object
+    total = np.zeros((math.prod(map(len, plans)), form.n_players), kind)
     played = [[{EMPTY_SEQUENCE, *plan} for plan in own] for own in plans]
-    for seqs, payoff in zip(leaves.seqs.tolist(), leaves.payoff, strict=True):
-        together = np.ones(1)
-        for own, seq in zip(played, seqs, strict=True):
+    for told, row in zip(seqs.tolist(), whole, strict=True):
+        together = np.ones(1, bool)
+        for own, seq in zip(played, told, strict=True):
             together = np.outer([seq in plan for plan in own], together).ravel()
-        total += np.outer(together, payoff)
-    return total
+        total[together] += np.array(row, kind)
+    for sums in total.tolist():
+        yield tuple(Fraction(u, unit) for u in sums)

@@ -42,7 +42,8 @@ class PettingZooEnvironment:
     Args:
         env: A ``pettingzoo.AECEnv`` or ``pettingzoo.ParallelEnv``.
         payoff_bounds: ``(worst, best)`` of each agent, or one pair for all: no play may pay less or
-            more. PettingZoo does not provide them.
+            more. PettingZoo does not provide them. None, the default, has them estimated from
+            plays; bounds on the gap then hold only if no other payoffs exist.
         label: A function ``label(agent, observation) -> str`` that names infosets. Its labels must
             contain everything that the agent has seen and done.
         observe: A function ``observe(agent, observation)`` that sees each observation before it
@@ -61,7 +62,7 @@ class PettingZooEnvironment:
     def __init__(
         self,
         env: Any,
-        payoff_bounds: tuple[float, float] | Sequence[tuple[float, float]],
+        payoff_bounds: tuple[float, float] | Sequence[tuple[float, float]] | None = None,
         *,
         label: Callable[[str, Any], str] | None = None,
         observe: Callable[[str, Any], Any] | None = None,
@@ -100,18 +101,25 @@ class PettingZooEnvironment:
                     f"{self.name}: actions must be discrete; agent {agent} has {space}"
                 )
             self._spaces[agent] = int(space.start), int(space.n)
+        self.payoff_bounds = self._stated(payoff_bounds)
+        if self.payoff_bounds is not None:
+            checked_bounds(self)
+
+    def _stated(self, given: Any) -> tuple[tuple[float, float], ...] | None:
+        """The bounds as pairs, one for each agent; None if none are given."""
+        if given is None:
+            return None
         try:
-            bounds = np.array(payoff_bounds, dtype=np.float64)
+            bounds = np.array(given, dtype=np.float64)
         except (TypeError, ValueError):
             bounds = np.empty(0)
         if bounds.shape not in ((2,), (len(self.players), 2)):
             raise ArgumentError(
                 f"{self.name}: payoff_bounds must be (worst, best), or one such pair for each of "
-                f"the {len(self.players)} agents; got {payoff_bounds!r}"
+                f"the {len(self.players)} agents; got {given!r}"
             )
         pairs = np.broadcast_to(bounds, (len(self.players), 2)).tolist()
-        self.payoff_bounds = tuple((worst, best) for worst, best in pairs)
-        checked_bounds(self)
+        return tuple((worst, best) for worst, best in pairs)
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""

@@ -7,15 +7,17 @@ plays are written, as in ``.efg`` files.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from accord._arrays import CHANCE, NO_NODE, TERMINAL
 from accord.equilibrium.policy_files import write_whole
-from accord.game.tree import Game, checked_game, total_rewards
+from accord.game.exact import chances_at, exact_rewards
+from accord.game.rationals import as_rational
+from accord.game.tree import Game, checked_game
+from accord.interop.efg_writer import written
 
 
 def write_python(game: Game, path: str | PathLike[str]) -> None:
@@ -32,7 +34,7 @@ def format_python(game: Game) -> str:
     """The Python code of a function ``game()`` that builds a game with a ``GameBuilder``."""
     checked_game(game)
     histories = _histories(game)
-    payoffs = total_rewards(game, np.arange(game.n_nodes)) + 0.0  # no negative zero
+    payoffs = exact_rewards(game)
     outcomes = _outcomes(game)
     lines = _head(game)
     for node in range(game.n_nodes):
@@ -42,7 +44,8 @@ def format_python(game: Game) -> str:
             lines.append(f"    b.payoff({', '.join([path, *map(_number, payoffs[node])])})")
         elif mover == CHANCE:
             after = f", {path}" if histories[node] else ""
-            lines.append(f"    b.chance({outcomes[node]!r}{after})")
+            chances = ", ".join(f"{label!r}: {p}" for label, p in outcomes[node].items())
+            lines.append(f"    b.chance({{{chances}}}{after})")
         else:
             x = int(game.infoset[node])
             after = f"{path}, " if histories[node] else ""
@@ -75,14 +78,20 @@ def _histories(game: Game) -> list[tuple[str, ...]]:
     return found
 
 
-def _outcomes(game: Game) -> dict[int, dict[str, float]]:
-    """The probability of each outcome, by chance node."""
-    found: dict[int, dict[str, float]] = {}
+def _outcomes(game: Game) -> dict[int, dict[str, str]]:
+    """The probability of each outcome, as code, by chance node."""
+    below: dict[int, list[int]] = {}
     for node in range(1, game.n_nodes):  # siblings in the order of their actions
         above = int(game.parent[node])
         if game.player[above] == CHANCE:
-            label = game.chance_labels[int(game.infoset[above])][int(game.action[node])]
-            found.setdefault(above, {})[label] = float(game.chance_prob[node])
+            below.setdefault(above, []).append(node)
+    found: dict[int, dict[str, str]] = {}
+    for above, nodes in below.items():
+        labels = game.chance_labels[int(game.infoset[above])]
+        doubles = game.chance_prob[nodes].tolist()
+        chances = zip(chances_at(game, nodes), doubles, strict=True)
+        numbers = [_number(p) if float(p) == double else repr(double) for p, double in chances]
+        found[above] = dict(zip(labels, numbers, strict=True))
     return found
 
 
@@ -92,5 +101,9 @@ def _written(labels: Any) -> str:
     return repr(" ".join(labels)) if plain else repr(list(labels))
 
 
-def _number(value: Any) -> str:
-    return repr(float(value)).removesuffix(".0")
+def _number(value: Fraction) -> str:
+    """A number as code: a literal if that stands for it, else a text such as ``'1/3'``."""
+    rounded = float(value)
+    if Fraction(repr(rounded)) == value and as_rational(rounded) == value:
+        return repr(rounded).removesuffix(".0")
+    return repr(written(value))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +35,17 @@ from accord.game.labels import player_name
 from accord.learning.averaging import is_heard_everywhere, is_sampled
 from accord.learning.balanced_kefr import BalancedKEFR
 from accord.learning.episode_learner import OWN_POLICY, EpisodeLearner
-from accord.learning.exploration import checked_exploration, needs_treeplexes
+from accord.learning.exploration import (
+    OWN_EXPLORATIONS,
+    Explore,
+    checked_exploration,
+    needs_treeplexes,
+    own_law,
+)
+from accord.learning.warm_start import WarmStart, start_tables
 from accord.learning.whole_plays import WholePlayKEFR
+from accord.play.bounds import bounds_of, restore_bounds
+from accord.play.ends import Ends
 from accord.play.environment import Environment, quoted
 from accord.play.episodes import ACTIONS, Episode, Executor, LocalExecutor, placed
 from accord.play.own_tree import OwnTree
@@ -127,6 +137,7 @@ class EnvironmentPlay:
         batch: How many times the episodes of an iteration are played under the same policies.
         memory: Bytes that the tables may take; no infoset is added when they would take more.
         executor: Plays the episodes; by default this process.
+        start: A policy to start from, whose treeplexes are then known.
 
     Attributes:
         trees: The infosets of each player seen so far.
@@ -137,6 +148,7 @@ class EnvironmentPlay:
         recent: The last shared episodes, in which everybody followed pi^t.
         offset: What the numbers of episodes are larger by, if others play in between.
         watch: Called with the episodes of each iteration once they are played.
+        ends: The ends of the game that plays have shown.
 
     Raises:
         ArgumentError: If an argument is out of range, or treeplexes are needed and not known.
@@ -153,11 +165,12 @@ class EnvironmentPlay:
         *,
         episodes: int | None = None,
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
-        exploration: str | None = None,
+        exploration: str | Explore | None = None,
         plexes: Sequence[Treeplex] | None = None,
         batch: int = 1,
         memory: int | None = None,
         executor: Executor | None = None,
+        start: WarmStart | None = None,
     ) -> None:
         self.env, self.players, self.memory = env, tuple(map(str, env.players)), memory
         self._minimizer, self._batch = configured(SAMPLED_METHODS, method), batch
@@ -174,12 +187,17 @@ class EnvironmentPlay:
                 "discover(env) as plexes"
             )
         self._notion, self._episodes = as_notion(k), episodes
+        if start is not None:
+            plexes = start.plexes
         self._meet([None] * len(self.players) if plexes is None else plexes)
+        if start is not None:
+            for learner, behavior in zip(self.learners, start.behaviors, strict=True):
+                start_tables(learner.tables, behavior)
         self.averages = self._minimizer.sampling.averages
         self.iteration = 0
         self.sampled = 0  # the last iteration whose policies were sampled; it may have failed since
         self.visits = 0  # decisions in all episodes
-        self.recent = RecentPlays(len(self.players))
+        self.recent, self.ends = RecentPlays(len(self.players)), Ends()
         self._executor: Executor = LocalExecutor(env, seed) if executor is None else executor
         self.draws = Streams(seed, ACTIONS).draws
         self.offset = 0
@@ -200,6 +218,15 @@ class EnvironmentPlay:
             plexes, self._notion, self._minimizer, self._exploration, iterations, batch=self._batch
         )
         self._order = episodes_of(self.learners)
+        if self._exploration in OWN_EXPLORATIONS:
+            for i, learner in enumerate(self.learners):
+                assert isinstance(learner, WholePlayKEFR)
+                learner.law = partial(self._law, i)
+
+    def _law(self, i: int, x: int) -> Floats:
+        """How player i explores at an infoset, by exploration of the user's own."""
+        tree = self.trees[i]
+        return own_law(self._exploration, i, tree.labels[x], tree.actions[x])
 
     @property
     def n_infosets(self) -> int:
@@ -272,6 +299,7 @@ class EnvironmentPlay:
             raise ArgumentError("the game must have a decision to learn, but no player has one")
         for episode in episodes:
             self.visits += len(episode.moves)
+            self.ends.add(episode)
             if episode.active == EVERYBODY:
                 self.recent.add(episode)
         if self.watch is not None:
@@ -314,7 +342,9 @@ class EnvironmentPlay:
             "sampled": np.array(self.sampled),
             "visits": np.array(self.visits),
             "recent": self.recent.sums,
+            "bounds": bounds_of(self.env),
             "players": np.array(json.dumps(self.players)),
+            **{f"ends_{name}": value for name, value in self.ends.state().items()},
         }
         for i, (tree, learner) in enumerate(zip(self.trees, self.learners, strict=True)):
             content |= {f"tree{i}_{name}": value for name, value in tree.state().items()}
@@ -333,6 +363,8 @@ class EnvironmentPlay:
             raise ValueError("counts must not be negative")
         self.iteration, self.visits, self.sampled = counts
         self.recent.restore(state["recent"])
+        restore_bounds(self.env, state["bounds"])
+        self.ends.restore(part("ends_"))
         trees = [OwnTree.restored(name, part(f"tree{i}_")) for i, name in enumerate(self.players)]
         if self._planned:
             self._meet([tree.numbered() for tree in trees])

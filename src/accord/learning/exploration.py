@@ -26,7 +26,7 @@ the others an exploration policy or a mixture of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,17 +58,70 @@ class SamplingPolicies(NamedTuple):
     base: Floats  # [n_columns, n_sequences]
 
 
-def checked_exploration(known: tuple[str, ...], exploration: str | None) -> str:
-    """``exploration``, or the first of ``known`` if it is None.
+Explore = Callable[[int, str, tuple[str, ...]], Sequence[float]]
+"""Exploration of a user's own: ``explore(player, infoset, actions)`` returns a positive weight for
+each action. It is asked once for every infoset, when the player has met it."""
+
+OWN_EXPLORATIONS: dict[str, Explore] = {}
+"""Functions that users have passed, by their names."""
+
+
+def named_exploration(given: str | Explore | None) -> str | None:
+    """The name of an exploration. A function of the user's own is from then on known by its name.
 
     Raises:
-        ArgumentError: If it is not one of ``known``.
+        ArgumentError: If it is neither a name nor a function, or its name is taken.
+    """
+    if given is None or isinstance(given, str):
+        return given
+    name = getattr(given, "__name__", None) or getattr(given, "name", None)
+    if not callable(given) or not isinstance(name, str) or isinstance(given, type):
+        raise ArgumentError(
+            f"exploration must be one of {', '.join(EXPLORATIONS)}, or a function of player, "
+            f"infoset and actions, with a name; got {given!r}"
+        )
+    if name in EXPLORATIONS:
+        raise ArgumentError(f"exploration of your own needs a name of its own; {name!r} is taken")
+    OWN_EXPLORATIONS[name] = given
+    return name
+
+
+def checked_exploration(known: tuple[str, ...], exploration: str | Explore | None) -> str:
+    """``exploration`` by its name, or the first of ``known`` if it is None.
+
+    Raises:
+        ArgumentError: If it is not one of ``known``, and not the user's own where these may spread.
     """
     if exploration is None:
         return known[0]
-    if exploration not in known:
-        raise ArgumentError(f"exploration must be one of {', '.join(known)}; got {exploration!r}")
-    return exploration
+    name = named_exploration(exploration)
+    if name in known or ("spread" in known and name in OWN_EXPLORATIONS):
+        return str(name)
+    raise ArgumentError(
+        f"exploration must be one of {', '.join(known)}; got {name!r}"
+        + ("; to resume a run with exploration of your own, pass it again" * ("spread" in known))
+    )
+
+
+def own_law(exploration: str, player: int, infoset: str, actions: tuple[str, ...]) -> Floats:
+    """The probabilities of the actions at an infoset, by exploration of the user's own.
+
+    Raises:
+        ArgumentError: If they are not a positive, finite weight per action.
+    """
+    given = OWN_EXPLORATIONS[exploration](player, infoset, actions)
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.shape != (len(actions),) or not (weights > 0.0).all() or not weights.max() < np.inf:
+        raise ArgumentError(
+            f"{exploration} must return a positive weight for each of the {len(actions)} actions, "
+            "because what is never tried is never learned; for player "
+            f"{player} at infoset {infoset!r:.200} it returned {given!r:.200}"
+        )
+    weights /= weights.max()
+    return np.asarray(weights / weights.sum())
 
 
 def needs_treeplexes(minimizer: SampledMinimizer, exploration: str) -> bool:

@@ -65,7 +65,7 @@ class OwnLearning(Protocol):
     def learn(self, iterations: int, first: int) -> None:
         """Run ``iterations``; the first episode has the number ``first``."""
 
-    def mixture(self) -> list[Floats]:
+    def behaviors(self) -> list[Floats]:
         """``[n_components, n_sequences]`` behaviors of each player, in the joint numbers."""
 
     def state(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from accord.deviations.notions import NotionLike
 from accord.learning.episode_play import EnvironmentPlay
 from accord.learning.joint_exploration import EVERYBODY, NOBODY, UNIFORM, explorer
 from accord.learning.joint_play import JointPlay
+from accord.play.bounds import bounds_of, restore_bounds
 from accord.play.environment import Environment
 from accord.play.episodes import ACTIONS, Episode, Executor, LocalExecutor
 from accord.play.joint_paths import Places, record_episodes
@@ -145,6 +146,7 @@ class EnvironmentJointPlay(JointPlay):
     def state(self) -> dict[str, Any]:
         players = np.array(json.dumps([tree.player for tree in self.trees]))
         content = {"players": players, "recent": self.recent.sums, **super().state()}
+        content["bounds"] = bounds_of(self.env)
         for i, tree in enumerate(self.trees):
             content |= {f"tree{i}_{name}": value for name, value in tree.state().items()}
         return content
@@ -155,6 +157,7 @@ class EnvironmentJointPlay(JointPlay):
             part = {n[len(start) :]: v for n, v in state.items() if n.startswith(start)}
             self.trees[i] = OwnTree.restored(tree.player, part)
         self.recent.restore(state["recent"])
+        restore_bounds(self.env, state["bounds"])
         super().restore(state)
 
     @property

@@ -198,7 +198,7 @@ class JointPlay(ABC):
         """Give ``kept`` the mixture to save."""
         self._record_own()
         compared = self.own_plays and (self.given_up or not self.choice.settled)
-        mixture = self.own.mixture() if self.own is not None and compared else []
+        mixture = self.own.behaviors() if self.own is not None and compared else []
         model, order = self._model()
         if mixture:
             tested = max(self.choice.tested, self._measured(model, order, self.behavior))
@@ -238,7 +238,7 @@ class JointPlay(ABC):
         if self.behavior:
             tested = self._measured(model, order, self.behavior)
         if self.own_plays:
-            own = self._measured(model, order, self.own.mixture())
+            own = self._measured(model, order, self.own.behaviors())
         return self.choice.decide(tested, own, self.own_plays, self.iteration)
 
     def _measured(

@@ -37,6 +37,7 @@ from accord.learning.exploration import (
     join_policies,
 )
 from accord.learning.tables import joined
+from accord.learning.warm_start import WarmStart, start_tables
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS, configured
 from accord.regret.sampled import (
@@ -74,6 +75,7 @@ class SimulatorPlay:
         method: A name as in :func:`accord.learn`, or a configured minimizer.
         exploration: How episodes explore; by default the method's.
         budget: Bytes that the tables of each learner may take; by default the free memory.
+        start: A policy of the game to start from.
 
     Attributes:
         form: The game.
@@ -97,6 +99,7 @@ class SimulatorPlay:
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
         exploration: str | None = None,
         budget: int | None = None,
+        start: WarmStart | None = None,
     ) -> None:
         self.form, self.rng, self.iteration = form, rng, 0
         minimizer, plexes = configured(SAMPLED_METHODS, method), form.plexes
@@ -108,6 +111,9 @@ class SimulatorPlay:
         self._everywhere = is_heard_everywhere(as_notion(k))
         self._simulator = simulator(form.game, form.leaves.best, form.leaves.loss_scale)
         learners = learners_for(plexes, k, minimizer, exploration, iterations, budget=budget)
+        if start is not None:
+            for learner, behavior in zip(learners, start.behaviors, strict=True):
+                start_tables(learner.tables, behavior)
         self.schedule = learners[0].schedule
         self._estimator, self._single = learners[0].estimator, not learners[0].averages_iterates
         self.joint = joined([learner.tables for learner in learners], own)

@@ -16,13 +16,14 @@ For other notions than K-EFCE a learner keeps the rechistories at which it can h
 before those; at OBEDIENT ones nothing is decided, and none are kept. So minimizers do not notice.
 
 The policy that *spreads* takes each action in proportion to 1 plus the number of childless infosets
-known below it. It changes only when :meth:`Tables.spread_out` is called.
+known below it. It changes only when :meth:`Tables.spread_out` is called, and exploration of a
+user's own only when :meth:`Tables.explore_by` is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,6 +139,13 @@ class Tables:
             self._n_spread, self.n_infosets, self.parent_seq, self.seq_infoset,
             self.arrays.infosets, self._ends, self.spread,
         )  # fmt: skip
+        self._n_spread = self.n_infosets
+
+    def explore_by(self, law: Callable[[int], Floats]) -> None:
+        """Like :meth:`spread_out`, by the probabilities that ``law`` has for an infoset."""
+        for x in range(self._n_spread, self.n_infosets):
+            first, n = self.arrays.infosets["first_seq"][x], self.arrays.infosets["n_actions"][x]
+            self.spread[first : first + n] = law(x)
         self._n_spread = self.n_infosets
 
     @property

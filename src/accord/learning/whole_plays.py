@@ -30,6 +30,7 @@ it is in the paper, which is at most 1 in each episode.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,10 +41,13 @@ from accord.errors import ArgumentError
 from accord.learning.episode_learner import EpisodeLearner, observe_play
 from accord.learning.estimators import planned_tables
 from accord.learning.exploration import (
+    OWN_EXPLORATIONS,
+    Explore,
     SamplingPolicies,
     check_learnable,
     checked_exploration,
     mixed_policies,
+    own_law,
     planned_policies,
 )
 from accord.learning.tables import Tables
@@ -71,11 +75,16 @@ class WholePlayKEFR(EpisodeLearner):
             :class:`SampledRegretMatching`.
         iterations: The paper's T, for its learning rate if the method has one.
         exploration: ``"spread"``, ``"uniform"`` or ``"balanced"``; by default the method's. The
-            last of them needs a treeplex.
+            last of them needs a treeplex. Or a function ``explore(player, infoset, actions)`` that
+            returns a positive weight for each action.
         budget: Bytes that the learner may use; by default the free memory.
         schedule: The minimizer's schedule for all players; by default for this player alone.
         player: The index of this player in ``schedule``.
         batch: How many times each episode of an iteration is played.
+
+    Attributes:
+        law: The probabilities of exploring at an infoset, by its number, if exploration is the
+            caller's own. A caller who adds infosets sets it, since labels are the caller's.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -89,7 +98,7 @@ class WholePlayKEFR(EpisodeLearner):
         method: str | SampledMinimizer = SAMPLED_DEFAULT,
         *,
         iterations: int | None = None,
-        exploration: str | None = None,
+        exploration: str | Explore | None = None,
         budget: int | None = None,
         schedule: Any | None = None,
         player: int = 0,
@@ -113,6 +122,10 @@ class WholePlayKEFR(EpisodeLearner):
                 own, horizon = int(plex.n_infosets > 0), max(1, plex.horizon)
             if self._spreads:
                 tables.spread_out()
+            self.law: Callable[[int], Floats] | None = None
+            if plex is not None and exploration in OWN_EXPLORATIONS:
+                labels, actions = plex.infoset_labels, plex.action_labels
+                tables.explore_by(lambda x: own_law(exploration, player, labels[x], actions[x]))
             policies = mixed_policies(tables.spread, sampling.shared, own, sampling.follow, horizon)
             self.n_shared = sampling.shared * batch
         else:
@@ -131,6 +144,8 @@ class WholePlayKEFR(EpisodeLearner):
         super().begin_iteration()
         if self._spreads:
             self.tables.spread_out()
+        elif self.grows and self.law is not None:
+            self.tables.explore_by(self.law)
 
     def add(self, parent_seq: int, n_actions: int) -> int:
         """Add an infoset that a play has shown after the player's sequence ``parent_seq``.

@@ -46,7 +46,7 @@ from accord.treeplex.form import SequenceForm
 LARGE = 20_000
 """Tuples up to which the program over all of them is quick (``optimal/column_generation.py``)."""
 
-BYTES_PER_TUPLE = 240
+BYTES_PER_TUPLE = 260
 """What a tuple takes at the peak, when all of them have been sorted and the sides are built."""
 
 CLOSE = 1e-3

@@ -8,6 +8,7 @@ before (perfect recall); this is checked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import ArgumentError, GameError
+from accord.game.labels import player_name
 from accord.game.validate import check_payoff_range
 
 LONGEST_QUOTE = 200
@@ -23,7 +25,8 @@ LONGEST_QUOTE = 200
 WRAPPERS = {
     "pettingzoo": (
         "a PettingZoo environment, which does not say what it can pay; give "
-        "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best))"
+        "accord.PettingZooEnvironment(env, payoff_bounds=(worst, best)), or without bounds to have "
+        "them estimated"
     ),
     "pyspiel": "an OpenSpiel game; give accord.OpenSpielEnvironment(it)",
 }
@@ -44,12 +47,13 @@ class Environment(Protocol):
     Attributes:
         name: The name of the game in files and reports.
         players: The names of the players, in the order of payoffs.
-        payoff_bounds: ``(worst, best)`` payoffs of each player, which every play must respect.
+        payoff_bounds: ``(worst, best)`` payoffs of each player, which every play must respect; or
+            None if they are not known, to have them estimated from plays (``play/bounds.py``).
     """
 
     name: str
     players: Sequence[str]
-    payoff_bounds: Sequence[tuple[float, float]]
+    payoff_bounds: Sequence[tuple[float, float]] | None
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play. All randomness must be drawn from ``rng``."""
@@ -139,6 +143,11 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
     Raises:
         GameError: If they are not finite, or the wrong way round, too large or too close.
     """
+    if env.payoff_bounds is None:
+        raise GameError(
+            f"{env.name}: payoff_bounds must be known here, but they are None; learn and "
+            "certify_by_play estimate them from plays"
+        )
     try:
         bounds = np.array(env.payoff_bounds, dtype=np.float64)
     except (TypeError, ValueError):
@@ -158,6 +167,37 @@ def checked_bounds(env: Any) -> tuple[Floats, Floats]:
     return worst, best
 
 
+def checked_payoffs(env: Any, payoffs: Any) -> list[float]:
+    """The payoffs of a play as floats.
+
+    Raises:
+        GameError: If they are not one finite number per player.
+    """
+    try:
+        given = list(payoffs)
+    except TypeError:
+        given = []
+    if len(given) != len(env.players):
+        raise GameError(
+            f"{env.name}: payoffs() must be one number per player, {len(env.players)}; "
+            f"got {quoted(payoffs)}"
+        )
+    for label, paid in zip(env.players, given, strict=True):
+        if not _is_finite(paid):
+            raise GameError(
+                f"{env.name}: payoffs() must be finite numbers; {player_name(str(label))} was paid "
+                f"{quoted(paid)}"
+            )
+    return list(map(float, given))
+
+
+def _is_finite(paid: Any) -> bool:
+    try:
+        return math.isfinite(paid)
+    except (TypeError, OverflowError):
+        return False
+
+
 def is_environment(thing: object) -> bool:
     """Whether ``thing`` is an object, not a class, with everything an environment needs."""
     return not isinstance(thing, type) and not missing_attributes(thing)
@@ -167,7 +207,10 @@ def missing_attributes(thing: object) -> tuple[str, ...]:
     """The attributes and methods of an environment that ``thing`` lacks."""
     methods = (name for name in vars(Environment) if not name.startswith("_"))
     needed = (*Environment.__annotations__, *methods)
-    return tuple(name for name in needed if getattr(thing, name, None) is None)
+    absent = [name for name in needed if getattr(thing, name, None) is None]
+    if hasattr(thing, "payoff_bounds"):  # None if they are not known
+        absent = [name for name in absent if name != "payoff_bounds"]
+    return tuple(absent)
 
 
 def known_package(thing: object) -> str | None:

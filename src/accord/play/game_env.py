@@ -27,7 +27,7 @@ class GameEnvironment:
         leaves = sequence_form(game).leaves
         self.game, self.name = game, game.name
         self.players: Sequence[str] = game.player_labels
-        self.payoff_bounds: Sequence[tuple[float, float]] = tuple(
+        self.payoff_bounds: Sequence[tuple[float, float]] | None = tuple(
             zip(leaves.worst.tolist(), leaves.best.tolist(), strict=True)
         )
         # children have larger numbers in the order of their actions: nodes are in prefix order

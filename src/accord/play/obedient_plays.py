@@ -9,6 +9,7 @@ number of plays, and the mean and its standard error come from these counts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -34,6 +35,9 @@ DRAWN_NUMBERS = 1 << 20
 
 PLAYS_KEPT = 1000
 """Plays of an environment whose moves are kept at once."""
+
+MOST_REACHED = 200
+"""Infosets of each player whose reach probabilities are kept."""
 
 MARGIN_CONFIDENCE = 0.95
 
@@ -106,27 +110,35 @@ def estimated_values(
     """What plays in which everybody obeys show of a policy, by name.
 
     There are ``values``, mean payoffs; ``margins``, half the widths of their 95% confidence
-    intervals; and ``coverage``, the share of decisions at infosets that the policy knows, None if
-    nobody decided anything. ``executor`` is closed at the end. ``told`` is called with the number
-    of plays so far, from time to time.
+    intervals; ``coverage``, the share of decisions at infosets that the policy knows, None if
+    nobody decided anything; and ``reached``, for each player the infosets that most plays came to,
+    with the shares of plays that did. ``executor`` is closed at the end. ``told`` is called with
+    the number of plays so far, from time to time.
     """
     mediated = MediatedPlays(env, policy, seed, executor)
     paid = np.empty((plays, len(policy.plexes)))
     decided = known = 0
+    visits: list[Counter[int]] = [Counter() for _ in policy.plexes]
     try:
         for start in range(0, plays, PLAYS_KEPT):
             episodes = mediated.play(start, min(plays, start + PLAYS_KEPT))
             paid[start : start + len(episodes)] = [episode.payoffs for episode in episodes]
             for episode in episodes:
                 decided += len(episode.moves)
-                known += sum(x != NO_INFOSET for _, x, *_ in episode.moves)
+                for i, x, *_ in episode.moves:
+                    if x != NO_INFOSET:
+                        known += 1
+                        visits[i][x] += 1
             if told is not None:
                 told(start + len(episodes))
     finally:
         mediated.close()
     values, margins = mean_and_margin(paid)
     coverage = known / decided if decided else None
-    return {"values": values, "margins": margins, "coverage": coverage}
+    reached = tuple(
+        tuple((x, count / plays) for x, count in own.most_common(MOST_REACHED)) for own in visits
+    )
+    return {"values": values, "margins": margins, "coverage": coverage, "reached": reached}
 
 
 def mean_and_margin(paid: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -20,6 +20,7 @@ from accord.equilibrium.agent import Agent
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
+from accord.play.bounds import noting
 from accord.play.environment import Environment, check_environment, quoted
 from accord.play.episodes import ENVIRONMENT
 from accord.play.losses import Losses
@@ -79,7 +80,7 @@ def rollout(
     """
     check_environment(env)
     wanted, start = checked_whole("plays", plays, 1), checked_seed(seed)
-    drawn, losses = policy_in(policy), Losses(env)
+    drawn, losses = policy_in(policy), Losses(noting(env))
     if len(losses.players) != len(drawn.plexes):
         raise MismatchError(
             f"{env.name} has {len(losses.players)} players; the policy is for {len(drawn.plexes)}"

@@ -16,6 +16,7 @@ import numpy as np
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import BudgetError, GameError
 from accord.game.tree import Game
+from accord.play.bounds import noting
 from accord.play.environment import chance_law, check_environment, whose_turn
 from accord.play.losses import Losses
 from accord.play.own_tree import OwnTree
@@ -53,7 +54,7 @@ def walked_game(env: Any, max_nodes: int | None = None) -> Game:
     """
     check_environment(env)
     limit = MAX_WALKED if max_nodes is None else max_nodes
-    losses, walk = Losses(env), _Walk(env)
+    losses, walk = Losses(noting(env)), _Walk(env)
     trees = [OwnTree(name) for name in losses.players]
     player, parent, action, infoset = array("b"), array("i"), array("i"), array("i")
     prob, reward_node, reward = array("d"), array("i"), array("d")

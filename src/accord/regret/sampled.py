@@ -92,7 +92,7 @@ class Notes(NamedTuple):
         return cls(np.zeros(1, np.int64), np.zeros(room, np.int64), np.zeros(room), np.zeros(room))
 
     def with_room(self, room: int) -> Notes:
-        """The same notes with ``room`` for so many in all, or more."""
+        """These notes in arrays with room for at least ``room`` of them."""
         return Notes(self.size, *(with_room(array, room) for array in self[1:]))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord._arrays import Floats
+from accord.certifying.exact import judged_equilibrium
+from accord.certifying.inspection import inspect
+from accord.deviations.notions import EFCE, NotionLike, as_notion
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
 from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
@@ -16,9 +18,6 @@ from accord.reports.tikz import tree_tikz
 from accord.reports.tree import LARGEST_TREE, TreeView, tree_view
 
 ENDINGS = (".svg", ".tex")
-
-Recommendations = Callable[[int, int], Floats | None]
-"""The probability of each recommendation, given the player and the infoset."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,16 +56,27 @@ class Drawing:
         return f"Drawing({self.tree.game!r}, nodes={len(self.tree.edges) + 1})"
 
 
-def game_drawing(game: Game, recommended: Recommendations | None = None) -> Drawing:
-    """The drawing of a game, with what is ``recommended`` if that is given.
+def game_drawing(
+    game: Game, policy: CorrelatedPolicy | Solved | None = None, k: NotionLike = EFCE
+) -> Drawing:
+    """The drawing of a game, with what a policy recommends and its threats if one is given.
 
     Raises:
         ArgumentError: If its tree is too large to be drawn.
+        MismatchError: If the policy is for another game.
     """
-    view = tree_view(game, recommended)
+    view = None
+    if game.n_nodes <= LARGEST_TREE:
+        view = tree_view(game) if policy is None else _advised(checked_policy(game, policy), k)
     if view is None:
         raise ArgumentError(
             f"a tree must have at most {LARGEST_TREE} nodes to be drawn; {game.name} has "
             f"{game.n_nodes:,}"
         )
     return Drawing(view)
+
+
+def _advised(policy: CorrelatedPolicy, k: NotionLike) -> TreeView | None:
+    """The tree with what a policy recommends, and with the threats in it."""
+    judged = judged_equilibrium(policy, as_notion(k))
+    return tree_view(policy.form.game, inspect(policy, []).recommended, judged=judged)

@@ -109,15 +109,19 @@ def convergence(run: Course, *, narrow: bool = False) -> Figure | None:
 
 
 def learning(run: Course, *, narrow: bool = False) -> Figure | None:
-    """Values of recent plays during a run in an environment, and below them the coverage."""
+    """Values of recent plays during a run in an environment, below them the coverage, and below
+    that bounds on the gap, if there were any before the end."""
     moments = run.facts.learning
     if len(moments) < 2:
         return None
     xs = [moment.episodes for moment in moments]
+    bounds = [(m.episodes, m.lower, m.upper) for m in moments if m.lower is not None]
+    below = 1 + run.facts.has_curve_of_bounds
     with drawing():
         width, height = NARROW if narrow else WIDE
-        names = [*map(_name, run.players), "coverage"]
-        figure, axes = chart((width, height + COVERAGE), margin(names), COVERAGE)
+        space = below * COVERAGE
+        names = [*map(_name, run.players), "coverage", *(["gap at most"] if below > 1 else [])]
+        figure, axes = chart((width, height + space), margin(names), space)
         labels = []
         for player in run.players[:MOST_CURVES]:
             i, color = player.index, color_of(player.index)
@@ -127,23 +131,39 @@ def learning(run: Course, *, narrow: bool = False) -> Figure | None:
             axes.plot(xs, ys, color=color, lw=1.6)
             labels.append((float(ys[-1]), _name(player), color))
         axes.set_title("values of recent episodes", loc="left", fontsize=10, color=MUTED)
-        place = axes.get_position()
-        low = 0.55 / (height + COVERAGE)
-        below = figure.add_axes((place.x0, low, place.width, place.y0 - low - 0.4 / height))
-        below.tick_params(which="both", length=0, pad=5)
+        place, low, gap = axes.get_position(), 0.55 / (height + space), 0.4 / (height + space)
+        each = (place.y0 - low - below * gap) / below
+        more = [
+            figure.add_axes((place.x0, low + n * (each + gap), place.width, each))
+            for n in reversed(range(below))
+        ]
         known = [math.nan if m.coverage is None else m.coverage for m in moments]
-        below.plot(xs, known, color=INK, lw=1.6)
-        below.set_ylim(0.0, 1.05)
-        below.set_yticks([0.0, 0.5, 1.0], ["0", "1/2", "1"])
-        for one in (axes, below):
+        more[0].plot(xs, known, color=INK, lw=1.6)
+        more[0].set_ylim(0.0, 1.05)
+        more[0].set_yticks([0.0, 0.5, 1.0], ["0", "1/2", "1"])
+        if below > 1:
+            _bounds(more[1], bounds)
+        for one in (axes, *more):
+            one.tick_params(which="both", length=0, pad=5)
             one.set_xscale("log")
             one.set_xlim(min(xs[0], xs[-1] / 10), xs[-1])
             decades_of(one.xaxis)
-        axes.set_xticklabels([])
-        below.set_xlabel("episodes")
+        for one in (axes, *more[:-1]):
+            one.set_xticklabels([])
+        more[-1].set_xlabel("episodes")
         end_labels(axes, labels)
-        end_labels(below, [(known[-1], "coverage", INK)] if math.isfinite(known[-1]) else [])
+        end_labels(more[0], [(known[-1], "coverage", INK)] if math.isfinite(known[-1]) else [])
         return figure
+
+
+def _bounds(axes: Any, bounds: Sequence[tuple[int, Any, Any]]) -> None:
+    """Bounds on the gap at checkpoints, as bars between them."""
+    xs, lower, upper = zip(*bounds, strict=True)
+    axes.fill_between(xs, lower, upper, color=INK, alpha=0.15, lw=0)
+    for ends in (lower, upper):
+        axes.plot(xs, ends, color=INK, lw=1.2, marker="o", ms=3)
+    axes.set_ylim(bottom=0.0 if min(lower) >= 0.0 else None)
+    end_labels(axes, [(upper[-1], "gap at most", INK), (lower[-1], "at least", INK)])
 
 
 def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:

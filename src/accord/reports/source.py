@@ -33,9 +33,9 @@ from accord.reports.view import (
     how_found,
 )
 from accord.runs.checkpoint import Checkpoint
-from accord.runs.folder import RunFolder
+from accord.runs.folder import BOUNDS, RunFolder
 from accord.runs.footprint import Parts, certify_memory
-from accord.runs.reading import Bounds, SavedRun, read_run
+from accord.runs.reading import Bounds, Reached, SavedRun, read_run
 from accord.runs.request import LearnRequest, OptimizeRequest
 from accord.runs.result import Learned, Optimum, Solution
 from accord.runs.run_file import AnyRequest, versions
@@ -62,6 +62,7 @@ class Source:
     facts: RunFacts
     request: AnyRequest
     policy: CorrelatedPolicy
+    reached: Reached = ()  # in an environment, from fresh plays
 
     @property
     def game(self) -> Game | None:
@@ -176,7 +177,7 @@ def source_of(run: SavedRun) -> Source:
         raise ArgumentError(f"{run.folder}: the run {what}; resume it")
     infosets = sum(plex.n_infosets for plex in run.policy.plexes)
     facts = replace(facts, versions=tuple(run.versions.items()), infosets=infosets)
-    return Source(facts, run.request, run.policy)
+    return Source(facts, run.request, run.policy, run.reached)
 
 
 def facts_of(
@@ -217,7 +218,7 @@ def facts_of(
         requests=tuple(
             Option(name, _shown(value), name in request.LIMITS)
             for name, value in request.to_json().items()
-            if value is not None
+            if value is not None and name not in BOUNDS
         ),
         iterations=result.get("iterations"),
         episodes=result.get("episodes"),
@@ -237,6 +238,8 @@ def facts_of(
         refusal=result.get("refusal"),
         coverage=_share(result.get("coverage")),
         is_full=result.get("full") is True,
+        bounds_estimated=result.get("bounds_estimated", getattr(request, "estimated", None))
+        is True,
     )
 
 
@@ -276,7 +279,7 @@ def learning_moments(history: Sequence[Checkpoint]) -> tuple[LearningMoment, ...
     return tuple(
         LearningMoment(
             point.episodes, point.values, point.seen.margins, point.seen.infosets,
-            point.seen.coverage,
+            point.seen.coverage, point.seen.lower, point.seen.upper,
         )
         for point in history
         if point.seen is not None and point.episodes
@@ -306,6 +309,7 @@ def source_of_result(result: Result, *, certified: bool = True) -> Source:
             policy=policy,
             history=result.history,
             bounds=bounds,
+            reached=getattr(result, "reached", ()) if policy.game is None else (),
         )
     )
 

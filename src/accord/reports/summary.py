@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain, islice
 from typing import Any
 
 from accord._arrays import CHANCE
@@ -28,6 +29,7 @@ from accord.errors import ArgumentError, BudgetError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.learning.theory.guarantee import GapBound, learn_bound, solve_bound
+from accord.play.obedient_plays import MOST_REACHED
 from accord.reports.inspector import inspector_data
 from accord.reports.source import Source, evaluated, shown_ks
 from accord.reports.tree import tree_view
@@ -43,6 +45,7 @@ from accord.reports.view import (
     PlayerView,
     RunView,
 )
+from accord.runs.reading import Reached
 from accord.runs.region import Region, region
 from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest, commits_of
 from accord.runs.run_file import AnyRequest
@@ -119,7 +122,7 @@ def _evaluated(source: Source, game: Game) -> RunView:
         deviations=deviations,
         region=None if facts.best is None else _small_region(game, facts.notion, commits),
         device=device,
-        tree=tree_view(game, seen.recommended, _marked(own)),
+        tree=tree_view(game, seen.recommended, _marked(own), judged),
         inspector=_script_data(seen, facts.k, players),
         credible=None if judged is None else judged.is_credible,
         threats=() if judged is None else tuple(map(str, judged.threats)),
@@ -141,25 +144,34 @@ def _played(source: Source) -> RunView:
             DeviationView(facts.notion, player, found.gain, found=found)
             for player, found in zip(players, bounds.found, strict=True)
         ),
-        advice=advice_of(policy),
+        advice=advice_of(policy, source.reached),
     )
 
 
 def advice_of(
-    policy: CorrelatedPolicy, most: int = MOST_INFOSETS
+    policy: CorrelatedPolicy, reached: Reached = (), most: int = MOST_INFOSETS
 ) -> tuple[tuple[Advice, ...], ...]:
-    """The mean recommendations over all components, at the first infosets of each player."""
-    return tuple(
-        tuple(
-            Advice(
-                plex.infoset_labels[x],
-                tuple(zip(plex.action_labels[x], mean[int(plex.first_seq[x]) :], strict=False)),
+    """The mean recommendations over all components, at some infosets of each player.
+
+    They are those that most plays ``reached``, or else the first ones.
+    """
+    found = []
+    parts = policy.split(policy.mean_behavior())
+    for i, (plex, part) in enumerate(zip(policy.plexes, parts, strict=True)):
+        shares = dict(reached[i]) if reached else {}
+        rest = (x for x in range(plex.n_infosets) if x not in shares)
+        mean: list[float] = part.tolist()
+        found.append(
+            tuple(
+                Advice(
+                    plex.infoset_labels[x],
+                    tuple(zip(plex.action_labels[x], mean[int(plex.first_seq[x]) :], strict=False)),
+                    shares.get(x, 0.0 if len(shares) < MOST_REACHED else None) if reached else None,
+                )
+                for x in islice(chain(shares, rest), most)
             )
-            for x in range(min(plex.n_infosets, most))
         )
-        for plex, part in zip(policy.plexes, policy.split(policy.mean_behavior()), strict=True)
-        for mean in (part.tolist(),)
-    )
+    return tuple(found)
 
 
 def _small_region(game: Game, notion: Notion, commits: tuple[str, ...]) -> Region | None:

@@ -25,6 +25,7 @@ STYLES = (
     r"accord/edge/.style={draw=accordmuted}",
     r"accord/never/.style={accord/edge, dotted}",
     r"accord/deviation/.style={draw=accordwarn}",
+    r"accord/threat/.style={draw=accordwarn, dashed}",
     r"accord/joint/.style={dashed}",
     r"accord/node/.style={circle, inner sep=1.6pt}",
     r"accord/chance/.style={circle, draw=accordmuted, fill=white, inner sep=1.4pt}",
@@ -50,7 +51,8 @@ def tree_tikz(tree: TreeView) -> str:
     for joint in tree.joints:
         lines.append(f"\\draw[accord/joint, accord{_player(joint.player)}] {_path(joint.path)};")
     for edge in tree.edges:
-        style = "deviation" if edge.marked else "never" if edge.never else "edge"
+        style = "never" if edge.never else "edge"
+        style = "deviation" if edge.marked else "threat" if edge.threat else style
         width = f"{0.4 * edge.width:.2f}pt"
         lines.append(f"\\draw[accord/{style}, line width={width}] {_path(edge.path)};")
         lines.append(_label("move", edge.x, edge.y + 3, _typeset(edge.text)))
@@ -63,6 +65,8 @@ def tree_tikz(tree: TreeView) -> str:
     for entry in tree.key:
         lines.append(_dot(entry.player, entry.x + 5, entry.y))
         lines.append(_label("key", entry.x + 10, entry.y, _typeset(entry.text)))
+    if tree.note:
+        lines.append(_label("key", 12, tree.note_y - 4, _typeset(tree.note)))
     return "\n".join([*lines, r"\end{tikzpicture}", ""])
 
 

@@ -3,9 +3,10 @@
 From left to right: the root, moves as edges, payoffs at the leaves. The nodes of an infoset are
 joined by a dashed line. Each edge of a player carries the probability with which an obedient
 player at that infoset is told to take it, and wide edges are likely ones; each edge of chance
-carries its probability. A file of its own has a key below the tree, which says whose nodes are in
-which color; pages have theirs. This module decides what stands where; ``templates/tree.svg`` and
-``templates/tree.css`` decide how it looks.
+carries its probability. Advice that nobody hears who obeys, and that nobody would follow, is marked
+as a threat. A file of its own has a key below the tree, which says whose nodes are in which color,
+and whether the device is credible; pages have theirs. This module decides what stands where;
+``templates/tree.svg`` and ``templates/tree.css`` decide how it looks.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord._format import pretty, shortened
+from accord.certifying.certificate import Certificate
 from accord.game.labels import player_name
 from accord.game.tree import Game, total_rewards
 
@@ -37,6 +39,12 @@ KEY = 20  # height of a line of the key
 Infoset = tuple[int, int]
 """Player and infoset."""
 
+Move = tuple[int, int, int]
+"""Player, infoset and action."""
+
+CREDIBLE = "credible: it needs no threats"
+NOT_CREDIBLE = "not credible: nobody would carry out the threats"
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -53,6 +61,7 @@ class Edge:
     title: str  # the whole text
     never: bool  # it has probability 0
     marked: bool  # it belongs to the deviation shown
+    threat: bool  # it is advice off the path that would be disobeyed
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ class TreeView:
     width: float
     height: float
     key: tuple[Entry, ...]  # below the drawing, in files of its own
+    note: str  # below the key: whether the device is credible; empty if nobody judged it
     joints: tuple[Joint, ...]
     edges: tuple[Edge, ...]
     nodes: tuple[Node, ...]
@@ -113,18 +123,25 @@ class TreeView:
     @property
     def file_width(self) -> float:
         """The width with the key."""
-        return max(self.width, *(entry.end for entry in self.key))
+        note = 24 + LETTER * _letters(self.note) if self.note else 0.0
+        return max(self.width, note, *(entry.end for entry in self.key))
 
     @property
     def file_height(self) -> float:
         """The height with the key."""
-        return self.key[-1].y + KEY / 2
+        return self.note_y if self.note else self.key[-1].y + KEY / 2
+
+    @property
+    def note_y(self) -> float:
+        """Where the note stands."""
+        return self.key[-1].y + 1.5 * KEY
 
 
 def tree_view(
     game: Game,
     recommended: Callable[[int, int], Floats | None] | None = None,
-    deviation: Collection[tuple[int, int, int]] = (),
+    deviation: Collection[Move] = (),
+    judged: Certificate | None = None,
 ) -> TreeView | None:
     """The drawing of ``game``; None if it is too large to be read.
 
@@ -132,7 +149,9 @@ def tree_view(
         game: The game.
         recommended: The probability of each recommendation at an infoset, given the player and
             the infoset; None if nobody who obeys gets there. By default nothing is recommended.
-        deviation: (player, infoset, action) of the moves to be marked.
+        deviation: The moves to be marked.
+        judged: The certificate of what is recommended. If it says which advice off the path is a
+            threat, that is marked, too.
     """
     if game.n_nodes > LARGEST_TREE:
         return None
@@ -141,7 +160,11 @@ def tree_view(
         children[int(game.parent[node])].append(node)
     for below in children:
         below.sort(key=lambda node: int(game.action[node]))
-    labels = {node: _edge_label(game, recommended, node) for node in range(1, game.n_nodes)}
+    credible = None if judged is None else judged.is_credible
+    threats = {} if judged is None else judged.threat_moves(game)
+    labels = {
+        node: _edge_label(game, recommended, threats, node) for node in range(1, game.n_nodes)
+    }
     groups = _infosets(game)
     place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
@@ -155,6 +178,7 @@ def tree_view(
         width=width,
         height=place.height,
         key=_key(game, width, place.height),
+        note="" if credible is None else CREDIBLE if credible else NOT_CREDIBLE,
         joints=tuple(Joint(key[0], _joint(place, key, nodes)) for key, nodes in groups.items()),
         edges=tuple(_edge(game, node, place, label, deviation) for node, label in labels.items()),
         nodes=tuple(
@@ -172,6 +196,7 @@ class _Label(NamedTuple):
     text: str
     title: str
     share: float | None  # its probability; NaN where nobody who obeys gets; None without a policy
+    threat: bool = False
 
 
 class _Coordinates(NamedTuple):
@@ -257,7 +282,10 @@ def _lanes(
 
 
 def _edge_label(
-    game: Game, recommended: Callable[[int, int], Floats | None] | None, node: int
+    game: Game,
+    recommended: Callable[[int, int], Floats | None] | None,
+    threats: Collection[Move],
+    node: int,
 ) -> _Label:
     above, a = int(game.parent[node]), int(game.action[node])
     player, x = int(game.player[above]), int(game.infoset[above])
@@ -272,7 +300,9 @@ def _edge_label(
     shown = ""
     if not math.isnan(share):
         shown = f" {pretty(share, 2) if share > 5e-4 or not share else '<.001'}"
-    return _Label(f"{shortened(name, LABEL_LETTERS)}{shown}", f"{name}{shown}", share)
+    if threat := (player, x, a) in threats:
+        shown = ", a threat"
+    return _Label(f"{shortened(name, LABEL_LETTERS)}{shown}", f"{name}{shown}", share, threat)
 
 
 def _edge(
@@ -280,7 +310,7 @@ def _edge(
     node: int,
     place: _Coordinates,
     label: _Label,
-    deviation: Collection[tuple[int, int, int]],
+    deviation: Collection[Move],
 ) -> Edge:
     above = int(game.parent[node])
     x0, y0, x1, y1 = place.xs[above], place.ys[above], place.xs[node], place.ys[node]
@@ -301,6 +331,7 @@ def _edge(
         title=label.title,
         never=never,
         marked=move in deviation,
+        threat=label.threat,
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from accord.certifying.certificate import FAMILIAR, coverage_advice
+from accord.certifying.certificate import ESTIMATED, FAMILIAR, coverage_advice
 from accord.deviations.notions import Notion
 from accord.equilibrium.device import Device
 from accord.equilibrium.rounding import is_accurate
@@ -62,6 +62,8 @@ class LearningMoment:
     margins: tuple[float, ...]  # half the widths of their 95% confidence intervals, or NaN
     infosets: int  # that the players had met
     coverage: float | None  # share of decisions at infosets that were known
+    lower: float | None = None  # bounds on the gap of the mixture of that moment
+    upper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ class RunFacts:
     infosets: int = 0  # of all players in its policy
     coverage: float | None = None  # share of obedient decisions at infosets that the policy knows
     is_full: bool = False  # whether its tables reached their limit of memory
+    bounds_estimated: bool = False  # whether payoff bounds are the payoffs that plays have shown
     learning: tuple[LearningMoment, ...] = ()  # in an environment whose game is not known
 
     @property
@@ -156,6 +159,16 @@ class RunFacts:
         """What to do if the policy knows too few infosets; None if it knows enough."""
         known = self.coverage
         return None if known is None or known >= FAMILIAR else coverage_advice(known)
+
+    @property
+    def has_curve_of_bounds(self) -> bool:
+        """Whether the gap was bounded by plays at checkpoints, and not only in the end."""
+        return sum(moment.lower is not None for moment in self.learning) > 1
+
+    @property
+    def estimate(self) -> str | None:
+        """What it means that payoff bounds are estimated; None if they are stated."""
+        return f"{ESTIMATED[0].upper()}{ESTIMATED[1:]}." if self.bounds_estimated else None
 
     @property
     def k(self) -> float | None:
@@ -310,6 +323,7 @@ class Advice:
 
     infoset: str
     actions: tuple[tuple[str, float], ...]  # with their probabilities
+    reach: float | None = None  # share of fresh plays that came there, if it was counted
 
 
 @dataclass(frozen=True)
@@ -341,6 +355,11 @@ class RunView(Course):
     inspector: dict[str, Any] | None = None  # the JSON that the page's script reads
     credible: bool | None = None  # whether advice off the path is; None also if nobody judged it
     threats: tuple[str, ...] = ()  # advice off the path that would be disobeyed, in words
+
+    @property
+    def knows_reach(self) -> bool:
+        """Whether plays have shown how often infosets are reached."""
+        return any(one.reach is not None for own in self.advice for one in own)
 
     @property
     def own_gaps(self) -> GapRow | NotionRow | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
+from accord.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Seen:
     margins: tuple[float, ...]  # half the widths of the 95% confidence intervals of the values
     full: bool = False  # whether the tables have reached their limit
     coverage: float | None = None  # share of recent obedient decisions at infosets in the tables
+    lower: float | None = None  # bounds on the gap of the mixture of this moment, from plays that
+    upper: float | None = None  # were made for it alone; None if there were none
 
     @classmethod
     def from_json(cls, line: Any) -> Seen:
@@ -41,7 +46,9 @@ class Seen:
         margins = tuple(math.nan if one is None else float(one) for one in line["margins"])
         coverage = None if line.get("coverage") is None else float(line["coverage"])
         counts = int(line["infosets"]), int(line["memory"])
-        return cls(*counts, margins, bool(line["full"]), coverage)
+        ends = (line.get("lower"), line.get("upper"))
+        bounds = (None if end is None else float(end) for end in ends)
+        return cls(*counts, margins, bool(line["full"]), coverage, *bounds)
 
     def to_json(self) -> dict[str, Any]:
         """The entries of a line."""
@@ -56,6 +63,30 @@ class RegionProgress:
     directions: int  # in which a farthest point was looked for
     vertices: int  # of all polygons
     error: float  # the largest of all polygons, in units of the payoff ranges
+
+
+class PolicyNow:
+    """The mixture of a moment, made on demand until it is over."""
+
+    def __init__(self, make: Callable[[], CorrelatedPolicy | None]) -> None:
+        self._make: Callable[[], CorrelatedPolicy | None] | None = make
+        self._made: CorrelatedPolicy | None = None
+        self._known = False
+
+    def policy(self) -> CorrelatedPolicy | None:
+        """The mixture."""
+        if not self._known:
+            if self._make is None:
+                raise ArgumentError(
+                    "the policy of a checkpoint must be asked for while progress is called with "
+                    "it; the learners have moved on"
+                )
+            self._made, self._known = self._make(), True
+        return self._made
+
+    def end(self) -> None:
+        """Let the learners go."""
+        self._make = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +110,19 @@ class Checkpoint:
     covered: float | None = None  # share of the game's ends that joint plays have shown, estimated
     region: RegionProgress | None = None  # of a region, which has no gap and is not kept in files
     fresh: int | None = None  # plays after the last episode, to measure the result; not kept
+    moment: PolicyNow | None = field(default=None, repr=False, compare=False)  # not kept
+
+    @property
+    def policy(self) -> CorrelatedPolicy | None:
+        """The mixture that a run would save now, made when it is first asked for.
+
+        It is there while ``progress`` is called with the checkpoint. None if nothing has been kept
+        yet, and for runs that have no mixture until they end.
+
+        Raises:
+            ArgumentError: If it is first asked for later, when the learners have moved on.
+        """
+        return None if self.moment is None else self.moment.policy()
 
     @property
     def is_known(self) -> bool:

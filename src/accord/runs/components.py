@@ -186,10 +186,11 @@ class Components:
         if min(stride, averages) < 1 or work < 0:
             raise ValueError("the kept components must be averages, a positive stride apart")
         self.rows.restore(state, sizes)
-        # If an iteration fails, its component has been kept, and it is made again.
-        if self.count not in (iteration // stride, (iteration + 1) // stride):
-            raise ValueError("the kept components contradict the number of iterations")
         self.stride, self.averages, self._work = stride, averages, work
+        # If an iteration fails, its component has been kept, and it is made again.
+        last = int(self.times()[-1]) if self.count else 0
+        if not -1 <= iteration - last < stride:
+            raise ValueError("the kept components contradict the number of iterations")
 
 
 class JointMixture(Components):

@@ -74,6 +74,12 @@ COMPRESSED_BYTES = 2**27
 PLACES = ("game", "environment", "known")
 """Entries of a request that say where the game is, which may have moved."""
 
+BOUNDS = ("bounds", "estimated")
+"""Entries of a request about payoff bounds, which may be widened (``play/bounds.py``)."""
+
+START = "start"
+"""The entry of a request about its warm start, which need not be given again."""
+
 SAVE_SECONDS = 10.0
 """The shortest time between two checkpoints on disk."""
 
@@ -127,10 +133,15 @@ def opened_run(
             return
         remove_temporaries(folder, FILES)
         taken = next((file for file in folder.iterdir() if file.suffix != ".tmp"), None)
+        if (folder / RUN).exists():
+            raise ArgumentError(
+                f"{folder} must be a new or empty folder, but contains a run; resume it (on the "
+                f"command line with --resume {folder}), or choose another folder"
+            )
         if taken is not None:
             raise ArgumentError(
                 f"{folder} must be a new or empty folder, but contains {taken.name!r}; choose "
-                "another folder, or resume the run in this one"
+                "another folder"
             )
         run = RunFolder(folder, request, new_content(request, game), lock)
         run.write_lines(RUN, [run.content])
@@ -186,7 +197,7 @@ class RunFolder:
         run.check(game)
         before = run.request.to_json()
         for name, value in request.to_json().items():
-            if value != before[name] and name not in (*request.LIMITS, *PLACES):
+            if value != before[name] and name not in (*request.LIMITS, *PLACES, *BOUNDS, START):
                 raise MismatchError(
                     f"{path} holds a run with {name} = {before[name]!r}, not {value!r}; only "
                     "limits can change when a run is resumed; choose another folder"
@@ -347,6 +358,8 @@ class RunFolder:
         state = {"run": self.identity, "result": result, "history": lines}
         if proof.get("confidence") is not None:  # made by plays, and not computed again
             state["certificate"] = proof
+        if reached := getattr(run, "reached", ()):
+            state["reached"] = reached
         proof = {"run": self.identity, "iterations": result["iterations"], **proof}
         text = json.dumps(state, allow_nan=False)
         with doing("saving the mixture"):

@@ -32,10 +32,9 @@ from accord.deviations.counting import (
     count_learned,
     count_rechistories,
 )
-from accord.deviations.notions import NFCCE, NotionLike, as_notion, outcome_notion
+from accord.deviations.notions import NFCCE, NotionLike, as_notion
 from accord.learning.self_play import LARGE
 from accord.learning.tables import footprint
-from accord.optimal.large import tuple_bytes
 from accord.play.joint_tree import EDGE, NODE
 from accord.regret.methods import DEFAULT, METHODS, configured
 from accord.regret.sampled import SampledMinimizer
@@ -154,33 +153,10 @@ def certify_memory(form: SequenceForm, notions: Sequence[NotionLike], components
     }
 
 
-def optimize_memory(form: SequenceForm, notion: NotionLike, *, zero_sum: bool = False) -> Parts:
-    """What ``optimize`` takes, without what cannot be known before: HiGHS, which solves its linear
-    programs, and the tuples of the relaxation of a small game.
-
-    A ``zero_sum`` game takes one program instead of column generation, and a large one tuples.
-    """
-    made = as_notion(notion) if zero_sum else outcome_notion(as_notion(notion))
-    certifying = certify_bytes(form, [made])
-    if zero_sum:
-        entries = len(form.leaves) + 3 * form.n_sequences
-        held, solving = 0.0, max(PER_ENTRY * entries, certifying)
-    else:
-        held, pricing = _generation(form, made)
-        solving = max(pricing, certifying)
-    return {
-        "leaves": leaf_bytes(form),
-        "rechistories": held,
-        "tuples": 0.0 if zero_sum else tuple_bytes(form, made),
-        "prices and certifying": solving,
-        "everything else": SMALL_BYTES,
-    }
-
-
 def region_memory(form: SequenceForm, notions: Sequence[NotionLike]) -> Parts:
     """What ``region`` takes, without HiGHS; it searches for the points of all notions in turn."""
     trees = [one for one in map(as_notion, notions) if not one.has_no_tree] or [NFCCE]
-    held, pricing = zip(*(_generation(form, one) for one in trees), strict=True)
+    held, pricing = zip(*(generation_bytes(form, one) for one in trees), strict=True)
     certifying = max(certify_bytes(form, [one]) for one in trees)
     return {
         "leaves": leaf_bytes(form),
@@ -195,7 +171,7 @@ def check_run(what: str, parts: Parts, advice: str = FEWER) -> None:
     check_memory(what, parts, None, advice)
 
 
-def _generation(form: SequenceForm, notion: NotionLike) -> tuple[float, float]:
+def generation_bytes(form: SequenceForm, notion: NotionLike) -> tuple[float, float]:
     """What column generation holds beside its columns, and what prices and separation take.
 
     It holds the trees, an index of them (``optimal/separation.py``), room for pricing on them, and

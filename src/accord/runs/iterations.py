@@ -11,6 +11,7 @@ import numpy as np
 
 from accord._activity import doing
 from accord._arrays import Floats
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import Measured
 from accord.errors import NumericalError
 from accord.learning.episode_play import EnvironmentPlay
@@ -55,6 +56,7 @@ class Iterations(Steps):
         measure: Returns gaps and values of all players now, or ``None`` if they are not known.
         episodes_per_iteration: ``None`` if no episodes are played.
         seen: Returns what plays in an environment have shown, and running values.
+        mixed: Returns the mixture of the components with these numbers, which are not changed.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class Iterations(Steps):
         measure: Callable[[], Measured | None],
         episodes_per_iteration: int | None = None,
         seen: Callable[[], tuple[Seen, tuple[float, ...]]] | None = None,
+        mixed: Callable[[np.ndarray], CorrelatedPolicy] | None = None,
     ) -> None:
         self.play, self.components, self.measure, self.seen = play, components, measure, seen
+        self.mixed = mixed
         self.episodes_per_iteration = episodes_per_iteration
 
     @property
@@ -108,6 +112,17 @@ class Iterations(Steps):
             iteration, seconds=seconds, episodes=episodes, seen=seen, covered=self.covered,
             **numbers(measured),
         )  # fmt: skip
+
+    def mixture(self) -> CorrelatedPolicy | None:
+        """The mixture of the components to save now; None if there are none yet."""
+        if self.mixed is None or not self.components.count:
+            return None
+        return self.mixed(self.components.selection())
+
+    @property
+    def has_doubled(self) -> bool:
+        """Whether this is the first checkpoint with at least some power of two episodes."""
+        return is_doubling(self.iteration, self.episodes_per_iteration or 1)
 
     @property
     def covered(self) -> float | None:
@@ -176,7 +191,7 @@ class OwnShare(Iterations):
             self.play.offset = first - self.iteration * self.each
         self.advance(iterations, None)
 
-    def mixture(self) -> list[Floats]:
+    def behaviors(self) -> list[Floats]:
         """``[n_components, n_sequences]`` behaviors of each player, in the joint numbers."""
         return self.placed(self.components.selection().tolist())
 
@@ -201,6 +216,12 @@ class JointRounds(Iterations):
         return checkpoint
 
     @property
+    def has_doubled(self) -> bool:
+        """Whether this is a checkpoint: each has twice as many episodes as the last one."""
+        rounds, rest = divmod(self.iteration, FIRST_ROUND)
+        return not rest and rounds.bit_count() == 1
+
+    @property
     def covered(self) -> float | None:
         """The share of the game that joint plays have shown."""
         return self.play.covered
@@ -209,6 +230,14 @@ class JointRounds(Iterations):
     def most_bytes(self) -> float:
         """There is no limit: nobody knows how many joint histories there are."""
         return math.inf
+
+
+def is_doubling(iteration: int, each: int) -> bool:
+    """Whether this is the first checkpoint with at least some power of two episodes."""
+    before = 0
+    while (after := next_checkpoint(before)) < iteration:
+        before = after
+    return after == iteration and (iteration * each).bit_length() > (before * each).bit_length()
 
 
 def next_checkpoint(iteration: int) -> int:

@@ -13,24 +13,29 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from accord._check import checked_whole
+from accord.certifying.by_play import FEWEST_PLAYS
 from accord.deviations.notions import NotionLike
+from accord.equilibrium.policy import CorrelatedPolicy, Solved, policy_in
 from accord.errors import ArgumentError, MismatchError
 from accord.game.tree import Game, checked_game
-from accord.learning.exploration import needs_treeplexes
+from accord.learning.exploration import Explore, named_exploration, needs_treeplexes
+from accord.learning.warm_start import WarmStart
+from accord.play.bounds import Bounded, bounded, bounds_of, is_estimated
 from accord.play.discovery import discover
 from accord.play.environment import Environment, check_environment
 from accord.play.feedback import JOINT, OWN
-from accord.play.losses import Losses
 from accord.play.venue import venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.regret.sampled import SampledMinimizer
-from accord.runs.folder import RunFolder, opened_run
+from accord.regret.swrhedge import SWRHedge
+from accord.runs.folder import CHECKPOINT, RunFolder, opened_run
 from accord.runs.learning_run import Fresh, LearningRun, in_environment, on_simulator
 from accord.runs.loop import Progress
 from accord.runs.request import LearnRequest, split_method
@@ -54,7 +59,7 @@ def learn(
     components: SupportsIndex | None = None,
     method: str | SampledMinimizer = SAMPLED_DEFAULT,
     learning_rate_scale: float = 1.0,
-    exploration: str | None = None,
+    exploration: str | Explore | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -69,6 +74,8 @@ def learn(
     value_plays: SupportsIndex | None = None,
     feedback: str = OWN,
     seconds: float | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
+    checkpoint_plays: SupportsIndex | None = None,
 ) -> Learned:
     """Learn a K-EFCE of a game from played episodes, by K-EFR in self-play.
 
@@ -94,13 +101,16 @@ def learn(
         learning_rate_scale: Multiplier on the paper's learning rate; only for ``"swrhedge"``.
         exploration: How episodes explore: ``"spread"`` over all ends of the game (``"prm"`` and
             ``"rm"``), ``"balanced"`` as in the paper, or ``"uniform"``; by default the first of
-            these that the method has.
+            these that the method has. Or, for ``"prm"`` and ``"rm"``, a function
+            ``explore(player, infoset, actions)`` of the player's number, the label of the infoset
+            and those of its actions, which returns a positive weight for each action.
         folder: A new or empty folder to keep the run in (``runs/folder.py``).
         resume: Whether to continue the run in ``folder`` if there is one. Only episodes may differ;
             the paper's learning rate stays the one for the first request. A run that has played
             them stays as it is, but in an environment it is certified again.
-        progress: Called with every checkpoint, and from time to time in between. If it returns
-            True, the run ends there. While plays after the last episode measure the result,
+        progress: Called with every checkpoint, and from time to time in between. Its ``policy`` is
+            the mixture that the run would save now, made only if it is asked for. If the function
+            returns True, the run ends there. While plays after the last episode measure the result,
             ``fresh`` of the checkpoint is their number.
         workers: In an environment, play in this many processes, each with a copy of it. This helps
             if a step takes a millisecond or more. The number of workers does not change the result.
@@ -135,6 +145,13 @@ def learn(
             (``docs/theory/joint-plays.md``).
         seconds: Stop after this much wall-clock time in this call, also before all ``episodes``. It
             includes fresh plays, for which the time of as many episodes is reserved.
+        start: A policy to start from, such as :func:`load_policy` reads, or a result that has one:
+            a *warm start* of ``"prm"`` or ``"rm"``. The first iterates play its mean; what it
+            correlates is learned again. The saved mixture has none of its components.
+        checkpoint_plays: Number of fresh plays to bound the gap from at checkpoints, too, if the
+            game is not known: whenever episodes have doubled. They cost time and are not among the
+            ``episodes``. Each pair of bounds holds with 95% confidence; that all of a run hold at
+            the same time is less certain. By default there are none.
 
     Raises:
         ArgumentError: If an argument is out of range.
@@ -149,7 +166,7 @@ def learn(
         checked_game(playable)
         _refuse_for_games(
             workers=workers, ray=ray, batch=batch, memory=memory, source=source, game=game,
-            plexes=plexes, plays=plays, value_plays=value_plays,
+            plexes=plexes, plays=plays, value_plays=value_plays, checkpoint_plays=checkpoint_plays,
         )  # fmt: skip
     else:
         check_environment(playable)
@@ -163,7 +180,7 @@ def learn(
         seed=seed,  # type: ignore[arg-type]
         components=components,  # type: ignore[arg-type]
         learning_rate_scale=learning_rate_scale,
-        exploration=exploration,
+        exploration=named_exploration(exploration),
         environment=None if known else dict(source or {}),
         known=None if game is None else game.source or game.name,
         batch=batch,  # type: ignore[arg-type]
@@ -174,7 +191,8 @@ def learn(
     )
     return run_learn(
         playable, request, folder=folder, resume=resume, progress=progress, workers=workers,
-        ray=ray, game=game, plexes=plexes, plays=plays, value_plays=value_plays, since=since,
+        ray=ray, game=game, plexes=plexes, plays=plays, value_plays=value_plays, start=start,
+        checkpoint_plays=checkpoint_plays, since=since,
     )  # fmt: skip
 
 
@@ -191,6 +209,8 @@ def run_learn(
     plexes: Sequence[Treeplex] | None = None,
     plays: SupportsIndex | None = None,
     value_plays: SupportsIndex | None = None,
+    start: CorrelatedPolicy | Solved | None = None,
+    checkpoint_plays: SupportsIndex | None = None,
     since: float | None = None,
 ) -> Learned:
     """Learn as ``request`` asks; everything else is as in :func:`learn`.
@@ -198,11 +218,16 @@ def run_learn(
     ``since`` is when its seconds began to count, by ``time.perf_counter``; by default now.
     """
     limits = request.seconds, time.perf_counter() if since is None else since
+    warm = None if start is None else _warm_start(playable, start)
+    if warm is not None:
+        request = replace(request, start=warm.digest)
     if isinstance(playable, Game):
         first = RunFolder.first_request(folder, request, playable) if resume else None
         assert isinstance(first, LearnRequest | None)
         asked = first or request
-        run = LearningRun(asked, *on_simulator(playable, asked), playable)  # may refuse arguments
+        _check_start(folder, asked, warm)
+        learners = on_simulator(playable, asked, warm)  # may refuse arguments
+        run = LearningRun(asked, *learners, playable)
         with opened_run(folder, request, playable, resume=first is not None) as files:
             return run.run(request.episodes, files, progress, *limits)
     if game is not None and plexes is not None:
@@ -221,13 +246,54 @@ def run_learn(
         raise MismatchError(f"{folder} holds a run that began {began}; resume it in this way")
     if asked.is_joint and plexes is not None:
         raise ArgumentError("plexes are for feedback='own'; joint plays show the infosets")
+    if plexes is not None and warm is not None:
+        raise ArgumentError("give start or plexes, not both: the policy has treeplexes")
+    _check_start(folder, asked, warm)
     if plexes is None and not asked.is_joint:
         plexes = _needed_plexes(playable, asked, game)
+    env = bounded(playable, asked.seed, asked.bounds)
+    _check_unit(env, asked)
     with venue(workers, ray) as where:
-        learners = in_environment(playable, asked, plexes, where)
-        run = LearningRun(asked, *learners, game, Fresh(playable, values, plays, where))
+        fresh = Fresh(env, values, plays, where, _checkpoint_plays(env, checkpoint_plays))
+        players = in_environment(env, asked, plexes, where, warm)
+        if first is None:
+            stated = {"bounds": bounds_of(env).tolist(), "estimated": is_estimated(env)}
+            asked = request = replace(asked, **stated)
+        run = LearningRun(asked, *players, game, fresh)
         with opened_run(folder, request, identity(playable), resume=first is not None) as files:
             return run.run(request.episodes, files, progress, *limits)
+
+
+def _warm_start(playable: Game | Environment, given: CorrelatedPolicy | Solved) -> WarmStart:
+    """The policy to start from, in the game if it is known."""
+    policy = policy_in(given)
+    if isinstance(playable, Game):
+        if policy.game is None:
+            policy = policy.in_game(playable)
+        elif policy.game.digest != playable.digest:
+            raise MismatchError(
+                f"the policy to start from must be one of {playable.name}; it is one of "
+                f"{policy.game.name}"
+            )
+        return WarmStart(policy, playable.player_labels)
+    return WarmStart(policy, tuple(map(str, playable.players)))
+
+
+def _check_start(
+    folder: str | os.PathLike[str] | None, asked: LearnRequest, warm: WarmStart | None
+) -> None:
+    """Refuse another start than that of a run which is resumed."""
+    if warm is not None and asked.start != warm.digest:
+        raise MismatchError(
+            f"{folder} holds a run that started from another policy, or from none; resume it "
+            "without start"
+        )
+    begun = folder is not None and (Path(folder) / CHECKPOINT).exists()
+    if warm is None and asked.start is not None and not begun:
+        raise ArgumentError(
+            f"{folder} holds a run that was to start from a policy and has no checkpoint yet; give "
+            "that policy again as start"
+        )
 
 
 def fresh_plays(
@@ -240,11 +306,31 @@ def fresh_plays(
     return checked_whole("value_plays", value_plays, 1), bounding
 
 
+def _checkpoint_plays(env: Environment, plays: SupportsIndex | None) -> int:
+    """How many fresh plays bound the gap at a checkpoint."""
+    if plays is None:
+        return 0
+    count, least = checked_whole("checkpoint_plays", plays, 0), FEWEST_PLAYS * len(env.players)
+    if 0 < count < least:
+        raise ArgumentError(f"checkpoint_plays must be 0 or at least {least}; got {count}")
+    return count
+
+
 def _refuse_for_games(**given: Any) -> None:
     """Refuse arguments that only environments have."""
     for name, value in given.items():
         if value is not None:
             raise ArgumentError(f"{name} is for environments; a game is played on a simulator")
+
+
+def _check_unit(env: Any, request: LearnRequest) -> None:
+    """Refuse bounds that may widen for a method whose losses must be in [0, 1]."""
+    if isinstance(env, Bounded) and isinstance(request.minimizer, SWRHedge):
+        raise ArgumentError(
+            f"{request.method} needs payoff bounds that are stated and never widened, because its "
+            "learning rate is for losses in [0, 1]; state payoff_bounds that no play exceeds and "
+            "begin a new run, or learn with prm or rm"
+        )
 
 
 def _needed_plexes(
@@ -266,7 +352,7 @@ class Identity:
 
 
 def identity(env: Environment) -> Identity:
-    """The name of ``env``, and a digest of all that it declares."""
-    losses = Losses(env)
-    content = [losses.name, losses.players, losses.worst, losses.best]
-    return Identity(losses.name, hashlib.sha256(json.dumps(content).encode()).hexdigest())
+    """The name of ``env``, and a digest of it and its players; payoff bounds may be widened."""
+    name = str(env.name)
+    content = [name, list(map(str, env.players))]
+    return Identity(name, hashlib.sha256(json.dumps(content).encode()).hexdigest())

@@ -9,14 +9,16 @@ it. If not, the gap is bounded from fresh plays at the end (``certifying/by_play
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord._activity import doing
 from accord._arrays import Floats
 from accord.certifying.by_play import CONFIDENCE, FEWEST_PLAYS, bounded_by_play
+from accord.certifying.certificate import Certificate
 from accord.deviations.notions import NotionLike
 from accord.equilibrium.gap import MixtureMeter
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -33,6 +35,8 @@ from accord.learning.joint_environment import EnvironmentJointPlay
 from accord.learning.joint_play import FINAL_COMPONENTS, ROUND_COMPONENTS, JointPlay
 from accord.learning.joint_simulator import SimulatorJointPlay
 from accord.learning.simulator_play import SimulatorPlay
+from accord.learning.warm_start import WarmStart
+from accord.play.bounds import bounds_of, is_estimated
 from accord.play.environment import Environment
 from accord.play.episodes import Executor, LocalExecutor
 from accord.play.obedient_plays import estimated_values
@@ -40,7 +44,7 @@ from accord.play.own_tree import policy_of
 from accord.play.streams import seed_for
 from accord.play.venue import Venue
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
-from accord.runs.checkpoint import Seen, numbers
+from accord.runs.checkpoint import Checkpoint, Seen, numbers
 from accord.runs.components import (
     FEWEST_COMPONENTS,
     ComponentMatrix,
@@ -74,6 +78,7 @@ class Fresh:
     values: int  # how many to estimate the values from
     plays: int  # how many to bound the gap from; 0 for no bounds
     where: Venue
+    checkpoint: int = 0  # how many to bound the gap from at checkpoints; 0 for no bounds there
 
 
 class LearningRun:
@@ -104,7 +109,7 @@ class LearningRun:
             self.meter = _Meter(sequence_form(game), request.notion, components, self._placed)
         seen = None if fresh is None else self._seen
         steps = JointRounds if request.is_joint else Iterations
-        self.steps = steps(play, components, self._measure, self.each, seen)
+        self.steps = steps(play, components, self._measure, self.each, seen, self._mixed)
 
     def run(
         self,
@@ -166,7 +171,10 @@ class LearningRun:
         except AccordError as error:
             error.learned = so_far
             raise
-        return Learned(game=None, policy=policy, **measured, **made)
+        assert self.fresh is not None
+        bounds = tuple(map(tuple, bounds_of(self.fresh.env).tolist()))
+        made["history"] = _with_bounds(made["history"], measured.get("certified"))
+        return Learned(game=None, policy=policy, payoff_bounds=bounds, **measured, **made)
 
     def _tell(self, plays: int) -> None:
         """Show how many fresh plays there were."""
@@ -201,8 +209,8 @@ class LearningRun:
             with doing("bounding the gap by fresh plays"):
                 seed = seed_for("certificate of a run", self.request.seed)
                 certified = bounded_by_play(
-                    env, policy, self.request.notion, plays, CONFIDENCE, seed,
-                    where.executor(env, seed), self.request.feedback, None, self.request.memory,
+                    env, policy, self.request.notion, plays, CONFIDENCE, seed, where,
+                    self.request.feedback, None, self.request.memory,
                     lambda used: tell(count + used),
                 )  # fmt: skip
         except BudgetError as error:
@@ -219,18 +227,34 @@ class LearningRun:
             "seconds": self.loop.elapsed,
             "interrupted": self.loop.interrupted,
             "history": tuple(self.loop.history),
+            **({} if self.fresh is None else {"bounds_estimated": is_estimated(self.fresh.env)}),
+            "ends": self._ends(),
         }
+
+    def _ends(self) -> int | None:
+        """How many ends the game has, as far as players who learn for themselves may know."""
+        if isinstance(self.play, EnvironmentPlay):
+            return round(self.play.ends.estimate())
+        return None if self.request.is_joint or self.game is None else self.game.n_terminals
 
     def _policy(self) -> CorrelatedPolicy:
         """The mixture to save. If it is a matrix, the components are then gone."""
         rows = self.components.rows
         if isinstance(rows, Ragged):
-            policy = self._met([rows.parts[n] for n in self.components.selection()])
-            return policy if self.game is None else policy.in_game(self.game)
+            return self._mixed(self.components.selection())
         self.components.take()
         behaviors = rows.behaviors()
         weights = np.full(len(behaviors), 1.0 / len(behaviors))
         return CorrelatedPolicy(self.game, weights, behaviors)
+
+    def _mixed(self, index: NDArray[np.int64]) -> CorrelatedPolicy:
+        """The mixture of the components with these numbers, of which nothing is taken."""
+        rows = self.components.rows
+        if isinstance(rows, Ragged):
+            policy = self._met([rows.parts[n] for n in index])
+            return policy if self.game is None else policy.in_game(self.game)
+        weights = np.full(len(index), 1.0 / len(index))
+        return CorrelatedPolicy(self.game, weights, rows.kept[index])
 
     def _placed(self, index: Sequence[int]) -> Iterator[Sequence[Floats]]:
         """The behaviors of all players in the game, for each of these components."""
@@ -258,11 +282,46 @@ class LearningRun:
         values, margins, _ = play.recent.values()
         known = play.recent.coverage
         full = play.given_up if isinstance(play, EnvironmentJointPlay) else play.is_full
-        return Seen(play.n_infosets, play.n_bytes, margins, full, known), values
+        lower, upper = self._bounds_now()
+        return Seen(play.n_infosets, play.n_bytes, margins, full, known, lower, upper), values
+
+    def _bounds_now(self) -> tuple[float | None, float | None]:
+        """Bounds on the gap of the mixture of this moment, if it is time for them.
+
+        The plays are made for this mixture and never seen by a learner. Which checkpoints have
+        bounds depends on their numbers alone, so that a run that is resumed has the same.
+        """
+        fresh, at = self.fresh, self.play.iteration
+        if fresh is None or not fresh.checkpoint or self.meter is not None:
+            return None, None
+        if not self.steps.has_doubled or (policy := self.steps.mixture()) is None:
+            return None, None
+        seed = seed_for(f"certificate at iteration {at}", self.request.seed)
+        try:
+            with doing("bounding the gap at a checkpoint by fresh plays"):
+                found = bounded_by_play(
+                    fresh.env, policy, self.request.notion, fresh.checkpoint, CONFIDENCE, seed,
+                    fresh.where, self.request.feedback, None, self.request.memory,
+                )  # fmt: skip
+        except BudgetError:
+            return None, None
+        gap = found[self.request.notion]
+        return gap.lower, gap.upper
+
+
+def _with_bounds(
+    history: tuple[Checkpoint, ...], certified: Certificate | None
+) -> tuple[Checkpoint, ...]:
+    """The history, whose last entry has the bounds of the result."""
+    if certified is None or not history or (seen := history[-1].seen) is None:
+        return history
+    (gap,) = certified.gaps
+    last = replace(history[-1], seen=replace(seen, lower=gap.lower, upper=gap.upper))
+    return (*history[:-1], last)
 
 
 def on_simulator(
-    game: Game, request: LearnRequest
+    game: Game, request: LearnRequest, start: WarmStart | None = None
 ) -> tuple[SimulatorPlay | SimulatorJointPlay, Components]:
     """The learners on a compiled simulator of ``game``, and the components to save."""
     form, minimizer = sequence_form(game), request.minimizer
@@ -283,7 +342,7 @@ def on_simulator(
     check_run(f"learning {game.name} at k = {request.notion.written}", needed)
     play = SimulatorPlay(
         form, request.k, request.episodes, np.random.default_rng(request.seed),
-        method=minimizer, exploration=request.exploration,
+        method=minimizer, exploration=request.exploration, start=start,
     )  # fmt: skip
     iterations = _checked_iterations(play.episodes_per_iteration, request.episodes)
     play.averages = averages
@@ -325,7 +384,11 @@ def _beside_environment(
 
 
 def in_environment(
-    env: Environment, request: LearnRequest, plexes: Sequence[Treeplex] | None, where: Venue
+    env: Environment,
+    request: LearnRequest,
+    plexes: Sequence[Treeplex] | None,
+    where: Venue,
+    start: WarmStart | None = None,
 ) -> tuple[EnvironmentPlay | EnvironmentJointPlay, Components]:
     """The learners in an environment, and the components to save.
 
@@ -344,7 +407,7 @@ def in_environment(
     play = EnvironmentPlay(
         env, request.k, request.seed, episodes=request.episodes, method=request.minimizer,
         exploration=request.exploration, plexes=plexes, batch=request.batch, memory=half,
-        executor=None if where.is_here else where.executor(env, request.seed),
+        executor=None if where.is_here else where.executor(env, request.seed), start=start,
     )  # fmt: skip
     iterations = _checked_iterations(play.episodes_per_iteration, request.episodes)
     kept = Components(

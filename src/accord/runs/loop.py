@@ -23,7 +23,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from accord._activity import answer
-from accord.runs.checkpoint import Checkpoint
+from accord.equilibrium.policy import CorrelatedPolicy
+from accord.runs.checkpoint import Checkpoint, PolicyNow
 from accord.runs.folder import RunFolder
 from accord.runs.interrupt import heeding_interrupts
 
@@ -41,7 +42,8 @@ SHOW_SECONDS = 2.0
 
 
 Progress = Callable[[Checkpoint], object]
-"""What is called with checkpoints; if it returns True, the run ends there."""
+"""What is called with checkpoints, whose ``policy`` is that of the moment; if it returns True, the
+run ends there."""
 
 
 class Steps(ABC):
@@ -74,6 +76,13 @@ class Steps(ABC):
     @abstractmethod
     def look(self, seconds: float) -> Checkpoint:
         """What is known now; the run has taken ``seconds``."""
+
+    def mixture(self) -> CorrelatedPolicy | None:
+        """The mixture that would be saved now; None if there is none yet, or never before the end.
+
+        The steps are as they were afterwards.
+        """
+        return None
 
     @property
     def saved_iteration(self) -> int | None:
@@ -251,7 +260,13 @@ class Loop:
     def _tell(self, point: Checkpoint) -> bool:
         """Call ``progress``; returns whether it asks the run to end."""
         self._told = point.iteration
-        answered = None if self.progress is None else self.progress(point)
+        if self.progress is None:
+            return False
+        moment = PolicyNow(self.steps.mixture)
+        try:
+            answered = self.progress(replace(point, moment=moment))
+        finally:
+            moment.end()
         return isinstance(answered, (bool, np.bool_)) and bool(answered)
 
     def _saving_seconds(self) -> float:

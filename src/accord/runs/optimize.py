@@ -47,8 +47,9 @@ from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limit
 from accord.runs.checkpoint import Checkpoint, Progressed
 from accord.runs.choosing import Choice, Found
 from accord.runs.folder import RunFolder, opened_run, part_of
-from accord.runs.footprint import SMALLER_K, check_run, optimize_memory
+from accord.runs.footprint import SMALLER_K, check_run
 from accord.runs.loop import Loop, Progress
+from accord.runs.phases import PROVING, optimize_memory
 from accord.runs.request import OptimizeRequest
 from accord.runs.result import Optimum
 from accord.runs.saddle_steps import OptimumSearch, SaddleSteps
@@ -59,9 +60,6 @@ START_PLANS = 200
 
 POLISHING, LONGEST_POLISHING = 0.1, 10.0
 """The part of the time that is kept for the mixture after the search, at most this many seconds."""
-
-PROVING = 60.0
-"""Seconds that a proof in rational arithmetic may take."""
 
 IN_FRACTIONS = ", in rational arithmetic"
 
@@ -260,13 +258,14 @@ class _Optimizing:
             self.table = NormalForm.of(form)
             form, programmed, start = self.table.form, EFCE, None
             self.form = form
-        needed = optimize_memory(form, programmed, zero_sum=zero_sum)
-        check_run(f"optimizing {game.name} at k = {request.notion.written}", needed, SMALLER_K)
+        what = f"optimizing {game.name} at k = {request.notion.written}"
+        check_run(what, optimize_memory(form, programmed, zero_sum=zero_sum), SMALLER_K)
         self.search: OptimumSearch
         if zero_sum:
             self.search = _ZeroSum(form, objective)
         else:
             incentives = Incentives.build(form, programmed, commits=self.commits)
+            check_run(what, optimize_memory(form, programmed, incentives=incentives), SMALLER_K)
             filling = None if request.at_least else large_filling(incentives)
             if filling is not None:
                 self.search = SaddleSteps(LargeSearch(filling, objective, request.target_gap))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,10 @@ class Bounds:
         return bounds
 
 
+Reached = tuple[tuple[tuple[int, float], ...], ...]
+"""For each player infosets by number, with the shares of plays that came to them."""
+
+
 @dataclass(frozen=True, eq=False)
 class SavedRun:
     """A run, read back from its folder."""
@@ -110,6 +114,7 @@ class SavedRun:
     history: tuple[Checkpoint, ...]  # may be empty
     bounds: Bounds | None = None  # on the gap, if the run was in an environment
     finished: bool = True  # if not, this is the last checkpoint
+    reached: Reached = ()  # in an environment
 
     @property
     def game(self) -> Game | None:
@@ -149,7 +154,10 @@ def read_finished(files: RunFolder, game: Game | None = None) -> SavedRun:
     content, n_players = _content(files, note), len(policy.player_labels)
     result, bounds = _result_in(files, content, n_players)
     history = files.read_history(content.get("history"), n_players)
-    return _saved(files, result, policy, history, bounds, finished=True)
+    saved = _saved(files, result, policy, history, bounds, finished=True)
+    if game is not None or "reached" not in content:  # numbers are those of the environment
+        return saved
+    return replace(saved, reached=_reached(files, content["reached"], policy))
 
 
 def read_result(files: RunFolder, n_players: int) -> tuple[dict[str, Any], Bounds | None]:
@@ -166,6 +174,25 @@ def _content(files: RunFolder, note: str | None) -> dict[str, Any]:
     content = parse_object(file, note or "{}", 1)
     files.check_identity(file, content.get("run"))
     return content
+
+
+def _reached(files: RunFolder, content: Any, policy: CorrelatedPolicy) -> Reached:
+    """The infosets that plays came to, which may have been read from a damaged file."""
+    try:
+        found = tuple(tuple((int(x), float(share)) for x, share in own) for own in content)
+        known = all(
+            0 <= x < plex.n_infosets and 0.0 <= share <= 1.0
+            for own, plex in zip(found, policy.plexes, strict=True)
+            for x, share in own
+        )
+    except (TypeError, ValueError, OverflowError):
+        known = False
+    if not known:
+        raise ParseError(
+            str(files.path / POLICY), 0, 0,
+            "the reached infosets must be numbers of infosets of each player, with shares of one",
+        )  # fmt: skip
+    return found
 
 
 def _result_in(

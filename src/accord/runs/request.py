@@ -21,6 +21,7 @@ from accord.errors import ArgumentError
 from accord.game.labels import committed, player_name
 from accord.learning.exploration import check_learnable, checked_exploration
 from accord.learning.joint_play import JOINT_METHOD
+from accord.learning.warm_start import check_startable
 from accord.optimal.objective import WELFARE, Written, objective_text
 from accord.play.feedback import FEEDBACKS, JOINT, OWN
 from accord.regret.methods import (
@@ -214,9 +215,17 @@ class LearnRequest(_Request):
     memory: int | None = None  # bytes for tables and components in an environment
     feedback: str = OWN  # what the learners see of a play
     seconds: float | None = None  # limit of wall-clock time
+    bounds: tuple[tuple[float, ...], ...] | None = (
+        None  # (worst, best) payoffs of each player in an
+    )
+    # environment when the run began, by which its losses are measured
+    estimated: bool = False  # whether these were estimated from plays
+    start: str | None = None  # the digest of the policy that the learners started from
 
     def __post_init__(self) -> None:
         self._set_notion()
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _checked_pairs(self.bounds))
         object.__setattr__(self, "episodes", checked_whole("episodes", self.episodes, 1))
         object.__setattr__(self, "batch", checked_whole("batch", self.batch, 1))
         object.__setattr__(self, "seed", checked_seed(self.seed))
@@ -242,6 +251,8 @@ class LearnRequest(_Request):
         explore = checked_exploration(explorations, self.exploration)
         check_learnable(self.notion, self.minimizer, explore)
         object.__setattr__(self, "exploration", explore)
+        if self.start is not None:
+            check_startable(self.minimizer, explore)
 
     @property
     def in_environment(self) -> bool:
@@ -266,6 +277,7 @@ class LearnRequest(_Request):
             "exploration": self.exploration,
             "learning_rate_scale": None if self.learning_rate_scale == 1.0 else 1,
             "batch": None if self.batch == 1 else self.batch,
+            "start": self.start,
         }
         for name, value in given.items():
             if value is not None:
@@ -383,6 +395,14 @@ def _check_record(record: Mapping[str, Any]) -> None:
             'environment must have a text "source", "payoff_bounds" that are null or two finite '
             'numbers, and "play", true or false'
         )
+
+
+def _checked_pairs(bounds: Any) -> tuple[tuple[float, float], ...]:
+    """The bounds of a request; they may come from a file."""
+    pairs = tuple(map(tuple, bounds))
+    if not all(len(pair) == 2 and all(map(_is_finite, pair)) for pair in pairs):
+        raise ArgumentError("bounds must be pairs of finite numbers, one for each player")
+    return tuple((float(worst), float(best)) for worst, best in pairs)
 
 
 def _is_finite(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._activity import doing
+from accord._format import counted
 from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify, certify_judged
 from accord.deviations.notions import Notion, written_k
@@ -21,6 +22,9 @@ from accord.runs.request import LearnRequest, OptimizeRequest, SolveRequest, com
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PLAYS_PER_END = 1.0
+"""Plays for each end of a game from which joint feedback serves better than own feedback."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -181,7 +185,27 @@ class Learned(Displayed):
     plays: int | None = None  # how many plays those are
     coverage: float | None = None  # share of decisions in those plays at infosets that the policy
     # knows; it is uniform at all others
+    reached: tuple[tuple[tuple[int, float], ...], ...] = ()  # for each player the infosets that
+    # most of those plays came to, by number, with their shares of the plays
     refusal: str | None = None  # why there are no bounds on the gap
+    payoff_bounds: tuple[tuple[float, float], ...] | None = None  # (worst, best) of each player, if
+    # the game is not known
+    bounds_estimated: bool = False  # whether those are the payoffs that plays have shown; others
+    # may be worse or better, and then bounds on the gap need not hold
+    ends: int | None = None  # of the game, in an environment estimated from the plays; None after
+    # joint plays
+
+    @property
+    def advice(self) -> str | None:
+        """That joint plays would serve better, if the players learned for themselves.
+
+        Joint plays need about one play for each end of the game (``docs/theory/joint-plays.md``).
+        """
+        if self.ends is None or self.episodes < PLAYS_PER_END * self.ends:
+            return None
+        about = "" if self.request.environment is None else "about "
+        plays, ends = counted(self.episodes, "episode"), counted(self.ends, "end")
+        return f"{plays} for {about}{ends} of the game: joint feedback would learn more from them"
 
     @cached_property
     def certificate(self) -> Certificate | None:
@@ -216,6 +240,7 @@ class Learned(Displayed):
             "components": self.policy.n_components,
             "values": list(self.values),
             **({"value_error": self.value_error} if exact else self._bounds()),
+            "advice": self.advice,
             "seconds": self.seconds,
         }
 
@@ -230,6 +255,8 @@ class Learned(Displayed):
             "infosets": sum(plex.n_infosets for plex in self.policy.plexes),
             "coverage": self.coverage,
             "full": self.is_full,
+            "payoff_bounds": self.payoff_bounds and list(map(list, self.payoff_bounds)),
+            "bounds_estimated": self.bounds_estimated,
         }
 
     def __repr__(self) -> str:

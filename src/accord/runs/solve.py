@@ -13,6 +13,8 @@ import time
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from accord._activity import doing
 from accord._arrays import Floats, Ints
 from accord.certifying.exact import certify
@@ -162,7 +164,8 @@ class _Solving:
         self, limits: Limits, since: float, files: RunFolder | None, progress: Progress | None
     ) -> Solution:
         """Run until a limit is reached, and certify the saved mixture."""
-        loop = Loop(Iterations(self.play, self.iterates, self.play.measured), files, progress)
+        steps = Iterations(self.play, self.iterates, self.play.measured, mixed=self.mixed)
+        loop = Loop(steps, files, progress)
         target = limits.target_gap
         loop.run(
             math.inf if limits.total is None else limits.total,
@@ -174,7 +177,7 @@ class _Solving:
         loop.conclude()
         last, history = loop.history[-1], tuple(loop.history)
         elapsed, interrupted = loop.elapsed, loop.interrupted
-        del loop, self.play  # their memory is needed for the gap of the saved mixture
+        del loop, steps, self.play  # their memory is needed for the gap of the saved mixture
         policy = self.policy(self.iterates.take(), self.iterates.matrix.behaviors())
         solution = Solution(
             game=self.game,
@@ -202,6 +205,10 @@ class _Solving:
             self.iterates.matrix.kept[: self.iterates.count],
         )
         return self.iterates.times()[first:], kept[first:]
+
+    def mixed(self, index: np.ndarray) -> CorrelatedPolicy:
+        """The mixture of the kept iterates with these numbers."""
+        return self.policy(self.iterates.times()[index], self.iterates.matrix.kept[index])
 
     def policy(self, times: Ints, behaviors: Floats) -> CorrelatedPolicy:
         """The mixture of the iterates with these numbers."""

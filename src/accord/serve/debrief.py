@@ -8,14 +8,17 @@ That is shown too, if the operator allows it, in a part of its own.
 from __future__ import annotations
 
 from accord._format import one_line, pretty
+from accord.certifying.certificate import FirstDeviation
 from accord.errors import ArgumentError
 from accord.mediator.seat import Move
+from accord.serve.design import Treatment
 from accord.serve.hall import Hall
 from accord.serve.messages import Messages
 
 
 def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
-    """What following was worth at each recommendation that the player disobeyed."""
+    """What following was worth at each recommendation that the player disobeyed, and whether advice
+    that nobody hears who obeys was a threat."""
     treatment = hall.treatment_of(play)
     moves = hall.moves(play)[player]
     told = [move for move in moves if move.told is not None]
@@ -23,9 +26,17 @@ def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
         return []
     lines = []
     for n, move in enumerate(moves, 1):
-        if move.told is None or move.told == move.action:
+        if move.told is None:
             continue
         infoset, said, did = _words(hall, player, move)
+        if (threat := _threat(hall, treatment, player, moves[:n])) is not None:
+            better, gain = one_line(threat.plays), pretty(threat.gain_there, 3)
+            lines.append(
+                t.text("debrief.threat", infoset=infoset, told=said, better=better, gain=gain)
+            )
+            continue
+        if move.told == move.action:
+            continue
         try:
             following = treatment.hindsights[player].following(moves[:n])
             deviating = treatment.hindsights[player].deviating(moves[:n])
@@ -43,6 +54,18 @@ def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
             )
         )
     return lines or [t.text("debrief.obeyed")]
+
+
+def _threat(
+    hall: Hall, treatment: Treatment, player: int, moves: tuple[Move, ...]
+) -> FirstDeviation | None:
+    """The last recommendation to a player who has obeyed before, if it is a threat."""
+    *before, (x, told, _) = moves
+    if told is None or any(move.told != move.action for move in before):
+        return None
+    game = hall.game
+    place = game.infoset_labels[player][x], game.action_labels[player][x][told]
+    return treatment.threats.get((game.player_labels[player], *place))
 
 
 def average_line(hall: Hall, t: Messages, play: str, player: int) -> str | None:

@@ -16,6 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 from accord._check import check_positive
+from accord.certifying.certificate import Certificate, FirstDeviation
+from accord.certifying.exact import TREMBLE, certify_judged
+from accord.deviations.notions import as_notion
 from accord.errors import ArgumentError, BudgetError
 from accord.mediator.hindsight import Hindsight
 from accord.mediator.referee import Referee
@@ -64,6 +67,24 @@ class Treatment:
             )
         except BudgetError:
             return ()
+
+    @cached_property
+    def judged(self) -> Certificate | None:
+        """Whether advice off the path is credible; None without advice, or if that is too large."""
+        if not self.mediated:
+            return None
+        try:
+            found = certify_judged(self.mediator.policy, as_notion(self.k), TREMBLE)
+        except BudgetError:
+            return None
+        return None if found.is_credible is None else found
+
+    @cached_property
+    def threats(self) -> dict[tuple[str, str, str | None], FirstDeviation]:
+        """Advice that nobody hears who obeys, and that its receiver had better disobey; by player,
+        infoset and recommendation."""
+        found = () if self.judged is None else self.judged.threats
+        return {(one.player, one.infoset, one.told): one for one in found}
 
 
 def identity(treatments: Sequence[Treatment]) -> dict[str, str]:

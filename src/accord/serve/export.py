@@ -37,6 +37,8 @@ COLUMNS = {
     "obeyed": "1 if the action is the recommended one, 0 if not; empty without recommendation",
     "shown": "when the person was first shown this decision, in UTC; empty if they never were",
     "earnings": "points of the person in all rounds up to this one",
+    "threat": "1 if the recommendation is one that nobody hears who obeys, and that its receiver "
+    "had better disobey; 0 if not; empty without recommendation",
 }
 """The columns and what they mean."""
 
@@ -58,6 +60,7 @@ class Decision:
     shown: float | None
     made: float | None
     person: int | None
+    threat: bool  # whether the recommendation is one
 
     @property
     def obeyed(self) -> bool | None:
@@ -83,12 +86,14 @@ def decisions(hall: Hall, *, private: bool) -> Iterator[Decision]:
             for time, player, what, decision in hall.store.events(row.id):
                 if decision is not None:
                     (shown if what == "shown" else made)[player, decision] = time
+            threats = hall.treatments[row.treatment].threats
             people = [seat.person for seat in hall.store.seats(row.id)]
             for seat in play.seats:
                 for n, move in enumerate(seat.moves or (None,)):
                     yield Decision(
                         row, play, seat, n + 1, move, chance, shown.get((seat.number, n)),
                         made.get((seat.number, n)), people[seat.number],
+                        move is not None and (seat.player, move.infoset, move.told) in threats,
                     )  # fmt: skip
 
 
@@ -135,6 +140,7 @@ def _row(
         _when(one.made), "" if one.person is None else one.person,
         harmless(names.get(one.person or 0, "")),
         "" if one.obeyed is None else int(one.obeyed), _when(one.shown), earnings,
+        "" if one.obeyed is None else int(one.threat),
     ]  # fmt: skip
 
 

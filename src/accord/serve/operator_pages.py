@@ -39,6 +39,12 @@ class OperatorPages:
             for one in treatments
         )
         self.times = _times(self.hall)
+        self.credibility = [
+            (one.name if len(treatments) > 1 else "the device", said[0], said[1:])
+            for one in treatments
+            if one.judged is not None
+            for said in (one.judged.credibility(),)
+        ]
 
     def _check_operator(self, request: Request) -> str:
         token: str = request.path_params["token"]
@@ -68,7 +74,8 @@ class OperatorPages:
             plays, guests, state = self.hall.list_plays(), self.room.guests(), self.room.state()
         return page(
             "hall.html", base=base, game=self.game, rules=self.known, times=self.times,
-            warning=self.hall.warning, plays=plays, guests=guests, state=state,
+            credibility=self.credibility, warning=self.hall.warning, plays=plays, guests=guests,
+            state=state,
             design=self.room.design, treatments=list(self.hall.treatments),
             digest=digest(*plays, *guests, state), address=self._address(request),
             note=note, once=secrets.token_urlsafe(12), links=links, table=links_csv(links),
@@ -215,6 +222,7 @@ class OperatorPages:
             ready=ready, digest=digest(play), local=any(map(_is_local, links)),
             once=secrets.token_urlsafe(12), table=links_csv(links),
             several=len(self.hall.treatments) > 1,
+            threats=self.hall.treatments[play.treatment].threats,
         )  # fmt: skip
 
     def play_state(self, request: Request) -> Response:

@@ -8,6 +8,7 @@ equilibrium for K = 0 and a correlated equilibrium for every K >= 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -20,6 +21,7 @@ from accord._check import as_number
 from accord.errors import GameError
 from accord.game.library.draws import Draws
 from accord.game.library.naming import named
+from accord.game.rationals import remember
 from accord.game.tree import Game
 
 
@@ -43,7 +45,8 @@ def matrix_game(
     Raises:
         GameError: If the payoffs have neither form, or could have both.
     """
-    table = _by_player(payoffs)
+    rationals: dict[float, Fraction] = {}
+    table = _by_player(payoffs, rationals)
     n, sizes = table.shape[0], table.shape[1:]
     labels = tuple(players or map(str, range(1, n + 1)))
     levels = list(accumulate(sizes, mul, initial=1))  # nodes of each player, then the terminals
@@ -67,12 +70,16 @@ def matrix_game(
         player_labels=labels,
         infoset_labels=[[label] for label in labels],
         action_labels=None if actions is None else [[tuple(row)] for row in actions],
+        rationals=rationals,
     )
 
 
-def _by_player(payoffs: Any) -> Floats:
-    """``[n_players, A_1, ..., A_n]``, whichever of its two forms ``payoffs`` has."""
+def _by_player(payoffs: Any, rationals: dict[float, Fraction]) -> Floats:
+    """``[n_players, A_1, ..., A_n]``, whichever of its two forms ``payoffs`` has; what was given
+    exactly is added to ``rationals``."""
     table = _numbers(payoffs)
+    if getattr(payoffs, "dtype", None) is None or payoffs.dtype == object:
+        remember(rationals, table.flat, np.asarray(payoffs, dtype=object).flat)
     n = table.ndim - 1
     if n < 1 or n not in (table.shape[0], table.shape[-1]) or 0 in table.shape:
         raise GameError(
