@@ -33,6 +33,7 @@ ORDER = (
         "_jit",
         "_memory",
         "_arrays",
+        "_draws",
         "_files",
         "_signals",
         "_check",

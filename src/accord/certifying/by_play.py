@@ -27,6 +27,7 @@ import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
 from accord._check import check_probability, checked_seed, checked_whole
+from accord._draws import drawn_from
 from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
 from accord.certifying.confidence import mean_at_least
 from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
@@ -43,7 +44,7 @@ from accord.play.environment import Environment, check_environment
 from accord.play.episodes import Episode, Executor
 from accord.play.feedback import FEEDBACKS, JOINT, OWN
 from accord.play.losses import Losses
-from accord.play.mediated import NOBODY, Deviate, MediatedPlays, drawn_from
+from accord.play.mediated import NOBODY, Deviate, MediatedPlays
 from accord.play.own_tree import filled
 from accord.play.streams import CERTIFICATE, seed_for
 from accord.play.venue import Venue, venue

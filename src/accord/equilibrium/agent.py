@@ -19,6 +19,7 @@ import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
 from accord._check import MAX_SEED, checked_whole
+from accord._draws import drawn_from
 from accord.equilibrium.validation import split_joint
 from accord.errors import ArgumentError
 from accord.treeplex.treeplex import Treeplex
@@ -109,8 +110,7 @@ class Agent:
         """
         law = self.probabilities(infoset, actions)
         self._enter(infoset)
-        drawn = int(np.searchsorted(np.cumsum(law), self._rng.random() * law.sum(), side="right"))
-        return min(drawn, int(np.flatnonzero(law)[-1]))
+        return drawn_from(law.tolist(), self._rng.random() * law.sum())
 
     def _enter(self, infoset: str) -> None:
         """Note where the player is."""

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import MAX_SEED, Number, as_number, checked_whole
+from accord._draws import drawn_until
 from accord._format import counted, number
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.correlation_plan import CorrelationPlan
@@ -248,8 +249,7 @@ class CorrelatedPolicy:
         if self.plan is not None:
             return self.plan.drawn(rng.random(self.plan.n_steps))
         until = np.cumsum(self.weights)
-        chosen = int(np.searchsorted(until, rng.random() * until[-1], side="right"))
-        row: Floats = self.behavior[min(chosen, self.n_components - 1)]
+        row: Floats = self.behavior[drawn_until(until, rng.random() * until[-1])]
         return row
 
     def sampled(self, count: int, seed: int = 0) -> CorrelatedPolicy:

@@ -19,6 +19,7 @@ import numpy as np
 from accord._arrays import Bools, Floats, Ints, Longs
 from accord._jit import jit, part
 from accord.equilibrium.filling import FILL, Filling
+from accord.treeplex.strategy import draw_sequence
 
 
 class Sharing(NamedTuple):
@@ -135,11 +136,4 @@ def draw(sharing: Sharing, share: Floats, uniform: Floats, told: Bools) -> None:
         total = 0.0
         for m in range(first, first + size):
             total += share[m]
-        left, chosen = uniform[step] * total, first
-        for m in range(first, first + size):
-            if share[m] > 0.0:
-                chosen = m
-                left -= share[m]
-                if left < 0.0:
-                    break
-        told[chosen] = True
+        told[draw_sequence(share, first, first + size, uniform[step] * total)] = True

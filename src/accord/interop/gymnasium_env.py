@@ -10,12 +10,12 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from numpy.typing import NDArray
 
 from accord._arrays import NO_INFOSET
+from accord._draws import drawn_from, drawn_until
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.play.bounds import noting
 from accord.play.deviator import SILENT, chosen, observation, observation_sizes
 from accord.play.environment import Environment
 from accord.play.losses import Losses
-from accord.play.mediated import drawn_from
 from accord.play.own_tree import UNSEEN_SEQUENCE, OwnTree
 from accord.play.playing import PendingDecision, Playing
 from accord.treeplex.treeplex import EMPTY_SEQUENCE
@@ -50,8 +50,7 @@ class DeviatorEnv(gymnasium.Env[Seen, Any]):
     ) -> tuple[Seen, dict[str, Any]]:
         """Begin a play, and go on to the player's first decision."""
         super().reset(seed=seed, options=options)
-        drawn = int(np.searchsorted(self._weights, self.np_random.random(), side="right"))
-        self._component = min(drawn, len(self._weights) - 1)
+        self._component = drawn_until(self._weights, self.np_random.random())
         self._last = [EMPTY_SEQUENCE] * len(self._trees)
         self._heard: list[int] = []
         self._left, self._over = self.k, False

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, NO_INFOSET, Floats
+from accord._draws import drawn_from
 from accord.deviations.notions import NotionLike
 from accord.learning.episode_play import EnvironmentPlay
 from accord.learning.joint_exploration import EVERYBODY, NOBODY, UNIFORM, explorer
@@ -23,7 +24,6 @@ from accord.play.environment import Environment
 from accord.play.episodes import ACTIONS, Episode, Executor, LocalExecutor
 from accord.play.joint_paths import Places, record_episodes
 from accord.play.joint_tree import START
-from accord.play.mediated import drawn_from
 from accord.play.own_tree import OwnTree
 from accord.play.recent import RecentPlays
 from accord.play.streams import Streams

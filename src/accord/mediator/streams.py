@@ -19,6 +19,7 @@ import numpy as np
 
 from accord._arrays import Floats
 from accord._check import checked_seed
+from accord._draws import drawn_from
 
 KEY_BYTES = 32
 
@@ -40,11 +41,9 @@ def derive(key: bytes, place: str) -> bytes:
 
 
 def draw(probabilities: Floats, key: bytes) -> int:
-    """The index drawn with this key, by inverse CDF; never one of probability 0."""
+    """The index drawn with this key; never one of probability 0."""
     uniform = (int.from_bytes(key[:8], "big") >> 11) / 2**53  # in [0, 1)
-    below = np.cumsum(probabilities)
-    chosen = int(np.searchsorted(below, uniform, side="right"))
-    return min(chosen, int(np.flatnonzero(probabilities)[-1]))  # sums may round to below 1
+    return drawn_from(probabilities.tolist(), uniform)
 
 
 def uniforms(key: bytes, count: int) -> Floats:

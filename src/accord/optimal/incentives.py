@@ -40,7 +40,7 @@ from accord.equilibrium.rounding import count_roundings
 from accord.optimal.free_play import most_above_worst
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.leaves import LeafArrays
-from accord.treeplex.strategy import pure_behavior
+from accord.treeplex.strategy import draw_sequence, pure_behavior
 from accord.treeplex.treeplex import TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, compute_loss, joint_reach
 
@@ -237,13 +237,5 @@ def reduce_plan(
 def draw_actions(plex: TreeplexArrays, behavior: Floats, uniform: Floats, actions: Ints) -> None:
     """Overwrite ``actions`` with one action per infoset drawn from ``behavior``."""
     for x in range(len(plex.parent_seq)):
-        left = uniform[x]
-        best = 0
-        for a in range(plex.first_seq[x + 1] - plex.first_seq[x]):
-            prob = behavior[plex.first_seq[x] + a]
-            if prob > 0.0:
-                best = a
-                left -= prob
-                if left < 0.0:
-                    break
-        actions[x] = best
+        first, end = plex.first_seq[x], plex.first_seq[x + 1]
+        actions[x] = draw_sequence(behavior, first, end, uniform[x]) - first

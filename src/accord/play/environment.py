@@ -119,18 +119,6 @@ def chance_law(env: Any) -> list[float]:
     return law if total == 1.0 else [share / total for share in law]
 
 
-def draw_chance(law: Sequence[float], rng: np.random.Generator) -> int:
-    """Draw a move of chance with these probabilities."""
-    draw, last = rng.random(), 0
-    for move, share in enumerate(law):
-        if share > 0.0:
-            last = move
-            draw -= share
-            if draw < 0.0:
-                break
-    return last
-
-
 def quoted(value: object) -> str:
     """``value`` in an error message, not longer than a line or two."""
     text = repr(value)

@@ -8,11 +8,11 @@ it when the policy was learned, the recommendation is uniform.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 
 import numpy as np
 
 from accord._arrays import NO_INFOSET
+from accord._draws import drawn_from, drawn_until
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import MismatchError
 from accord.play.environment import Environment
@@ -71,8 +71,7 @@ class MediatedPlays:
         for number, who in zip(range(first, end), active, strict=True):
             episode = Episode(number, who, self.trees, choose, self._draws)
             draw, episode.chance = self._components.at(number).random(2).tolist()
-            drawn = np.searchsorted(self._weights, draw, side="right")
-            episode.component = min(int(drawn), len(self._weights) - 1)
+            episode.component = drawn_until(self._weights, draw)
             episodes.append(episode)
         self._executor.play(episodes)
         return episodes
@@ -98,11 +97,3 @@ class MediatedPlays:
     def close(self) -> None:
         """Stop playing."""
         self._executor.close()
-
-
-def drawn_from(law: Sequence[float], draw: float) -> int:
-    """The action of a law that a number in [0, 1) selects."""
-    for action, below in enumerate(accumulate(law)):
-        if draw < below:
-            return action
-    return max(action for action, share in enumerate(law) if share > 0.0)  # a rest of rounding

@@ -26,6 +26,7 @@ from accord.play.environment import Environment
 from accord.play.episodes import Executor
 from accord.play.mediated import MediatedPlays
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
+from accord.treeplex.strategy import draw_sequence
 
 PLAYS_PER_CALL = 1 << 16
 """Plays per compiled call; Ctrl-C takes effect between calls."""
@@ -198,12 +199,7 @@ def _play(
                 a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
             else:
                 first = first_seq[first_infoset[i] + node.place]
-                a = 0  # the last action of positive probability, if rounding leaves a rest
-                for other in range(node.n_children):
-                    if behavior[component, first + other] > 0.0:
-                        a = other
-                        draw -= behavior[component, first + other]
-                        if draw < 0.0:
-                            break
+                end = first + node.n_children
+                a = draw_sequence(behavior[component], first, end, draw) - first
             node = game.nodes[node.first_child + a]
         counts[node.place] += 1

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
+from accord._draws import drawn_from
 from accord._signals import is_stopping
 from accord.errors import AccordError, GameError, SimulatorError
 from accord.game.labels import player_name
 from accord.play.environment import (
     Environment,
     chance_law,
-    draw_chance,
     quoted,
     whose_turn,
 )
@@ -121,7 +121,7 @@ class Playing:
             if self._moves > self.longest:
                 self._refuse()
             law = chance_law(env)
-            move = draw_chance(law, self._rng)
+            move = drawn_from(law, self._rng.random())
             self.chance += ((tuple(law), move),)
             env.step(move)
         if i == TERMINAL:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord._arrays import Floats, Ints
-from accord._jit import jit
+from accord._jit import jit, part
 from accord.errors import PolicyError
 from accord.treeplex.treeplex import Treeplex, TreeplexArrays
 
@@ -73,6 +73,19 @@ def spread_behavior(plex: Treeplex) -> Floats:
         totals = np.add.reduceat(ends, plex.first_seq[:-1])
         behavior[1:] = ends[1:] / np.repeat(totals, plex.n_actions)
     return behavior
+
+
+@part
+def draw_sequence(behavior: Floats, first: int, end: int, draw: float) -> int:
+    """The sequence from ``first`` to ``end - 1`` that ``draw`` selects, as ``_draws.py`` does."""
+    chosen = first
+    for seq in range(first, end):
+        if behavior[seq] > 0.0:
+            chosen = seq
+            draw -= behavior[seq]
+            if draw < 0.0:
+                break
+    return chosen
 
 
 @jit
