@@ -102,8 +102,8 @@ class Evidence:
         plex = self.tree.plex
         if self.estimates:
             write_doubts(
-                plex.arrays, plex.depth, self.tree.arrays, self.base, FOLLOW, self.weights,
-                self.obedient, self.doubt,
+                plex.arrays, plex.depth, self.tree.arrays, self.base, self.weights, self.obedient,
+                self.doubt,
             )  # fmt: skip
 
     def explore(self, component: int, path: Sequence[tuple[int, int]], loss: float) -> None:
@@ -112,7 +112,7 @@ class Evidence:
         plex, arrays = self.tree.plex.arrays, self.tree.arrays
         moves = np.array(path, np.int32).reshape(-1, 2)
         add_evidence(
-            plex, arrays, moves, self.behavior[component], self.base, FOLLOW, self.weights, loss,
+            plex, arrays, moves, self.behavior[component], self.base, self.weights, loss,
             self.tree.k > 0, self.rate, self._rec_reach, self.loss, self.square, self.damped,
         )  # fmt: skip
 
@@ -231,7 +231,6 @@ def write_doubts(
     depth: Ints,
     tree: RechistoryArrays,
     base: Floats,
-    follow: float,
     weights: Floats,
     obedient: NDArray[np.bool_],
     doubt: Floats,
@@ -257,14 +256,14 @@ def write_doubts(
             if obedient[node]:
                 low[node] = weights[depth[x]]
             else:
-                low[node] = low[above] * ((1.0 - follow) * base[seq] if seq != 0 else 1.0)
+                low[node] = low[above] * ((1.0 - FOLLOW) * base[seq] if seq != 0 else 1.0)
                 share[node] = share[above] / (width[above] if tree.rec_seq[node] != 0 else 1.0)
             rows = n if swap else 1
             cell = tree.first_cell[node]
             for r in range(rows):
                 for a in range(n):
                     if not (obedient[node] and r == a):
-                        most = 1.0 / (low[node] * (1.0 - follow) * base[first + a])
+                        most = 1.0 / (low[node] * (1.0 - FOLLOW) * base[first + a])
                         doubt[cell] = most * share[node] / rows
                     cell += 1
 
@@ -276,7 +275,6 @@ def add_evidence(
     path: Ints,
     behavior: Floats,
     base: Floats,
-    follow: float,
     weights: Floats,
     loss: float,
     listens: bool,
@@ -304,7 +302,7 @@ def add_evidence(
             if j < policy:
                 now *= behavior[seq]
             else:
-                now *= follow * behavior[seq] + (1.0 - follow) * base[seq]
+                now *= FOLLOW * behavior[seq] + (1.0 - FOLLOW) * base[seq]
         reach += now
     rec_reach[0] = 1.0
     obeyed = 1.0

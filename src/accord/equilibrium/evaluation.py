@@ -270,7 +270,8 @@ class Sums:
         self.form, self.player, self.center = form, player, center
         self.plex, self.leaves = form.plexes[player], form.leaves.centered(player, center)
         n = self.plex.n_sequences
-        self.prob, self.loss, self.external = np.zeros((3, n))
+        self._sums = np.zeros((3, n))
+        self.prob, self.loss, self.external = self._sums
         self._excess = np.zeros(2)  # the sums of Obedience's gain and stake
         self._room = np.empty((3, n))
         self._actions = np.empty(self.plex.n_infosets, np.int32)
@@ -285,7 +286,7 @@ class Sums:
         _add_components(
             self.plex.arrays, self.leaves, int(self.form.leaves.first_reach[self.player]),
             block.weights, own, block.reach_for(self.player), met, met_prob,
-            self._room, self._actions, self.prob, self.loss, self.external, self._excess,
+            self._room, self._actions, self._sums, self._excess,
         )  # fmt: skip
         return met, met_prob
 
@@ -429,17 +430,16 @@ def _add_components(
     met_prob: Floats,
     room: Floats,
     actions: Ints,
-    prob: Floats,
-    loss: Floats,
-    external: Floats,
+    sums: Floats,
     excess: Floats,
 ) -> None:
-    """Overwrite the rows of ``met`` and ``met_prob``; add them up in the arrays that follow.
+    """Overwrite the rows of ``met`` and ``met_prob``; add them up in ``sums`` and ``excess``.
 
     The player's own sequences start at ``first`` in ``reaches``. ``room`` and ``actions`` are
     working memory.
     """
     cf_loss, cf_prob, gain = room[0], room[1], room[2]
+    prob, loss, external = sums[0], sums[1], sums[2]
     for t in range(len(weights)):
         weight, reach = weights[t], reaches[t]
         compute_centered_loss(leaves, reach, met[t], met_prob[t], gain)

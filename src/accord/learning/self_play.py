@@ -12,19 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord._arrays import Floats
 from accord._jit import jit
 from accord.deviations.notions import NotionLike
 from accord.deviations.rechistory import RechistoryArrays
 from accord.equilibrium.rounding import Measured, Measuring
-from accord.learning.joint import join_learners
+from accord.learning.joint import JointLearner, join_learners
 from accord.learning.kefr import KEFR
 from accord.regret.methods import DEFAULT
 from accord.regret.state import Minimizer, MinimizerArrays, recommend
 from accord.treeplex.form import Form
-from accord.treeplex.leaves import LeafArrays
 from accord.treeplex.strategy import compute_reach
 from accord.treeplex.treeplex import TreeplexArrays
 from accord.treeplex.values import compute_cf_loss, compute_loss, fold_single_actions
@@ -93,7 +91,7 @@ class SelfPlay:
         rows = 0
         if self._joint is not None:
             rows = _self_play(
-                *self._joint, self.reach, self.total_loss,
+                self._joint, self.reach, self.total_loss,
                 self.iteration, iterations, self.averaging, kept, stride,
             )  # fmt: skip
             self.iteration += iterations
@@ -186,13 +184,7 @@ def _recommend_alone(
 
 @jit
 def _self_play(
-    schedule: Any,
-    plex: TreeplexArrays,
-    tree: RechistoryArrays,
-    leaves: LeafArrays,
-    state: MinimizerArrays,
-    first_seq: NDArray[np.int64],
-    first_cell: NDArray[np.int64],
+    joint: JointLearner,
     reach: Floats,
     total_loss: Floats,
     done: int,
@@ -203,13 +195,14 @@ def _self_play(
 ) -> int:
     """Algorithm 2 for all players, ``iterations`` times; returns the rows of ``kept`` written."""
     rows = 0
+    plex, state, first_seq = joint.plex, joint.state, joint.first_seq
     for t in range(done + 1, done + iterations + 1):
         before = float(t - 1) ** averaging if t > 1 else 0.0
         for i in range(len(total_loss)):
-            state.deviation_loss[first_cell[i]] += before * state.loss[first_seq[i]]
-        recommend(schedule, plex, tree, state, before, t)
+            state.deviation_loss[joint.first_cell[i]] += before * state.loss[first_seq[i]]
+        recommend(joint.schedule, plex, joint.tree, state, before, t)
         compute_reach(plex, state.behavior, reach)
-        compute_loss(leaves, reach, state.loss)
+        compute_loss(joint.leaves, reach, state.loss)
         fold_single_actions(plex, state.loss)
         compute_cf_loss(plex, state.behavior, state.loss, state.cf_loss)
         for i in range(len(total_loss)):

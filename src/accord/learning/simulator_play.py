@@ -64,6 +64,15 @@ class Round(NamedTuple):
     notes: Notes  # with room for all decisions of an iteration
 
 
+class Keeping(NamedTuple):
+    """Which iterates are kept: a row is the average of some in each stretch of iterations."""
+
+    kept: Floats  # [n_rows, n_sequences]
+    stride: int  # the length of a stretch
+    averages: int  # iterates of a stretch that are averaged
+    single: bool  # whether to keep the last of a stretch as it is
+
+
 class SimulatorPlay:
     """All players of a known game learning from episodes that they play with each other.
 
@@ -190,8 +199,8 @@ class SimulatorPlay:
         )
         rows = play_iterations(
             self._estimator, self.schedule, self._simulator, self.joint, self._policies,
-            self._round, averaging, self.rng, self.iteration, iterations, self.averages,
-            self._single, kept, stride, self.visits,
+            self._round, averaging, self.rng, self.iteration, iterations,
+            Keeping(kept, stride, self.averages, self._single), self.visits,
         )  # fmt: skip
         self.iteration += iterations
         return int(rows)
@@ -212,20 +221,15 @@ def play_iterations(
     rng: np.random.Generator,
     done: int,
     iterations: int,
-    averages: int,
-    single: bool,
-    kept: Floats,
-    stride: int,
+    keeping: Keeping,
     visits: NDArray[np.int64],
 ) -> int:
     """Run ``iterations`` after the ``done`` ones; returns how many rows of ``kept`` it wrote.
 
     Plays are added to the ``visits`` of each node, unless these are empty.
-
-    A row is the average of ``averages`` iterates in each stretch of ``stride``; if ``single``, it
-    is the last of them as it is.
     """
     rows = 0
+    kept, stride = keeping.kept, keeping.stride
     infosets, nodes, behavior, regret = joint.infosets, joint.nodes, joint.behavior, joint.regret
     scratch, tree, outcomes, losses = joint.scratch, game.nodes, game.outcomes, game.loss
     explores, follow, column, base = (
@@ -238,11 +242,11 @@ def play_iterations(
     if counted:
         visits[0] += iterations * len(actives)
     for t in range(done + 1, done + iterations + 1):
-        if _is_sampled(t, stride, averages):
+        if _is_sampled(t, stride, keeping.averages):
             add_iterates(schedule, 0, first_infoset, t, averaging, joint)
             if t % stride == 0:
                 write_average(infosets, averaging.total, kept[rows])
-                if single:
+                if keeping.single:
                     for seq in range(len(behavior)):
                         kept[rows, seq] = behavior[seq]
                 rows += 1
