@@ -30,7 +30,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from accord.equilibrium.policy_files import write_whole
+from accord._files import write_whole
 from accord.errors import ArgumentError, ParseError
 from accord.reports.chart import FLOOR, chart, drawing, to_svg
 from accord.reports.colors import INK, MUTED, PAPER, SERIES
@@ -165,7 +165,7 @@ def write_data(path: Path, about: Mapping[str, Any], results: Mapping[str, Any])
         for name, result in results.items()
     ]
     text = f'{head},\n "results": {{\n' + ",\n".join(lines) + "\n }\n}\n"
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_whole(path, text.encode())
 
 
 def read_data(path: Path) -> dict[str, Any]:

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord import _files
 from accord.certifying.exact import certify
-from accord.equilibrium import policy_files, policy_npz
+from accord.equilibrium import policy_npz
 from accord.equilibrium.archive import Archive
 from accord.equilibrium.packing import pack
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -840,7 +841,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        policy_files.write_whole(tmp_path / "p.json", interrupted)
+        _files.write_whole(tmp_path / "p.json", interrupted)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -136,7 +136,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 def test_a_broken_result(tmp_path: Path) -> None:
     sweep(square, {"one": {"x": 1}}, tmp_path)
     (tmp_path / "one" / "result.json").write_text("{")
-    with pytest.raises(ParseError, match=r"result\.json: not readable JSON"):
+    with pytest.raises(ParseError, match=r"result\.json:1:2: not readable JSON"):
         sweep(square, {"one": {"x": 1}}, tmp_path)
 
 

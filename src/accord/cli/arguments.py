@@ -70,6 +70,16 @@ def parse_memory(text: str) -> int:
     )
 
 
+def whole_option(metavar: str, description: str) -> Any:
+    """An option whose value is a whole number."""
+    return typer.Option(parser=parse_whole, metavar=metavar, help=description)
+
+
+def number_option(metavar: str, description: str) -> Any:
+    """An option whose value is a number."""
+    return typer.Option(parser=parse_number, metavar=metavar, help=description)
+
+
 def choice(names: Iterable[str], description: str) -> Any:
     """An option whose value is one of ``names``."""
     known = list(names)
@@ -171,11 +181,7 @@ Silence = Annotated[
 ]
 Components = Annotated[
     int | None,
-    typer.Option(
-        parser=parse_whole,
-        metavar="N",
-        help="Save a mixture of N evenly spaced policies; by default at most 1000.",
-    ),
+    whole_option("N", "Save a mixture of N evenly spaced policies; by default at most 1000."),
 ]
 Out = Annotated[
     Path | None,
@@ -194,8 +200,11 @@ Commits = Annotated[
         metavar="PLAYER",
         help="A player who commits to what is recommended, whether or not it is best for them; may "
         "be repeated.",
-        show_default=False,
     ),
+]
+AtLeast = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PLAYER=VALUE", help="Pay this player at least VALUE; may be repeated."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -213,25 +222,20 @@ Payoffs = Annotated[
         metavar="WORST BEST",
         help="The worst and the best payoff of a PettingZoo environment, for every agent; by "
         "default they are estimated from plays.",
-        show_default=False,
     ),
 ]
 StepSeconds = Annotated[
     float | None,
-    typer.Option(
-        parser=parse_number,
-        metavar="S",
-        help="Give up an environment that has not answered for S seconds; by default 600, or its "
+    number_option(
+        "S",
+        "Give up an environment that has not answered for S seconds; by default 600, or its "
         "own attribute step_seconds.",
-        show_default=False,
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(
-        parser=parse_whole,
-        metavar="N",
-        help="Play an environment in N processes. Their number does not change the result.",
+    whole_option(
+        "N", "Play an environment in N processes. Their number does not change the result."
     ),
 ]
 Ray = Annotated[
@@ -240,7 +244,6 @@ Ray = Annotated[
         metavar="ADDRESS",
         help="Play an environment on a Ray cluster: HOST:PORT, `auto` for the one that this "
         "machine is part of, or `local` for all cores of this machine. Needs ray.",
-        show_default=False,
     ),
 ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord._format import number
-from accord.cli.arguments import AsJson, Commits, GameName, notion_option, parse_number
+from accord.cli.arguments import AsJson, AtLeast, Commits, GameName, notion_option, number_option
 from accord.cli.loading import load_game
 from accord.cli.optimize import floors_of, parsed_objective
 from accord.cli.terminal import (
@@ -52,24 +52,16 @@ def curve(
             "--objective",
             metavar="OBJECTIVE",
             help="As in optimize; by default welfare. May be repeated: each has a curve.",
-            show_default=False,
         ),
     ] = None,
     minimize: Annotated[
         bool, typer.Option("--minimize", help="Minimize the objectives instead.")
     ] = False,
     commits: Commits = None,
-    at_least: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PLAYER=VALUE",
-            help="Pay this player at least VALUE; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    at_least: AtLeast = None,
     seconds: Annotated[
         float | None,
-        typer.Option(parser=parse_number, metavar="S", help="Stop each point after S seconds."),
+        number_option("S", "Stop each point after S seconds."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -120,11 +112,11 @@ def curve(
             say("points that are done are kept; repeat the command to continue")
         raise typer.Exit(INTERRUPTED) from None
     if out is not None:
-        from accord.equilibrium.policy_files import write_whole
+        from accord._files import write_whole
         from accord.reports.chart import to_svg
 
         drawn = to_svg(found.plot()).encode()
-        write_whole(out / "curve.svg", lambda file: file.write(drawn))
+        write_whole(out / "curve.svg", drawn)
     _print(found, out, as_json=as_json)
     if not all(point.optimal for one in found.series for point in one.points):
         say("not all points are proved optimal; the table has their bounds")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._format import counted, number
-from accord.cli.arguments import AsJson, GameOfPolicy, check_target, parse_whole
+from accord.cli.arguments import AsJson, GameOfPolicy, check_target, whole_option
 from accord.cli.loading import load_policy, notion_of
 from accord.cli.terminal import announced_compilation, line_width, print_json, print_text
 from accord.errors import ArgumentError
@@ -40,11 +40,9 @@ def device(
     game: GameOfPolicy = None,
     plans: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help=f"List the N likeliest plans; by default {PRINTED}, or {WRITTEN} with --out or "
-            "--json.",
+        whole_option(
+            "N",
+            f"List the N likeliest plans; by default {PRINTED}, or {WRITTEN} with --out or --json.",
         ),
     ] = None,
     off_path: Annotated[
@@ -96,7 +94,7 @@ def device(
 
 
 def _write(found: Device, target: Path) -> None:
-    from accord.equilibrium.policy_files import write_whole
+    from accord._files import write_whole
 
     if target.suffix == ".csv":
         text = found.to_csv()
@@ -104,7 +102,7 @@ def _write(found: Device, target: Path) -> None:
         text = found.to_latex()
     else:
         text = json.dumps(found.to_json(), allow_nan=False)
-    write_whole(target, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+    write_whole(target, text.encode("utf-8", "backslashreplace"))
 
 
 def _counted(found: Device) -> str:

@@ -76,9 +76,9 @@ def export(
     check_target(target, force=force)
     with announced_compilation():
         data = EXPORTS[kind](source, game, target.suffix)
-        from accord.equilibrium.policy_files import write_whole
+        from accord._files import write_whole
 
-        write_whole(target, lambda file: file.write(data))
+        write_whole(target, data)
     print_text(f"{target}: {kind}")
 
 

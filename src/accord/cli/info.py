@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from accord._format import count, duration, memory, number
-from accord.cli.arguments import AsJson, GameName, k_option, parse_number
+from accord.cli.arguments import AsJson, GameName, k_option, number_option
 from accord.cli.loading import load_game
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text
 from accord.deviations.notions import SHOWN_KS, written_k
@@ -33,11 +31,7 @@ def info(
     ] = None,
     target_gap: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="GAP",
-            help="Also show how many iterations and episodes guarantee this gap.",
-        ),
+        number_option("GAP", "Also show how many iterations and episodes guarantee this gap."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

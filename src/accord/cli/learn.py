@@ -23,11 +23,11 @@ from accord.cli.arguments import (
     Workers,
     choice,
     game_option,
+    number_option,
     parse_memory,
-    parse_number,
-    parse_whole,
     refuse_for_games,
     refuse_with_resume,
+    whole_option,
 )
 from accord.cli.loading import load_game_of, load_given, load_playable, load_playable_of
 from accord.cli.outcome import (
@@ -38,9 +38,8 @@ from accord.cli.outcome import (
     print_outcome,
     resumable,
 )
-from accord.cli.progress import shown_progress
+from accord.cli.progress import Track, shown_progress, tracked
 from accord.cli.terminal import announced_compilation, print_json
-from accord.cli.tracking import Track, tracked
 from accord.deviations.notions import EFCE
 from accord.errors import ArgumentError
 from accord.play.feedback import FEEDBACKS, OWN
@@ -52,11 +51,8 @@ def learn(
     game: OptionalPlayableName = None,
     episodes: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help="Play at most N episodes, in whole iterations; needed except with --resume.",
-            show_default=False,
+        whole_option(
+            "N", "Play at most N episodes, in whole iterations; needed except with --resume."
         ),
     ] = None,
     k: K = EFCE,
@@ -65,11 +61,7 @@ def learn(
     ] = SAMPLED_DEFAULT,
     learning_rate_scale: Annotated[
         float,
-        typer.Option(
-            parser=parse_number,
-            metavar="C",
-            help="Multiplier on the paper's learning rate; only for swrhedge.",
-        ),
+        number_option("C", "Multiplier on the paper's learning rate; only for swrhedge."),
     ] = 1.0,
     exploration: Annotated[
         str | None,
@@ -81,11 +73,7 @@ def learn(
     ] = None,
     seed: Annotated[
         int,
-        typer.Option(
-            parser=parse_whole,
-            metavar="S",
-            help="Random seed; the same seed gives the same result.",
-        ),
+        whole_option("S", "Random seed; the same seed gives the same result."),
     ] = 0,
     feedback: Annotated[
         str,
@@ -107,49 +95,40 @@ def learn(
     step_seconds: StepSeconds = None,
     batch: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="B",
-            help="Play the episodes of an iteration in an environment B times under the same "
+        whole_option(
+            "B",
+            "Play the episodes of an iteration in an environment B times under the same "
             "policies; by default once, or 16 times with --workers or --ray.",
         ),
     ] = None,
     plays: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help="Bound the gap in an environment from N fresh plays, or not at all with 0; by "
+        whole_option(
+            "N",
+            "Bound the gap in an environment from N fresh plays, or not at all with 0; by "
             "default as many as episodes, at most 10000.",
-            show_default=False,
         ),
     ] = None,
     value_plays: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help="Estimate the values in an environment from N fresh plays; by default as many as "
+        whole_option(
+            "N",
+            "Estimate the values in an environment from N fresh plays; by default as many as "
             "--plays.",
-            show_default=False,
         ),
     ] = None,
     checkpoint_plays: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help="Bound the gap in an environment from N fresh plays at checkpoints, too, whenever "
+        whole_option(
+            "N",
+            "Bound the gap in an environment from N fresh plays at checkpoints, too, whenever "
             "episodes have doubled; by default not at all.",
-            show_default=False,
         ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="S",
-            help="Stop after S seconds, also before all episodes, with the time for fresh plays.",
+        number_option(
+            "S", "Stop after S seconds, also before all episodes, with the time for fresh plays."
         ),
     ] = None,
     memory: Annotated[
@@ -159,7 +138,6 @@ def learn(
             metavar="SIZE",
             help="Memory for what is learned in an environment, such as 2GB; when it is full, "
             "infosets that are new are not learned, and joint plays continue with own feedback.",
-            show_default=False,
         ),
     ] = None,
     start: Annotated[
@@ -168,7 +146,6 @@ def learn(
             metavar="POLICY",
             help="Start from a policy: the folder of a run, or a .npz or .json file; for prm and "
             "rm.",
-            show_default=False,
         ),
     ] = None,
     out: Out = None,

@@ -12,15 +12,17 @@ import typer
 from accord._format import counted, fraction, number
 from accord.cli.arguments import (
     AsJson,
+    AtLeast,
     Commits,
     GameOfRun,
+    K,
     OptionalGameName,
     Out,
     Resume,
     notion_option,
-    parse_number,
-    parse_whole,
+    number_option,
     refuse_with_resume,
+    whole_option,
 )
 from accord.cli.loading import load_game, load_game_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable
@@ -50,36 +52,22 @@ OBJECTIVES = "welfare, egalitarian, player=NAME, weights=1,0,-1/2 (one per playe
 
 TargetGap = Annotated[
     float,
-    typer.Option(
-        parser=parse_number,
-        metavar="EPS",
-        help="Gap that an equilibrium may have (payoff units).",
-    ),
+    number_option("EPS", "Gap that an equilibrium may have (payoff units)."),
 ]
 MostComponents = Annotated[
     int | None,
-    typer.Option(parser=parse_whole, metavar="N", help="Use at most N components."),
+    whole_option("N", "Use at most N components."),
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option(
-        parser=parse_number,
-        metavar="S",
-        help="Stop after S seconds, with the time to load the game.",
-    ),
+    number_option("S", "Stop after S seconds, with the time to load the game."),
 ]
 
 
 def optimize(
     context: typer.Context,
     game: OptionalGameName = None,
-    k: Annotated[
-        Notion,
-        notion_option(
-            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); or efcce, afce or afcce."
-        ),
-    ] = EFCE,
+    k: K = EFCE,
     objective: Annotated[
         str,
         typer.Option(
@@ -98,29 +86,20 @@ def optimize(
     ] = False,
     tremble: Annotated[
         float,
-        typer.Option(
-            parser=parse_number,
-            metavar="E",
-            help="Judge advice off the path by others who slip with probability E at each infoset; "
+        number_option(
+            "E",
+            "Judge advice off the path by others who slip with probability E at each infoset; "
             "0 leaves it arbitrary.",
         ),
     ] = TREMBLE,
     commits: Commits = None,
-    at_least: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PLAYER=VALUE",
-            help="Pay this player at least VALUE; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    at_least: AtLeast = None,
     payoffs: Annotated[
         str | None,
         typer.Option(
             metavar="3.2,5.1",
             help="Instead of --objective: an equilibrium with these payoffs, one per player, or "
             "the nearest that there are.",
-            show_default=False,
         ),
     ] = None,
     seconds: Seconds = None,

@@ -16,7 +16,7 @@ from accord.cli.arguments import (
     GameOrRun,
     PolicyName,
     Silence,
-    parse_whole,
+    whole_option,
 )
 from accord.cli.loading import game_and_policy, k_of, load_policy
 from accord.cli.terminal import announced_compilation, print_json, print_table, print_text, say
@@ -59,19 +59,11 @@ def play(
     ] = False,
     plays: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help=f"With --obey: the number of plays. Default: {DEFAULT_PLAYS:,}.",
-        ),
+        whole_option("N", f"With --obey: the number of plays. Default: {DEFAULT_PLAYS:,}."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="S",
-            help="Seed of all draws; random by default.",
-        ),
+        whole_option("S", "Seed of all draws; random by default."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,7 @@
-"""The progress of a run on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""The progress of a run on standard error: a bar on a terminal, a line now and then elsewhere.
+
+With ``--track`` an experiment tracker sees it, too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from accord._format import duration, memory
 from accord.cli.terminal import SECONDS_PER_LINE, LongSteps, say
@@ -22,6 +27,15 @@ MOST_VALUES = 3
 
 COMPILING = 2
 """The first iterations, which do not count for the speed: they may compile kernels."""
+
+Track = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TRACKER",
+        help="Also log checkpoints to an experiment tracker: tensorboard:FOLDER, wandb, mlflow or "
+        "mlflow:FILE.",
+    ),
+]
 
 
 @contextmanager
@@ -81,6 +95,25 @@ def shown_progress(total: int | None, end: float | None) -> Iterator[Callable[[C
         finally:
             if steps is not None:
                 steps.silent = False
+
+
+@contextmanager
+def tracked(
+    kind: str | None, playable: Any, show: Callable[[Checkpoint], None]
+) -> Iterator[Callable[[Checkpoint], None]]:
+    """``show``, which also calls the tracker called ``kind`` if there is one."""
+    if kind is None:
+        yield show
+        return
+    from accord.exports.trackers import tracker_of
+
+    with tracker_of(kind, playable) as tracker:
+
+        def both(point: Checkpoint) -> None:
+            show(point)
+            tracker(point)
+
+        yield both
 
 
 def _lines(pace: _Pace) -> Callable[[Checkpoint], None]:

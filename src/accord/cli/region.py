@@ -15,7 +15,7 @@ from accord.cli.arguments import (
     GameName,
     check_target,
     notion_option,
-    parse_number,
+    number_option,
 )
 from accord.cli.loading import load_game
 from accord.cli.progress import shown_progress
@@ -54,16 +54,13 @@ def region(
     commits: Commits = None,
     tolerance: Annotated[
         float,
-        typer.Option(
-            parser=parse_number,
-            metavar="ERROR",
-            help="Largest distance between what is found and what is possible (share of the "
+        number_option(
+            "ERROR",
+            "Largest distance between what is found and what is possible (share of the "
             "payoff ranges).",
         ),
     ] = 1e-6,  # as in runs/region.py
-    seconds: Annotated[
-        float | None, typer.Option(parser=parse_number, metavar="S", help="Stop after S seconds.")
-    ] = None,
+    seconds: Annotated[float | None, number_option("S", "Stop after S seconds.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -23,8 +23,8 @@ from accord.cli.arguments import (
     GameOrRun,
     PolicyName,
     Silence,
-    parse_number,
-    parse_whole,
+    number_option,
+    whole_option,
 )
 from accord.cli.loading import game_and_policy, k_of, load_policy
 from accord.cli.terminal import announced_compilation, print_text, say
@@ -64,18 +64,15 @@ def serve(
     k: Silence = None,
     limit: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="SECONDS",
-            help="A robot moves for players who have not answered after this time.",
+        number_option(
+            "SECONDS", "A robot moves for players who have not answered after this time."
         ),
     ] = None,
     pace: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="SECONDS",
-            help="Every round lasts exactly this long, so that the clock tells nobody anything.",
+        number_option(
+            "SECONDS",
+            "Every round lasts exactly this long, so that the clock tells nobody anything.",
         ),
     ] = None,
     host: Annotated[
@@ -86,9 +83,7 @@ def serve(
             "0.0.0.0 everybody in its network.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(parser=parse_whole, metavar="N", help="The port; 0 for a free one.")
-    ] = 8000,
+    port: Annotated[int, whole_option("N", "The port; 0 for a free one.")] = 8000,
     root_path: Annotated[
         str,
         typer.Option(metavar="PATH", help="The path under which a reverse proxy shows the server."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord._files import read_bytes
-from accord.cli.arguments import parse_number, parse_whole
+from accord.cli.arguments import number_option, whole_option
 from accord.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ Treatments = Annotated[
         "People are assigned at random. May be repeated.",
     ),
 ]
-Rounds = Annotated[
-    int, typer.Option(parser=parse_whole, metavar="N", help="Rounds that everybody plays.")
-]
+Rounds = Annotated[int, whole_option("N", "Rounds that everybody plays.")]
 Match = Annotated[
     str,
     typer.Option(
@@ -80,16 +78,15 @@ Debrief = Annotated[
 ]
 Rate = Annotated[
     float | None,
-    typer.Option(parser=parse_number, metavar="X", help="Money that a point is worth."),
+    number_option("X", "Money that a point is worth."),
 ]
-Fee = Annotated[float, typer.Option(parser=parse_number, metavar="X", help="Money for showing up.")]
+Fee = Annotated[float, number_option("X", "Money for showing up.")]
 Currency = Annotated[str, typer.Option(metavar="TEXT", help="The currency, such as EUR.")]
 Gone = Annotated[
     float | None,
-    typer.Option(
-        parser=parse_number,
-        metavar="SECONDS",
-        help="Who has closed their page for so long has left: a robot takes their seat until they "
+    number_option(
+        "SECONDS",
+        "Who has closed their page for so long has left: a robot takes their seat until they "
         "come back.",
     ),
 ]

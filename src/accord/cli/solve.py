@@ -16,15 +16,14 @@ from accord.cli.arguments import (
     Out,
     Resume,
     choice,
-    parse_number,
-    parse_whole,
+    number_option,
     refuse_with_resume,
+    whole_option,
 )
 from accord.cli.loading import load_game, load_game_of
 from accord.cli.outcome import exit_if_interrupted, print_outcome, resumable, within
-from accord.cli.progress import shown_progress
+from accord.cli.progress import Track, shown_progress, tracked
 from accord.cli.terminal import announced_compilation, print_json, say
-from accord.cli.tracking import Track, tracked
 from accord.deviations.notions import EFCE
 from accord.errors import ArgumentError
 from accord.regret.methods import DEFAULT, METHODS, described
@@ -39,32 +38,23 @@ def solve(
     method: Annotated[str, choice(METHODS, f"Regret minimizer: {described(METHODS)}.")] = DEFAULT,
     learning_rate: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="ETA",
-            help="Learning rate of wrhedge, for losses in [0, 1]; by default the paper's.",
+        number_option(
+            "ETA", "Learning rate of wrhedge, for losses in [0, 1]; by default the paper's."
         ),
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole,
-            metavar="N",
-            help="Stop after N iterations; 1000 if no other limit is given.",
-        ),
+        whole_option("N", "Stop after N iterations; 1000 if no other limit is given."),
     ] = None,
     target_gap: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number, metavar="GAP", help="Stop at this gap (payoff units), above 0."
-        ),
+        number_option("GAP", "Stop at this gap (payoff units), above 0."),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
-            parser=parse_number,
-            metavar="S",
-            help="Stop after S seconds, with the time to load the game and to certify and save the "
+        number_option(
+            "S",
+            "Stop after S seconds, with the time to load the game and to certify and save the "
             "mixture, which is estimated.",
         ),
     ] = None,

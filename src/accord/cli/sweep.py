@@ -16,7 +16,7 @@ from accord.cli.arguments import (
     StepSeconds,
     complete_game,
     notion_option,
-    parse_whole,
+    whole_option,
 )
 from accord.cli.terminal import (
     INTERRUPTED,
@@ -62,22 +62,19 @@ def sweep(
             "--method",
             metavar="M",
             help="Regret minimizer, with the default of solve or learn. May be repeated.",
-            show_default=False,
         ),
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(parser=parse_whole, metavar="N", help="Solve with N iterations each."),
+        whole_option("N", "Solve with N iterations each."),
     ] = None,
     episodes: Annotated[
         int | None,
-        typer.Option(parser=parse_whole, metavar="N", help="Learn from N episodes each."),
+        whole_option("N", "Learn from N episodes each."),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(
-            parser=parse_whole, metavar="N", help="Learn with seeds 0 to N-1; by default only 0."
-        ),
+        whole_option("N", "Learn with seeds 0 to N-1; by default only 0."),
     ] = None,
     feedback: Annotated[
         list[str] | None,
@@ -86,7 +83,6 @@ def sweep(
             metavar="F",
             help="What learners see of a play, own or joint, as in accord learn; by default own. "
             "May be repeated.",
-            show_default=False,
         ),
     ] = None,
     payoffs: Payoffs = None,

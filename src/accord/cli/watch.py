@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.arguments import GameOfRun, parse_whole
+from accord.cli.arguments import GameOfRun, whole_option
 from accord.cli.loading import load_given
 from accord.cli.terminal import announced_compilation, print_text
 from accord.errors import ArgumentError
@@ -20,7 +20,7 @@ def watch(
     ],
     port: Annotated[
         int,
-        typer.Option(parser=parse_whole, metavar="N", help="The port; 0 takes one that is free."),
+        whole_option("N", "The port; 0 takes one that is free."),
     ] = 0,
     game: GameOfRun = None,
     no_browser: Annotated[

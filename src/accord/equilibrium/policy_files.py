@@ -19,24 +19,16 @@ from __future__ import annotations
 import json
 import os
 import reprlib
-import secrets
-import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from accord._files import open_file
+from accord._files import opened, write_whole
 from accord.equilibrium.archive import write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.equilibrium.policy_header import reason
 from accord.equilibrium.policy_json import read_json, to_json
 from accord.equilibrium.policy_npz import plain_arrays, read_note, read_npz, to_arrays
-from accord.errors import ArgumentError, ParseError
+from accord.errors import ArgumentError
 from accord.game.tree import Game, checked_game
-
-STALE_SECONDS = 3600.0
-"""Age of a temporary file that nobody can still be writing."""
 
 
 def save_policy(policy: CorrelatedPolicy, path: str | os.PathLike[str]) -> None:
@@ -57,7 +49,7 @@ def save_policy(policy: CorrelatedPolicy, path: str | os.PathLike[str]) -> None:
             "sample of its joint plans: policy.sampled(1000)"
         )
     if target.suffix == ".json":
-        write_whole(target, lambda file: file.write(json.dumps(to_json(policy)).encode()))
+        write_whole(target, json.dumps(to_json(policy)).encode())
     else:
         _write_npz(target, to_arrays(policy))
 
@@ -92,7 +84,7 @@ def load_policy(path: str | os.PathLike[str], game: Game | None = None) -> Corre
     source = inside if inside is not None and inside.is_file() else _policy_path(path)
     if game is not None:
         checked_game(game)
-    with _opened(source) as file:
+    with opened(source) as file:
         if source.suffix == ".json":
             return read_json(source, file, game)
         return read_npz(source, file, game)[0]
@@ -102,57 +94,14 @@ def load_policy_with_note(
     path: Path, game: Game | None = None
 ) -> tuple[CorrelatedPolicy, str | None]:
     """Read a policy from a ``.npz`` file, and the note beside it if there is one."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return read_npz(path, file, game)
 
 
 def load_note(path: Path) -> str | None:
     """The note beside the policy in a ``.npz`` file, without the policy."""
-    with _opened(path) as file:
+    with opened(path) as file:
         return read_note(path, file)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return open_file(path)
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise ParseError(str(path), 0, 0, f"cannot be read: {reason(error)}") from None
-
-
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under a temporary name, then rename it: nobody sees it half-written.
-
-    The temporary file is new, in the same folder, and has a name that nobody can predict. If
-    ``path`` is a symbolic link, the link is replaced, not the file that it points to.
-    """
-    temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
-    try:
-        file = temporary.open("xb")
-    except (OSError, ValueError) as error:
-        raise ArgumentError(f"{path} cannot be written: {reason(error)}") from None
-    try:
-        with file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ArgumentError(f"{path} cannot be written: {reason(error)}") from None
-        raise
-
-
-def remove_temporaries(folder: Path, names: Collection[str] = ()) -> None:
-    """Remove what killed processes left: temporary files of ``names``, and all old ones.
-
-    The caller must be the only writer of the files called ``names``.
-    """
-    for file in folder.glob(".*.tmp"):
-        own = file.name[1:].rsplit(".", 2)[0] in names
-        with suppress(OSError):
-            if own or time.time() - file.stat().st_mtime > STALE_SECONDS:
-                file.unlink()
 
 
 def _policy_path(path: str | os.PathLike[str]) -> Path:

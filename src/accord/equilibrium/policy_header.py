@@ -159,8 +159,3 @@ def _parsed_tree(tree: dict[str, Any]) -> Treeplex:
 def most_common(words: list[str]) -> str:
     """The word that is there most often."""
     return Counter(words).most_common(1)[0][0]
-
-
-def reason(error: Exception) -> str:
-    """Why a file could not be opened or read."""
-    return str(getattr(error, "strerror", None) or error)

@@ -8,13 +8,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from accord._files import reason
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.policy_header import (
     TREES,
     Players,
     header_of,
     most_common,
-    reason,
     trees_of,
 )
 from accord.equilibrium.validation import split_joint

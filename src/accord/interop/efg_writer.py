@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL
-from accord.equilibrium.policy_files import write_whole
+from accord._files import write_whole
 from accord.errors import GameError
 from accord.game.exact import Rationals, chances_at, exact_rewards
 from accord.game.rationals import LARGEST_DENOMINATOR
@@ -31,7 +31,7 @@ def write_efg(game: Game, path: str | PathLike[str]) -> None:
         ArgumentError: If the file cannot be written.
     """
     data = format_efg(game).encode("utf-8", errors="backslashreplace")
-    write_whole(Path(fspath(path)), lambda file: file.write(data))
+    write_whole(Path(fspath(path)), data)
 
 
 def format_efg(game: Game) -> str:

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from accord._arrays import Floats
-from accord.equilibrium.policy_files import write_whole
+from accord._files import write_whole
 from accord.errors import BudgetError
 from accord.game.exact import exact_plays
 from accord.game.labels import player_name
@@ -108,7 +108,7 @@ def write_nfg(game: Game, path: str | PathLike[str]) -> None:
         ArgumentError: If the file cannot be written.
     """
     data = format_nfg(game).encode("utf-8", errors="backslashreplace")
-    write_whole(Path(fspath(path)), lambda file: file.write(data))
+    write_whole(Path(fspath(path)), data)
 
 
 def format_nfg(game: Game) -> str:

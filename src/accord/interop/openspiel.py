@@ -29,20 +29,18 @@ from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord.errors import AccordError, ArgumentError, BudgetError, GameError
 from accord.game.tree import Game
 from accord.interop.openspiel_games import (
+    SPIEL_CHANCE,
+    SPIEL_TERMINAL,
     SpielGame,
+    SpielState,
+    chance_outcomes,
     game_name,
+    legal_moves,
     load_by_name,
+    move_labels,
     openspiel_game,
     parameters,
     reason,
-)
-from accord.interop.openspiel_states import (
-    SPIEL_CHANCE,
-    SPIEL_TERMINAL,
-    SpielState,
-    chance_outcomes,
-    legal_moves,
-    move_labels,
 )
 
 MAX_NODES = 2_000_000

@@ -19,12 +19,14 @@ from accord.equilibrium.agent import Agent
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.interop.openspiel_games import (
     SpielGame,
+    chance_outcomes,
     game_name,
     is_sampled,
+    legal_moves,
     load_by_name,
+    move_labels,
     openspiel_game,
 )
-from accord.interop.openspiel_states import chance_outcomes, legal_moves, move_labels
 from accord.interop.own_history import escaped, history_after
 from accord.play.environment import checked_bounds
 

@@ -4,6 +4,8 @@ A simultaneous move is a sequence of hidden moves, player 0 first. OpenSpiel's o
 version of a game has exactly that tree, and its strings differ from those of the original only by a
 line that names the player to move. :func:`openspiel_game` returns the game that is actually
 enumerated or played; policies and correlation devices are exchanged with OpenSpiel for that game.
+
+Accord numbers actions by their position among the legal ones; OpenSpiel's own numbers have gaps.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from accord.errors import (
 )
 
 SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
+SpielState: TypeAlias = Any  # pyspiel.State; pyspiel has no types
+SPIEL_CHANCE, SPIEL_TERMINAL = -1, -4  # values of current_player()
 
 
 def openspiel_game(game: str | SpielGame, *, played: bool = False) -> SpielGame:
@@ -202,3 +206,28 @@ def reason(error: object) -> str:
     text = re.sub(r"^/\S+:\d+ | Available games are:.*", "", str(error), flags=re.DOTALL).strip()
     text = text or type(error).__name__
     return re.sub(r"\s*\n\s*", ", ", text)
+
+
+def legal_moves(state: SpielState) -> list[int]:
+    """OpenSpiel's numbers of the legal actions, or of the possible outcomes at a chance node."""
+    return list(chance_outcomes(state)) if state.is_chance_node() else state.legal_actions()
+
+
+def chance_outcomes(state: SpielState) -> dict[int, float]:
+    """The probability of each outcome; impossible ones are left out, repeated ones added up."""
+    outcomes: dict[int, float] = {}
+    for outcome, p in state.chance_outcomes():
+        if p != 0.0:
+            outcomes[outcome] = outcomes.get(outcome, 0.0) + p
+    return outcomes
+
+
+def move_labels(state: SpielState, player: int, moves: list[int]) -> tuple[str, ...]:
+    """OpenSpiel's names of the moves; moves with the same name also get their numbers."""
+    names = [state.action_to_string(player, move) for move in moves]
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(
+        name if names.count(name) == 1 else f"{name} #{move}"
+        for name, move in zip(names, moves, strict=True)
+    )

@@ -16,13 +16,15 @@ from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import GameError, MismatchError, PolicyError
 from accord.game.tree import Game
 from accord.interop.openspiel_games import (
+    SPIEL_CHANCE,
     SpielGame,
+    SpielState,
     game_name,
     import_pyspiel,
+    legal_moves,
     openspiel_game,
     reason,
 )
-from accord.interop.openspiel_states import SPIEL_CHANCE, SpielState, legal_moves
 from accord.treeplex.form import sequence_form
 
 Behaviors: TypeAlias = Sequence[Floats]  # per player [n_sequences] (treeplex/strategy.py)

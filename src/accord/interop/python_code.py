@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from accord._arrays import CHANCE, NO_NODE, TERMINAL
-from accord.equilibrium.policy_files import write_whole
+from accord._files import write_whole
 from accord.game.exact import chances_at, exact_rewards
 from accord.game.rationals import as_rational
 from accord.game.tree import Game, checked_game
@@ -27,7 +27,7 @@ def write_python(game: Game, path: str | PathLike[str]) -> None:
         ArgumentError: If the file cannot be written.
     """
     data = format_python(game).encode("utf-8", errors="backslashreplace")
-    write_whole(Path(fspath(path)), lambda file: file.write(data))
+    write_whole(Path(fspath(path)), data)
 
 
 def format_python(game: Game) -> str:

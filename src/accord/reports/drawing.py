@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from accord._files import write_whole
 from accord.certifying.exact import judged_equilibrium
 from accord.certifying.inspection import inspect
 from accord.deviations.notions import EFCE, NotionLike, as_notion
 from accord.equilibrium.policy import CorrelatedPolicy, Solved, checked_policy
-from accord.equilibrium.policy_files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.reports.page import tree_svg
@@ -47,7 +47,7 @@ class Drawing:
             raise ArgumentError(f"a drawing must end in {' or '.join(ENDINGS)}; got {str(path)!r}")
         text = self.svg if target.suffix.lower() == ".svg" else self.tikz
         data = text.encode("utf-8", errors="backslashreplace")
-        write_whole(target, lambda file: file.write(data))
+        write_whole(target, data)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -10,7 +10,7 @@ from markupsafe import escape
 from matplotlib.figure import Figure
 
 from accord._activity import doing
-from accord.equilibrium.policy_files import write_whole
+from accord._files import write_whole
 from accord.errors import ArgumentError
 from accord.game.tree import Game
 from accord.reports import plots
@@ -209,5 +209,5 @@ def _checked(page: Path) -> Path:
 
 
 def _write(path: Path, data: bytes) -> Path:
-    write_whole(path, lambda file: file.write(data))
+    write_whole(path, data)
     return path

@@ -36,17 +36,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from accord._activity import doing
-from accord._files import open_file
+from accord._files import open_file, remove_temporaries, write_whole
 from accord._format import memory
 from accord.certifying.certificate import Certificate
 from accord.certifying.footprint import check_memory
 from accord.equilibrium.archive import Archive, write_arrays
 from accord.equilibrium.policy import CorrelatedPolicy
-from accord.equilibrium.policy_files import (
-    remove_temporaries,
-    save_policy_with_note,
-    write_whole,
-)
+from accord.equilibrium.policy_files import save_policy_with_note
 from accord.errors import ArgumentError, BudgetError, MismatchError, ParseError
 from accord.game.tree import Game
 from accord.runs.checkpoint import Checkpoint
@@ -378,11 +374,11 @@ class RunFolder:
     def write_lines(self, name: str, contents: Iterable[dict[str, Any]]) -> None:
         """One JSON object per line."""
         text = "".join(json.dumps(content, allow_nan=False) + "\n" for content in contents)
-        self._write(name, lambda file: file.write(text.encode()))
+        self._write(name, text.encode())
 
-    def _write(self, name: str, write: Any) -> None:
+    def _write(self, name: str, content: Any) -> None:
         self._require_lock()
-        write_whole(self.path / name, write)
+        write_whole(self.path / name, content)
 
     def _require_lock(self) -> None:
         assert self._lock is not None, "a folder that is only read"

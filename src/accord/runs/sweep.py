@@ -23,8 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accord._files import read_bytes
-from accord.equilibrium.policy_files import remove_temporaries, write_whole
+from accord._files import remove_temporaries, write_whole
 from accord.errors import (
     AccordError,
     ArgumentError,
@@ -34,6 +33,7 @@ from accord.errors import (
 )
 from accord.play.cluster import by_value, connected
 from accord.runs.interrupt import noted_interrupts
+from accord.runs.run_file import parse_object, read_text
 
 RESULT = "result.json"
 
@@ -242,13 +242,8 @@ def _tried(call: Callable[[], Any]) -> Any:
 
 def _read(path: Path, *names: str) -> dict[str, Any]:
     """The JSON object in a file, with a task and everything else in ``names``."""
-    try:
-        content = json.loads(read_bytes(path).decode("utf-8"))
-    except OSError as error:
-        raise ParseError(str(path), 0, 0, f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise ParseError(str(path), 0, 0, f"not readable JSON: {error!s:.200}") from None
-    if not isinstance(content, dict) or not {"task", *names} <= content.keys():
+    content = parse_object(path, read_text(path, "cannot be read"), 1)
+    if not {"task", *names} <= content.keys():
         needed = " and a ".join(f'"{name}"' for name in ("task", *names))
         raise ParseError(
             str(path), 0, 0,
@@ -263,7 +258,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
         text = json.dumps(content, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"a result must be writable as JSON: {error}") from None
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_whole(path, text.encode())
 
 
 def _message(error: Exception) -> str:

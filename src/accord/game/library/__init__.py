@@ -24,7 +24,7 @@ from accord.game.library.classic import (
     signalling,
     signalling_device,
 )
-from accord.game.library.draws import Draws
+from accord.game.library.entries import Draws
 from accord.game.library.kuhn import kuhn
 from accord.game.library.matrix import (
     battle_of_the_sexes,

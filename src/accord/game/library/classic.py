@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
-from accord.game.library.draws import Draws
-from accord.game.library.naming import named
+from accord.game.library.entries import Draws, named
 from accord.game.rationals import as_rational
 from accord.game.tree import Game
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
-from accord.game.library.naming import named
+from accord.game.library.entries import named
 from accord.game.tree import Game
 
 

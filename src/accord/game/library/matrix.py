@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 from accord._arrays import NO_INFOSET, NO_NODE, TERMINAL, Floats
 from accord._check import as_number
 from accord.errors import GameError
-from accord.game.library.draws import Draws
-from accord.game.library.naming import named
+from accord.game.library.entries import Draws, named
 from accord.game.rationals import remember
 from accord.game.tree import Game
 

@@ -31,8 +31,7 @@ from __future__ import annotations
 from itertools import product
 
 from accord.errors import ArgumentError
-from accord.game.library.draws import Draws
-from accord.game.library.naming import named
+from accord.game.library.entries import Draws, named
 from accord.game.pomg import POMG, JointAction
 from accord.game.tree import Game
 

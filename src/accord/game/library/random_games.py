@@ -18,7 +18,7 @@ import numpy as np
 from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
 from accord.game.builder import GameBuilder
-from accord.game.library.naming import named
+from accord.game.library.entries import named
 from accord.game.tree import Game
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

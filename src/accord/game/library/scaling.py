@@ -30,7 +30,7 @@ import numpy as np
 from accord._arrays import CHANCE, NO_INFOSET, NO_NODE, TERMINAL
 from accord._check import MAX_SEED, checked_whole
 from accord.errors import ArgumentError
-from accord.game.library.naming import named
+from accord.game.library.entries import named
 from accord.game.tree import Game
 from accord.game.validate import MOST_NODES
 
