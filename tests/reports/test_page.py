@@ -140,8 +140,8 @@ def test_gains_that_are_only_rounding_are_none(folders: dict[str, Path]) -> None
 def test_a_gap_that_is_0_at_the_end(folders: dict[str, Path]) -> None:
     solved = summarize(read_source(folders["1"]))
     *before, last = solved.facts.history
-    history = (*before, replace(last, player_gaps=(0.0, 0.0)))
-    facts = replace(solved.facts, history=history)
+    history = (*before, replace(last, gap=0.0, player_gaps=(0.0, 0.0)))
+    facts = replace(solved.facts, checkpoints=history)
     assert solved.facts.zero_from is None
     assert facts.zero_from == last.iteration
     assert replace(solved, facts=facts).iterations_needed is None

@@ -18,7 +18,8 @@ from accord.reports.colors import LIGHT
 from accord.reports.page import run_page
 from accord.reports.source import read_source
 from accord.reports.summary import players_of, summarize
-from accord.reports.view import Advice, Axis, Group, Moment, RunView
+from accord.reports.view import Advice, Axis, Group, RunView
+from accord.runs.checkpoint import Checkpoint
 from accord.runs.reading import Bounds
 from tests.support.pages import texts
 
@@ -32,10 +33,14 @@ def solved(folders: dict[str, Path]) -> RunView:
 def scaled(run: RunView, factor: float) -> RunView:
     """``run`` with other gaps on the way."""
     history = tuple(
-        replace(moment, player_gaps=tuple(factor * gap for gap in moment.player_gaps))
+        replace(
+            moment,
+            gap=factor * moment.gap,
+            player_gaps=tuple(factor * gap for gap in moment.player_gaps),
+        )
         for moment in run.facts.history
     )
-    return replace(run, facts=replace(run.facts, history=history))
+    return replace(run, facts=replace(run.facts, checkpoints=history))
 
 
 def test_convergence_has_bound_and_slope(solved: RunView) -> None:
@@ -121,10 +126,11 @@ def test_inline_plots_take_the_colors_of_the_page(solved: RunView) -> None:
 
 
 def test_bands_span_all_seeds(solved: RunView) -> None:
-    def history(scale: float) -> tuple[Moment, ...]:
-        return tuple(Moment(t, None, None, (scale / t,), 0.0) for t in (1, 2, 4, 8))
+    def history(scale: float) -> tuple[Checkpoint, ...]:
+        return tuple(Checkpoint(t, scale / t, (scale / t,), (0.0,), 0.0) for t in (1, 2, 4, 8))
 
-    group = Group("a", tuple(replace(solved.facts, history=history(s)) for s in (1.0, 4.0, 2.0)))
+    runs = (replace(solved.facts, checkpoints=history(scale)) for scale in (1.0, 4.0, 2.0))
+    group = Group("a", tuple(runs))
     figure = plots.overlay([group], Axis.ITERATIONS, relative=False)
     assert figure is not None
     axes = figure.axes[0]

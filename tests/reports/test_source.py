@@ -31,4 +31,4 @@ def test_facts_of_a_learned_run(folders: dict[str, Path]) -> None:
     last = facts.history[-1]
     assert last.episodes == 2400
     assert last.gap == pytest.approx(facts.gap, rel=1e-9)
-    assert last.relative == pytest.approx(facts.relative, rel=1e-9)
+    assert facts.relative_to_range(last.player_gaps) == pytest.approx(facts.relative, rel=1e-9)

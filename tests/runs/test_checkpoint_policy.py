@@ -92,9 +92,8 @@ def test_bounds_at_checkpoints(tmp_path: Path) -> None:
     assert learned.certificate is not None and bounded[-1].seen is not None
     assert bounded[-1].seen.upper == learned.certificate[1].upper
     assert learned.plot() is not None
-    assert sum(m.lower is not None for m in source_of_result(learned).facts.learning) == len(
-        bounded
-    )
+    drawn = source_of_result(learned).facts.learning
+    assert sum(seen.lower is not None for _, seen in drawn) == len(bounded)
     page = write_report(tmp_path / "run", tmp_path / "page.html")[0].read_text()
     assert "confidence on its own; that all hold at the same time is less certain" in page
     again = accord.learn(

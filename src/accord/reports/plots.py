@@ -33,7 +33,8 @@ from accord.reports.chart import (
     plain,
 )
 from accord.reports.colors import INK, MUTED, PAPER, SERIES, color_of
-from accord.reports.view import Axis, Course, Group, Moment, PlayerView, RunView
+from accord.reports.view import Axis, Course, Group, PlayerView, RunView
+from accord.runs.checkpoint import Checkpoint
 
 ROOM = 1.5
 """Decades above the curves within which the bound is drawn."""
@@ -114,8 +115,12 @@ def learning(run: Course, *, narrow: bool = False) -> Figure | None:
     moments = run.facts.learning
     if len(moments) < 2:
         return None
-    xs = [moment.episodes for moment in moments]
-    bounds = [(m.episodes, m.lower, m.upper) for m in moments if m.lower is not None]
+    xs = [moment.episodes or 0 for moment, _ in moments]
+    bounds = [
+        (x, seen.lower, seen.upper)
+        for x, (_, seen) in zip(xs, moments, strict=True)
+        if seen.lower is not None
+    ]
     below = 1 + run.facts.has_curve_of_bounds
     with drawing():
         width, height = NARROW if narrow else WIDE
@@ -125,8 +130,8 @@ def learning(run: Course, *, narrow: bool = False) -> Figure | None:
         labels = []
         for player in run.players[:MOST_CURVES]:
             i, color = player.index, color_of(player.index)
-            ys = np.array([moment.values[i] for moment in moments])
-            spread = np.array([moment.margins[i] for moment in moments])
+            ys = np.array([moment.values[i] for moment, _ in moments])
+            spread = np.array([seen.margins[i] for _, seen in moments])
             axes.fill_between(xs, ys - spread, ys + spread, color=color, alpha=0.15, lw=0)
             axes.plot(xs, ys, color=color, lw=1.6)
             labels.append((float(ys[-1]), _name(player), color))
@@ -137,7 +142,7 @@ def learning(run: Course, *, narrow: bool = False) -> Figure | None:
             figure.add_axes((place.x0, low + n * (each + gap), place.width, each))
             for n in reversed(range(below))
         ]
-        known = [math.nan if m.coverage is None else m.coverage for m in moments]
+        known = [math.nan if seen.coverage is None else seen.coverage for _, seen in moments]
         more[0].plot(xs, known, color=INK, lw=1.6)
         more[0].set_ylim(0.0, 1.05)
         more[0].set_yticks([0.0, 0.5, 1.0], ["0", "1/2", "1"])
@@ -190,7 +195,7 @@ def gaps_by_k(run: RunView, *, narrow: bool = False) -> Figure | None:
         high = max(max(values) * 2, 12 * floor / 1.6)
         axes.set_ylim(floor / 1.6, high)
         axes.set_xlim(-0.5, len(rows) - 0.5)
-        axes.set_xticks(places, [f"K = {k_symbol(row.k)}" for row in rows])
+        axes.set_xticks(places, [f"K = {row.notion.symbol}" for row in rows])
         axes.grid(visible=False, axis="x")
         decades(axes, x=False)
         title = "gap by deviations allowed, payoff units"
@@ -349,7 +354,8 @@ def _curves(group: Group, x: Axis, relative: bool) -> list[Curve]:
     for run in group.runs:
         curve = []
         for moment in run.history:
-            place, gap = x.of(moment), moment.relative if relative else moment.gap
+            gap = run.relative_to_range(moment.player_gaps) if relative else moment.gap
+            place = x.of(moment)
             if place is not None and place > 0 and gap > FLOOR:
                 curve.append((place, gap))
         if curve:
@@ -371,7 +377,7 @@ def _common_grid(runs: list[Curve]) -> tuple[Any, Any]:
     return grid, np.array(rows)
 
 
-def _per_iteration(history: Sequence[Moment]) -> float:
+def _per_iteration(history: Sequence[Checkpoint]) -> float:
     """Episodes per iteration."""
     last = history[-1]
     return (last.episodes or last.iteration) / last.iteration

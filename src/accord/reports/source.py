@@ -26,8 +26,6 @@ from accord.interop.python_files import names_python
 from accord.optimal.binding import BindingConstraint
 from accord.reports.view import (
     BestFacts,
-    LearningMoment,
-    Moment,
     Option,
     RunFacts,
     how_found,
@@ -205,7 +203,8 @@ def facts_of(
         bounds: The bounds on its gap, if there are any.
         finished: Whether the result is its last.
     """
-    players, margins = result.get("players"), result.get("margins")
+    margins = result.get("margins")
+    scale = () if game is None else tuple(sequence_form(game).leaves.loss_scale.tolist())
     return RunFacts(
         folder=str(folder),
         how=how_found(request),
@@ -228,10 +227,10 @@ def facts_of(
         if margins is None
         else tuple(math.nan if margin is None else margin for margin in margins),
         gap=result.get("gap"),
-        relative=_relative(game, players) if players and game is not None else None,
+        player_gaps=tuple(result.get("players") or ()) if scale else (),
         average_gap=result.get("average_gap"),
-        history=moments(game, history),
-        learning=() if game is not None else learning_moments(history),
+        checkpoints=tuple(history),
+        scale=scale,
         finished=finished,
         best=_best(request, result, history),
         bounds=bounds,
@@ -257,33 +256,6 @@ def _shown(value: Any) -> Any:
         f"{name} {one:g}" if isinstance(one, float) else f"{name} {one}"
         for name, one in known.items()
     )
-
-
-def moments(game: Game | None, history: Sequence[Checkpoint]) -> tuple[Moment, ...]:
-    """The checkpoints of a run as its plot shows them: those at which the gaps are known."""
-    return tuple(
-        Moment(
-            iteration=point.iteration,
-            episodes=point.episodes,
-            seconds=point.seconds,
-            player_gaps=point.player_gaps,
-            relative=_relative(game, point.player_gaps),
-        )
-        for point in history
-        if point.player_gaps and game is not None
-    )
-
-
-def learning_moments(history: Sequence[Checkpoint]) -> tuple[LearningMoment, ...]:
-    """The checkpoints of a run in an environment, as its plot shows them."""
-    return tuple(
-        LearningMoment(
-            point.episodes, point.values, point.seen.margins, point.seen.infosets,
-            point.seen.coverage, point.seen.lower, point.seen.upper,
-        )
-        for point in history
-        if point.seen is not None and point.episodes
-    )  # fmt: skip
 
 
 def source_of_result(result: Result, *, certified: bool = True) -> Source:
@@ -368,9 +340,3 @@ def refuse_code(folder: Path, name: str) -> None:
             f"{folder} is a run of {name}, which is Python code; code is run only if you name it "
             f"yourself: give GAME, {name}"
         )
-
-
-def _relative(game: Game, gaps: Sequence[float]) -> float:
-    """The largest of the players' gaps, each as a share of that player's payoff range."""
-    scale: list[float] = sequence_form(game).leaves.loss_scale.tolist()
-    return max(gap * unit for gap, unit in zip(gaps, scale, strict=True))

@@ -39,7 +39,6 @@ from accord.reports.view import (
     DeviationStep,
     DeviationView,
     GapRow,
-    NotionRow,
     OptimumRow,
     Place,
     PlayerView,
@@ -112,7 +111,7 @@ def _evaluated(source: Source, game: Game) -> RunView:
         n_tuples=0 if policy.plan is None else policy.plan.steps.n_tuples,
         gaps=tuple(_gap_row(certificate, k, refused) for k in ks),
         notions=tuple(
-            NotionRow(gap.notion.name, gap.player_gaps, gap.relative)
+            GapRow(gap.notion, gap.player_gaps, gap.relative)
             for gap in certificate.all_gaps
             if gap.k is None
         ),
@@ -255,9 +254,9 @@ def players_of_policy(
 
 def _gap_row(certificate: Certificate, k: float, refused: dict[float, str]) -> GapRow:
     if k in refused:
-        return GapRow(k, refusal=refused[k])
+        return GapRow(Notion(k), refusal=refused[k])
     gap = certificate[k]
-    return GapRow(k, gap.player_gaps, gap.relative)
+    return GapRow(gap.notion, gap.player_gaps, gap.relative)
 
 
 def bound_of(asked: AnyRequest, form: SequenceForm) -> GapBound | None:

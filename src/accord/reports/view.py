@@ -12,9 +12,11 @@ page shows the parts that are there.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -28,6 +30,7 @@ from accord.game.labels import player_name
 from accord.learning.theory.guarantee import GapBound
 from accord.optimal.binding import BindingConstraint
 from accord.reports.tree import TreeView
+from accord.runs.checkpoint import Checkpoint, Seen
 from accord.runs.reading import Bounds, FoundDeviation
 from accord.runs.region import Region
 from accord.runs.request import LearnRequest, OptimizeRequest
@@ -35,35 +38,6 @@ from accord.runs.run_file import AnyRequest
 
 NEGLIGIBLE = 1e-8
 """Share of the payoff range up to which gaps are written, but neither drawn nor marked."""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The exact gaps at one moment of a run."""
-
-    iteration: int
-    episodes: int | None  # None if the run plays none
-    seconds: float | None
-    player_gaps: tuple[float, ...]
-    relative: float  # the largest of the players' relative gaps
-
-    @property
-    def gap(self) -> float:
-        """The largest gap of any player."""
-        return max(self.player_gaps)
-
-
-@dataclass(frozen=True)
-class LearningMoment:
-    """What recent plays in an environment showed at one moment of a run."""
-
-    episodes: int
-    values: tuple[float, ...]  # mean payoffs
-    margins: tuple[float, ...]  # half the widths of their 95% confidence intervals, or NaN
-    infosets: int  # that the players had met
-    coverage: float | None  # share of decisions at infosets that were known
-    lower: float | None = None  # bounds on the gap of the mixture of that moment
-    upper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -140,9 +114,10 @@ class RunFacts:
     margins: tuple[float, ...] | None  # half the widths of their 95% confidence intervals, or NaN;
     # None if the values are exact
     gap: float | None  # of the saved mixture; in a checkpoint, what the learners knew then
-    relative: float | None
+    player_gaps: tuple[float, ...]  # of the same; empty if the game is not known
     average_gap: float | None  # of the average of all iterates, which only accord solve has
-    history: tuple[Moment, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    scale: tuple[float, ...]  # one over each player's payoff range; empty if the game is not known
     finished: bool = True  # if not, this is the run's last checkpoint
     best: BestFacts | None = None  # of accord optimize
     bounds: Bounds | None = None  # on the gap, from plays
@@ -152,7 +127,29 @@ class RunFacts:
     coverage: float | None = None  # share of obedient decisions at infosets that the policy knows
     is_full: bool = False  # whether its tables reached their limit of memory
     bounds_estimated: bool = False  # whether payoff bounds are the payoffs that plays have shown
-    learning: tuple[LearningMoment, ...] = ()  # in an environment whose game is not known
+
+    @cached_property
+    def history(self) -> tuple[Checkpoint, ...]:
+        """The checkpoints that have exact gaps; none if the game is not known."""
+        return tuple(one for one in self.checkpoints if one.player_gaps and self.knows_game)
+
+    @cached_property
+    def learning(self) -> tuple[tuple[Checkpoint, Seen], ...]:
+        """The checkpoints in an environment whose game is not known, with what plays showed."""
+        return tuple(
+            (one, one.seen)
+            for one in self.checkpoints
+            if one.seen is not None and one.episodes and not self.knows_game
+        )
+
+    @property
+    def relative(self) -> float | None:
+        """The largest gap as a share of the player's payoff range; None if it is not known."""
+        return self.relative_to_range(self.player_gaps) if self.player_gaps else None
+
+    def relative_to_range(self, player_gaps: Sequence[float]) -> float:
+        """The largest of these gaps, each as a share of that player's payoff range."""
+        return max(gap * unit for gap, unit in zip(player_gaps, self.scale, strict=True))
 
     @property
     def advice(self) -> str | None:
@@ -163,7 +160,7 @@ class RunFacts:
     @property
     def has_curve_of_bounds(self) -> bool:
         """Whether the gap was bounded by plays at checkpoints, and not only in the end."""
-        return sum(moment.lower is not None for moment in self.learning) > 1
+        return sum(seen.lower is not None for _, seen in self.learning) > 1
 
     @property
     def estimate(self) -> str | None:
@@ -223,36 +220,17 @@ class PlayerView:
 
 @dataclass(frozen=True)
 class GapRow:
-    """The gaps of the saved mixture at one K, or the reason why they were not computed."""
+    """The gaps of the saved mixture for one notion, or the reason why they were not computed."""
 
-    k: float
+    notion: Notion
     player_gaps: tuple[float, ...] = ()  # empty if they were not computed
     relative: float | None = None
     refusal: str | None = None
 
     @property
-    def name(self) -> str:
-        """The name of the notion."""
-        return Notion(self.k).name
-
-    @property
     def gap(self) -> float | None:
         """The largest gap of any player."""
         return max(self.player_gaps, default=None)
-
-
-@dataclass(frozen=True)
-class NotionRow:
-    """The gaps of the saved mixture for a notion that is not a K-EFCE."""
-
-    name: str
-    player_gaps: tuple[float, ...]
-    relative: float
-
-    @property
-    def gap(self) -> float:
-        """The largest gap of any player."""
-        return max(self.player_gaps)
 
 
 @dataclass(frozen=True)
@@ -342,7 +320,7 @@ class RunView(Course):
     n_components: int
     n_tuples: int = 0  # of a correlation plan, which has no components
     gaps: tuple[GapRow, ...] = ()  # by K, if the game is known
-    notions: tuple[NotionRow, ...] = ()  # weaker ones first; only those that are cheap
+    notions: tuple[GapRow, ...] = ()  # those without a K, weaker ones first; only cheap ones
     deviations: tuple[DeviationView, ...] = ()
     advice: tuple[tuple[Advice, ...], ...] = ()  # by player, if the game is not known
     n_nodes: int | None = None  # this and all that follows is None if the game is not known
@@ -362,10 +340,10 @@ class RunView(Course):
         return any(one.reach is not None for own in self.advice for one in own)
 
     @property
-    def own_gaps(self) -> GapRow | NotionRow | None:
+    def own_gaps(self) -> GapRow | None:
         """The gaps of the run's own notion; None if nothing is known about them."""
-        rows: list[GapRow | NotionRow] = [*self.gaps, *self.notions]
-        return next((row for row in rows if row.name == self.facts.notion.name), None)
+        rows = (*self.gaps, *self.notions)
+        return next((row for row in rows if row.notion == self.facts.notion), None)
 
     @property
     def gap(self) -> float | None:
@@ -435,7 +413,7 @@ class Axis(StrEnum):
         """The name of the unit, as a plural."""
         return "iterations" if self is Axis.ITERATIONS else self.value
 
-    def of(self, moment: Moment) -> float | None:
+    def of(self, moment: Checkpoint) -> float | None:
         """The coordinate of ``moment`` on this axis."""
         place: float | None = getattr(moment, self.value)
         return place
