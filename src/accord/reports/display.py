@@ -22,10 +22,11 @@ from accord.errors import ArgumentError
 from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.reports import plots
-from accord.reports.best_values import drawn_curve, progress_of_bounds
 from accord.reports.chart import to_inline, to_svg
+from accord.reports.curve import drawn_curve
 from accord.reports.marginals import marginals
 from accord.reports.page import render
+from accord.reports.progress import progress_of_bounds
 from accord.reports.region import picture
 from accord.reports.source import Result, source_of_result
 from accord.reports.summary import (
