@@ -16,12 +16,12 @@ from accord.certifying.search import (
     TRUST,
     Move,
     Search,
-    average_behavior,
 )
 from accord.deviations.modification import Modification
 from accord.game.library import kuhn
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import average_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests.support.policies import grown_game
 

@@ -22,6 +22,7 @@ from tests.support.policies import (
     OTHER_NOTIONS,
     all_games,
     as_reference,
+    entry,
     random_policy,
     tiny_games,
 )
@@ -96,17 +97,6 @@ def test_the_gains_of_first_deviations_add_up_to_the_trembled_gap(game, seed):
         ):
             gains = sum(event.gain for event in witness.first_deviations)
             assert gains == pytest.approx(own, abs=2 * error + 1e-12)
-
-
-def entry() -> Game:
-    """An entrant enters or stays out; an incumbent who meets them fights or yields."""
-    b = GameBuilder(players=["entrant", "incumbent"], name="entry")
-    b.move(player="entrant", infoset="start", actions="enter stay")
-    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
-    b.payoff("enter fight", -1, -1)
-    b.payoff("enter yield", 2, 1)
-    b.payoff("stay", 0, 3)
-    return b.build()
 
 
 def entry_device(game: Game, reply: str) -> CorrelatedPolicy:

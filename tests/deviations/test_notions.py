@@ -41,18 +41,12 @@ from accord.learning.kefr import KEFR
 from accord.learning.whole_plays import WholePlayKEFR
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
-from tests.support.policies import OTHER_NOTIONS, all_games
+from tests.support.policies import OTHER_NOTIONS, all_games, chain
 from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
 checked = examples(50)
-
-
-def chain(*n_actions: int) -> Treeplex:
-    """A chain of infosets, each after the first action of the previous one."""
-    size = len(n_actions)
-    return Treeplex.from_parents(n_actions, range(-1, size - 1), [0] * size)
 
 
 # --- names and order ------------------------------------------------------------------------------

@@ -29,19 +29,13 @@ from accord.game.tree import Game
 from accord.treeplex.strategy import random_behavior
 from accord.treeplex.treeplex import Treeplex, treeplexes
 from tests import reference
-from tests.support.policies import all_games, all_k
+from tests.support.policies import all_games, all_k, chain
 from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
 
 checked = examples(60)
 seeds = st.integers(0, 2**32 - 1)
-
-
-def chain(*n_actions: int) -> Treeplex:
-    """A chain of infosets, each after the first action of the previous one."""
-    size = len(n_actions)
-    return Treeplex.from_parents(n_actions, range(-1, size - 1), [0] * size)
 
 
 def nodes_of(tree: RechistoryTree, x: int) -> range:

@@ -78,7 +78,7 @@ def play_distribution(policy: CorrelatedPolicy) -> np.ndarray:
 @examples(60)
 @given(game=all_games(), seed=seeds)
 def test_plans_are_those_of_brute_force(off_path: bool, game: Game, seed: int) -> None:
-    assume(reference.n_pure_profiles(game) <= 3000)
+    assume(reference.n_profiles(game) <= 3000)
     policy = random_policy(game, seed)
     found = drawn(policy, off_path=off_path)
     wanted = reference.drawn_plans(game, as_reference(policy), off_path=off_path)
@@ -134,7 +134,7 @@ def test_plans_have_the_plays_and_values_of_the_policy(game: Game, seed: int) ->
 @examples(30)
 @given(game=grown_games(most=60), seed=seeds)
 def test_plans_of_mixed_policies_have_their_plays_too(game: Game, seed: int) -> None:
-    assume(reference.n_pure_profiles(game) <= 3000)
+    assume(reference.n_profiles(game) <= 3000)
     policy = random_policy(game, seed, pure=0.3)
     again = completed(policy, seed, off_path=False)
     np.testing.assert_allclose(play_distribution(again), play_distribution(policy), atol=1e-13)
@@ -181,7 +181,7 @@ def test_equal_draws_are_one_plan(game: Game, seed: int) -> None:
 @examples(40)
 @given(game=grown_games(most=60), seed=seeds, most=st.integers(1, 6))
 def test_the_likeliest_plans_come_first(game: Game, seed: int, most: int) -> None:
-    assume(reference.n_pure_profiles(game) <= 3000)
+    assume(reference.n_profiles(game) <= 3000)
     policy = random_policy(game, seed, pure=0.0)
     every, some = drawn(policy), drawn(policy, most)
     assert some.plans == every.plans[:most]

@@ -24,21 +24,10 @@ from accord.runs import choosing
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import pure_behavior
 from tests.support.command import refused, run, run_json
-from tests.support.policies import all_games
+from tests.support.policies import all_games, entry
 from tests.support.strategies import examples
 
 pytestmark = pytest.mark.kernels
-
-
-def entry() -> Game:
-    """An entrant enters or stays out; an incumbent who meets them fights or yields."""
-    b = GameBuilder(players=["entrant", "incumbent"], name="entry")
-    b.move(player="entrant", infoset="start", actions="enter stay")
-    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
-    b.payoff("enter fight", -1, -1)
-    b.payoff("enter yield", 2, 1)
-    b.payoff("stay", 0, 3)
-    return b.build()
 
 
 def firms(pays: tuple[int, ...] = (0, 6, 1, -2)) -> Game:

@@ -33,13 +33,6 @@ from tests.reference.policies import pure_behavior, pure_choices
 from tests.reference.values import immediate_payoffs
 
 
-def n_profiles(game: Any) -> int:
-    """The number of pure profiles."""
-    return math.prod(
-        len(actions(game, i, x)) for i in range(n_players(game)) for x in infosets(game, i)
-    )
-
-
 def best_by_enumeration(
     game: Any,
     K: float | str,

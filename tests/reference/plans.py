@@ -15,7 +15,7 @@ Plan = frozenset[tuple[int, int, int]]
 """The recommendations (i, x, a) of a plan."""
 
 
-def n_pure_profiles(game: Any) -> int:
+def n_profiles(game: Any) -> int:
     """How many tuples of pure policies, one per player, there are."""
     return math.prod(
         len(actions(game, i, x)) for i in range(n_players(game)) for x in infosets(game, i)

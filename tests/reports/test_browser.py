@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 import accord
 from accord._format import percent, pretty
 from accord.treeplex.form import sequence_form
-from tests.support.browser import chromium, find, find_all, page_and_screen, screen
+from tests.support.browser import find, find_all, page_and_screen, screen
 from tests.support.command import run
 from tests.support.labels import NASTY, nasty_game
 
@@ -25,12 +25,6 @@ pytestmark = pytest.mark.slow
 
 A4_WITHOUT_MARGINS = 687
 """Pixels: 210 mm less twice 14 mm, at 96 to the inch."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

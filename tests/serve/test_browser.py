@@ -10,19 +10,13 @@ from typing import Any
 import pytest
 
 from accord.serve.hall import Hall
-from tests.support.browser import chromium, find, find_all
+from tests.support.browser import find, find_all
 from tests.support.server import device_policy, open_hall, operator_link, running
 
 pytestmark = pytest.mark.slow
 
 PATIENCE = 30.0
 """Seconds after which a page that should have changed has not."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 @pytest.fixture

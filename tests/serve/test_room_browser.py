@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,12 @@ import pytest
 from accord.serve.design import Design
 from accord.serve.room import Room
 from tests.serve.test_browser import open_tab, press, shows, text, until
-from tests.support.browser import chromium, find, find_all
+from tests.support.browser import find, find_all
 from tests.support.server import open_room, operator_link, running
 
 pytestmark = pytest.mark.slow
 
 SIZES = ((320, 700), (390, 844), (1280, 900), (820, 1180))
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with chromium(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 def resize(browser: Any, width: int, height: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryTree
 from accord.equilibrium.policy import CorrelatedPolicy
+from accord.game.builder import GameBuilder
 from accord.game.library import random_game
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
@@ -18,6 +19,23 @@ from accord.treeplex.strategy import pure_behavior, random_behavior
 from accord.treeplex.treeplex import Treeplex
 from tests import reference
 from tests.support.strategies import games
+
+
+def chain(*n_actions: int) -> Treeplex:
+    """A chain of infosets, each after the first action of the previous one."""
+    size = len(n_actions)
+    return Treeplex.from_parents(n_actions, range(-1, size - 1), [0] * size)
+
+
+def entry() -> Game:
+    """An entrant enters or stays out; an incumbent who meets them fights or yields."""
+    b = GameBuilder(players=["entrant", "incumbent"], name="entry")
+    b.move(player="entrant", infoset="start", actions="enter stay")
+    b.move("enter", player="incumbent", infoset="entered", actions="fight yield")
+    b.payoff("enter fight", -1, -1)
+    b.payoff("enter yield", 2, 1)
+    b.payoff("stay", 0, 3)
+    return b.build()
 
 
 def grown_game(seed: int, players: int | None = None, most: int = 100) -> Game:

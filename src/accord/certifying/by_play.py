@@ -32,7 +32,7 @@ from accord.certifying.certificate import Certificate, FirstDeviation, Gap, Trig
 from accord.certifying.confidence import mean_at_least
 from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
 from accord.certifying.joint_evidence import JointEvidence, JointExplorer
-from accord.certifying.search import Move, Search, average_behavior
+from accord.certifying.search import Move, Search
 from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion, bounding_k, check_tree
 from accord.deviations.rechistory import ROOT, RechistoryTree
@@ -48,7 +48,7 @@ from accord.play.mediated import NOBODY, Deviate, MediatedPlays
 from accord.play.own_tree import filled
 from accord.play.streams import CERTIFICATE, seed_for
 from accord.play.venue import Venue, venue
-from accord.treeplex.strategy import spread_behavior
+from accord.treeplex.strategy import average_behavior, spread_behavior
 
 _Found = tuple[Modification, Floats]  # what Search.best returns
 

@@ -24,7 +24,7 @@ from accord._check import Number, as_number
 from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
 from accord.certifying.footprint import check_certifying, trigger_counts
 from accord.certifying.normal_form import measured_nfce_gaps
-from accord.deviations.counting import count_rechistories
+from accord.deviations.counting import count_cells
 from accord.deviations.notions import (
     BCE,
     EFCE,
@@ -125,7 +125,7 @@ def certify_judged(
     form, slip = policy.form, 0.0
     advised = notion.deviations and not notion.foresight  # at K = 0 nobody is
     if advised and policy.plan is None:
-        leaves, cells = policy.n_components * len(form.leaves), _cells(form, notion)
+        leaves, cells = policy.n_components * len(form.leaves), count_cells(form.plexes, notion)
         slip = tremble if leaves <= JUDGED_LEAVES and cells <= JUDGED_CELLS else 0.0
     return certify(form.game, policy, notion, tremble=slip, commits=commits)
 
@@ -184,7 +184,9 @@ class Deviators:
             BudgetError: If there are too many rechistories.
         """
         trees = [
-            outcome_notion(notion) if mute and _cells(form, notion) > LARGE_TREES else notion
+            outcome_notion(notion)
+            if mute and count_cells(form.plexes, notion) > LARGE_TREES
+            else notion
             for notion in notions
         ]
         check_certifying(form, trees, budget)
@@ -247,15 +249,10 @@ def _notions(k: NotionLike | Iterable[NotionLike]) -> list[Notion]:
     return [notion for notion in dict.fromkeys(map(as_notion, given)) if notion != NFCE]
 
 
-def _cells(form: SequenceForm, notion: Notion) -> float:
-    """The cells of all players' deviators."""
-    return sum(count_rechistories(plex, notion).cells for plex in form.plexes)
-
-
 def _usual(form: SequenceForm, policy: CorrelatedPolicy) -> list[Notion]:
     """The ladder if it is cheap, else the three best known K."""
     ladder = measurable(policy, _notions(LADDER))
-    cells = sum(_cells(form, notion) for notion in ladder)
+    cells = sum(count_cells(form.plexes, notion) for notion in ladder)
     return ladder if cells * max(1, policy.n_components) <= LADDER_WORK else [NFCCE, EFCE, BCE]
 
 

@@ -81,11 +81,9 @@ def solving_bytes(count: RechistoryCount) -> float:
     return 12.0 * count.nodes + 7.0 * count.rows
 
 
-def deviator_bytes(counts: Iterable[RechistoryCount], sums: int = 1) -> float:
-    """Deviators on these trees, with this many sums on each."""
-    return float(
-        sum((BYTES_PER_NODE + 8 * sums) * one.nodes + 8 * sums * one.cells for one in counts)
-    )
+def deviator_bytes(counts: Iterable[RechistoryCount]) -> float:
+    """Deviators on these trees."""
+    return float(sum((BYTES_PER_NODE + 8) * one.nodes + 8 * one.cells for one in counts))
 
 
 def certify_bytes(form: SequenceForm, notions: Iterable[NotionLike]) -> float:

@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 
 from accord._arrays import CHANCE, TERMINAL, Floats, Ints
 from accord._jit import jit
-from accord.certifying.search import average_behavior
 from accord.deviations.notions import NotionLike
 from accord.equilibrium.gap import RegretMeter
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -56,6 +55,7 @@ from accord.play.joint_tree import (
 )
 from accord.play.own_tree import OwnTree, filled
 from accord.treeplex.leaves import LeafTable
+from accord.treeplex.strategy import average_behavior
 from accord.treeplex.values import immediate_loss, joint_reach
 
 RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -43,8 +43,7 @@ from accord._arrays import Floats, Ints, with_room
 from accord._jit import jit
 from accord.deviations.modification import Modification
 from accord.deviations.rechistory import ROOT, RechistoryArrays, RechistoryTree
-from accord.treeplex.strategy import behavior_to_reach, reach_to_behavior
-from accord.treeplex.treeplex import Treeplex, TreeplexArrays
+from accord.treeplex.treeplex import TreeplexArrays
 
 TRUST = 10.0
 """The mean of an infoset counts as much as this many plays in the mean of each of its actions."""
@@ -198,14 +197,6 @@ class Search:
             np.zeros(self._n_cells, np.int64), given is None, choice, saved,
         )  # fmt: skip
         return Modification(tree, choice), saved
-
-
-def average_behavior(plex: Treeplex, behaviors: Floats, weights: Floats) -> Floats:
-    """The average of policies by their reach probabilities; uniform where none of them goes."""
-    reach = np.zeros(plex.n_sequences)
-    for behavior, weight in zip(behaviors, weights.tolist(), strict=True):
-        reach += weight * behavior_to_reach(plex, np.ascontiguousarray(behavior))
-    return reach_to_behavior(plex, reach)
 
 
 @jit

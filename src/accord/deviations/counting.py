@@ -19,6 +19,7 @@ and a sequence (``equilibrium/linear_gap.py``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -70,6 +71,11 @@ class RechistoryCount:
     def bytes(self, footprint: Footprint) -> float:
         """Memory of arrays with this ``footprint``, and of their tree."""
         return (footprint.tree + footprint.per_node) * self.nodes + footprint.per_cell * self.cells
+
+
+def count_cells(plexes: Iterable[Treeplex], k: NotionLike) -> float:
+    """The cells on the rechistories of all players: the sums that their gaps take."""
+    return sum(count_rechistories(plex, k).cells for plex in plexes)
 
 
 def count_rechistories(plex: Treeplex, k: NotionLike) -> RechistoryCount:

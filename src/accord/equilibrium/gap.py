@@ -153,9 +153,9 @@ class MixtureMeter:
         )
 
 
-def efce_gaps(policy: CorrelatedPolicy, k: NotionLike, budget: int | None = None) -> Floats:
+def efce_gaps(policy: CorrelatedPolicy, k: NotionLike) -> Floats:
     """``[n_players]`` the K-EFCE gaps of a mixture in payoff units, without witnesses."""
-    meter = MixtureMeter(policy.form, k, budget)
+    meter = MixtureMeter(policy.form, k)
     for weight, behaviors in policy.components():
         meter.observe(behaviors, weight)
     return meter.measured().gaps

@@ -26,7 +26,7 @@ from accord.learning.exploration import needs_treeplexes
 from accord.learning.tables import Tables
 from accord.regret.sampled import Infosets, SampledMinimizer
 from accord.regret.sampled_matching import SampledRegretMatching
-from accord.treeplex.strategy import behavior_to_reach, reach_to_behavior
+from accord.treeplex.strategy import average_behavior
 from accord.treeplex.treeplex import Treeplex
 
 WEIGHT = 30.0
@@ -55,7 +55,7 @@ class WarmStart:
             means = policy.split(policy.mean_behavior())
         else:
             means = tuple(
-                mean_behavior(plex, part, policy.weights)
+                average_behavior(plex, part, policy.weights)
                 for plex, part in zip(policy.plexes, policy.split(policy.behavior), strict=True)
             )
         self.behaviors = tuple(np.ascontiguousarray(mean) for mean in means)
@@ -73,18 +73,10 @@ def check_startable(minimizer: SampledMinimizer, exploration: str | None) -> Non
         )
 
 
-def mean_behavior(plex: Treeplex, behaviors: Floats, weights: Floats) -> Floats:
-    """The average of policies by their reach probabilities; uniform where none of them goes."""
-    reach = np.zeros(plex.n_sequences)
-    for behavior, weight in zip(behaviors, weights.tolist(), strict=True):
-        reach += weight * behavior_to_reach(plex, np.ascontiguousarray(behavior))
-    return reach_to_behavior(plex, reach)
-
-
-def start_tables(tables: Tables, behavior: Floats, weight: float = WEIGHT) -> None:
+def start_tables(tables: Tables, behavior: Floats) -> None:
     """Write the regrets of a warm start into the tables of the treeplex that ``behavior`` is of."""
     own = tables.arrays
-    write_regrets(own.infosets[: tables.n_infosets], behavior, weight, own.regret)
+    write_regrets(own.infosets[: tables.n_infosets], behavior, WEIGHT, own.regret)
 
 
 @jit

@@ -16,7 +16,7 @@ from accord.certifying.footprint import (
     solving_bytes,
     trigger_counts,
 )
-from accord.deviations.counting import count_rechistories
+from accord.deviations.counting import count_cells, count_rechistories
 from accord.deviations.notions import LADDER, SHOWN_KS, Notion, NotionLike
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError, ArgumentError, BudgetError
@@ -79,13 +79,14 @@ class Source:
 
     def work(self, k: NotionLike) -> float:
         """How many cells the gaps of a notion add up, over all components."""
-        return work_of(self.policy.form, k) * max(1, self.policy.n_components)
+        return count_cells(self.policy.plexes, k) * max(1, self.policy.n_components)
 
 
 def report_memory(form: SequenceForm, k: float | None, components: int) -> Parts:
     """The memory that the report of a run with this K and this many components takes."""
     own = None if k is None else Notion(k)
-    ks = [one for one in shown_ks(own) if work_of(form, one) * components <= LARGEST_WORK]
+    most = LARGEST_WORK / components
+    ks = [one for one in shown_ks(own) if count_cells(form.plexes, one) <= most]
     notions, inspected = evaluated(form, own, components, ks)
     certified = certify_memory(form, notions, components)
     counts = [count_rechistories(plex, one) for one in notions for plex in form.plexes]
@@ -108,15 +109,10 @@ def evaluated(
     """All notions of a report that has the gaps of ``ks``, and the K that its inspector shows."""
 
     def is_quick(one: Notion) -> bool:
-        return one == own or work_of(form, one) * components <= QUICK
+        return one == own or count_cells(form.plexes, one) * components <= QUICK
 
     others = [one for one in LADDER if one.coarse or one.agent if is_quick(one)]
     return [*map(Notion, ks), *others], [k for k in ks if is_quick(Notion(k))]
-
-
-def work_of(form: SequenceForm, k: NotionLike) -> float:
-    """How many cells the gaps of a notion add up for each component."""
-    return sum(count_rechistories(plex, k).cells for plex in form.plexes)
 
 
 def read_source(

@@ -57,6 +57,14 @@ def reach_to_behavior(plex: Treeplex, reach: Floats) -> Floats:
     return behavior
 
 
+def average_behavior(plex: Treeplex, behaviors: Floats, weights: Floats) -> Floats:
+    """The average of policies by their reach probabilities; uniform where none of them goes."""
+    reach = np.zeros(plex.n_sequences)
+    for behavior, weight in zip(behaviors, weights.tolist(), strict=True):
+        reach += weight * behavior_to_reach(plex, np.ascontiguousarray(behavior))
+    return reach_to_behavior(plex, reach)
+
+
 def spread_behavior(plex: Treeplex) -> Floats:
     """A single policy over sequences that spreads plays over all ends of the treeplex.
 
