@@ -439,6 +439,11 @@ def test_a_matrix_game_may_have_one_player():
         ),
         ([[["a", "b"]], [["c", "d"]]], "or one table of numbers per player"),
         ([[("1/0", 1)]], "one tuple of numbers per joint action"),
+        (
+            [[(6, 6, 1), (2, 7, 1)], [(7, 2, 1), (0, 0, 1)]],
+            "payoffs of all 2 players, .* got 3 payoffs",
+        ),
+        ([(3, 1, 2)], "payoffs of all 1 players, .* got 3 payoffs"),
     ],
 )
 def test_invalid_payoff_tensors_are_refused(payoffs, message):

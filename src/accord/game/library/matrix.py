@@ -86,9 +86,21 @@ def _by_player(payoffs: Any, rationals: dict[float, Fraction]) -> Floats:
             "[n_players, A_1, ..., A_n], one table per player with one axis per player and no "
             f"empty axis; got {table.shape}"
         )
-    if table.shape[-1] != n or (table.shape[0] == n and not _has_tuples(payoffs, table.shape)):
-        return table
-    return np.moveaxis(table, -1, 0)
+    tuples = _has_tuples(payoffs, table.shape)
+    if table.shape[-1] == n and (tuples or table.shape[0] != n):
+        return np.moveaxis(table, -1, 0)
+    if tuples:
+        raise GameError(
+            f"each tuple must have the payoffs of all {n} players, who have one axis of actions "
+            f"each; got {table.shape[-1]} payoffs; for one table per player write lists or arrays"
+        )
+    if tuples is None and table.shape[-1] == n:
+        raise GameError(
+            f"payoffs of shape {table.shape} could be one tuple of payoffs per joint action or one "
+            "table per player; write [[(a, b), ...], ...] with tuples in lists for the first, and "
+            "lists or arrays only for the second"
+        )
+    return table
 
 
 def _numbers(payoffs: Any) -> Floats:
@@ -106,11 +118,9 @@ def _numbers(payoffs: Any) -> Floats:
         ) from None
 
 
-def _has_tuples(payoffs: Any, shape: tuple[int, ...]) -> bool:
-    """Whether ``payoffs``, whose shape fits both forms, has one tuple per joint action.
-
-    Then these tuples are in lists. In the other form all rows are lists or arrays.
-    """
+def _has_tuples(payoffs: Any, shape: tuple[int, ...]) -> bool | None:
+    """Whether ``payoffs`` has one tuple per joint action, in lists, or else lists and arrays; None
+    if it mixes them in another way."""
     around: list[Any] = []
     rows = [payoffs]
     for _ in shape[1:]:
@@ -118,13 +128,8 @@ def _has_tuples(payoffs: Any, shape: tuple[int, ...]) -> bool:
         rows = [part for row in rows if isinstance(row, list | tuple) for part in row]
     if not any(isinstance(row, tuple) for row in rows):
         return False
-    if all(isinstance(row, tuple) for row in rows) and all(isinstance(one, list) for one in around):
-        return True
-    raise GameError(
-        f"payoffs of shape {shape} could be one tuple of payoffs per joint action or one table per "
-        "player; write [[(a, b), ...], ...] with tuples in lists for the first, and lists or "
-        "arrays only for the second"
-    )
+    in_lists = all(isinstance(one, list) for one in around)
+    return True if in_lists and all(isinstance(row, tuple) for row in rows) else None
 
 
 @named("chicken")
