@@ -474,6 +474,13 @@ def test_what_is_not_a_weight_and_a_plan_is_refused(device: list[object]) -> Non
         CorrelatedPolicy.from_device(accord.load_game("chicken"), device)
 
 
+def test_a_device_that_has_no_components_at_all_is_refused() -> None:
+    with pytest.raises(accord.errors.PolicyError, match=r"list of weights and plans, .* got 5"):
+        CorrelatedPolicy.from_device(accord.load_game("chicken"), 5)
+    with pytest.raises(accord.errors.ArgumentError, match=r"game must be an accord\.Game"):
+        CorrelatedPolicy.from_device("chicken", [])
+
+
 def test_a_device_with_plans_left_out_makes_no_policy() -> None:
     device = device_of("signalling", plans=1)
     with pytest.raises(

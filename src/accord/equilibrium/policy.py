@@ -137,7 +137,12 @@ class CorrelatedPolicy:
         """
         if isinstance(device, Device):
             return _policy_of(device).in_game(game)
-        form = sequence_form(game)
+        form = sequence_form(checked_game(game))
+        if not isinstance(device, Iterable):
+            raise PolicyError(
+                "a device must be a list of weights and plans, such as [('1/2', {'row': {'start': "
+                f"'stop'}}, ...}}), ...]; got {device!r:.80}"
+            )
         pairs = [_pair(c, given) for c, given in enumerate(device)]
         behavior = np.zeros((len(pairs), form.n_sequences))
         for c, (_, profile) in enumerate(pairs):
