@@ -517,8 +517,8 @@ def test_device_prints_the_plans_of_a_policy() -> None:
         "0.25         Y     X    refuse  accept",
         "0.25         Y     Y            accept",
         "",
-        "credible: advice that nobody hears who obeys is a best reply if others slip with "
-        "probability 0.01",
+        "credible: even after a slip, which others make with probability 0.01, following the "
+        "advice is a best reply",
     ]
     text = run("device", "device", "--game", "signalling", "--off-path").stdout
     assert "0.25         X     X    accept    (refuse)\n" in text
@@ -530,7 +530,7 @@ def test_device_says_whether_it_is_credible(tmp_path: Path) -> None:
     accord.save_game(policy.form.game, tmp_path / "entry.efg")
     accord.save_policy(policy, tmp_path / "entry.json")
     text = run("device", tmp_path / "entry.json", "--game", tmp_path / "entry.efg").stdout
-    assert "\nnot credible: advice that nobody hears who obeys would be disobeyed\n" in text
+    assert "\nnot credible: after a slip of somebody else, this advice would be disobeyed\n" in text
     assert "at 'entered' told 'fight' plays 'yield' instead: gains 2" in text
     assert "\ncredible: " in run("device", "device", "--game", "chicken").stdout
 

@@ -361,11 +361,13 @@ def test_the_operator_sees_threats(tmp_path: Path) -> None:
     with running(room) as server:
         operator = Client(server + operator_link(room.hall))
         page = plain(operator.get().text)
-        assert "The device is not credible: advice that nobody hears who obeys would be" in page
+        assert "The device is not credible: after a slip of somebody else, this advice" in page
         assert "player incumbent at 'entered' told 'fight' plays 'yield' instead" in page
         assert "threat" not in plain(operator.get("/play/1").text)
         shown = plain(operator.get("/play/1?reveal=yes").text)
-        assert "told fight (a threat, which nobody hears who obeys), played fight" in shown
+        assert (
+            "told fight (a threat: told only after somebody else disobeyed), played fight" in shown
+        )
         assert shown.count("a threat") == 1
     credible = open_room(tmp_path / "q.db", "chicken", clock=Clock())
     with running(credible) as server:

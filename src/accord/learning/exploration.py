@@ -77,8 +77,8 @@ def named_exploration(given: str | Explore | None) -> str | None:
     name = getattr(given, "__name__", None) or getattr(given, "name", None)
     if not callable(given) or not isinstance(name, str) or isinstance(given, type):
         raise ArgumentError(
-            f"exploration must be one of {', '.join(EXPLORATIONS)}, or a function of player, "
-            f"infoset and actions, with a name; got {given!r}"
+            "exploration must be a name, such as 'spread', or a function of player, infoset and "
+            f"actions, with a name; got {given!r}"
         )
     if name in EXPLORATIONS:
         raise ArgumentError(f"exploration of your own needs a name of its own; {name!r} is taken")

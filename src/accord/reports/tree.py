@@ -3,9 +3,9 @@
 From left to right: the root, moves as edges, payoffs at the leaves. The nodes of an infoset are
 joined by a dashed line. Each edge of a player carries the probability with which an obedient
 player at that infoset is told to take it, and wide edges are likely ones; each edge of chance
-carries its probability. Advice that nobody hears who obeys, and that nobody would follow, is marked
-as a threat. A file of its own has a key below the tree, which says whose nodes are in which color,
-and whether the device is credible; pages have theirs. This module decides what stands where;
+carries its probability. Advice that no obedient player hears, and that nobody would follow, is
+marked as a threat. A file of its own has a key below the tree, which says whose nodes are in which
+color, and whether the device is credible; pages have theirs. This module decides what stands where;
 ``templates/tree.svg`` and ``templates/tree.css`` decide how it looks.
 """
 

@@ -18,7 +18,7 @@ from accord.serve.messages import Messages
 
 def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
     """What following was worth at each recommendation that the player disobeyed, and whether advice
-    that nobody hears who obeys was a threat."""
+    that no obedient player hears was a threat."""
     treatment = hall.treatment_of(play)
     moves = hall.moves(play)[player]
     told = [move for move in moves if move.told is not None]

@@ -81,8 +81,10 @@ class Treatment:
 
     @cached_property
     def threats(self) -> dict[tuple[str, str, str | None], FirstDeviation]:
-        """Advice that nobody hears who obeys, and that its receiver had better disobey; by player,
-        infoset and recommendation."""
+        """Advice that no obedient player hears, and that its receiver had better disobey.
+
+        By player, infoset and recommendation.
+        """
         found = () if self.judged is None else self.judged.threats
         return {(one.player, one.infoset, one.told): one for one in found}
 

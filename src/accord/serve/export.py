@@ -37,8 +37,8 @@ COLUMNS = {
     "obeyed": "1 if the action is the recommended one, 0 if not; empty without recommendation",
     "shown": "when the person was first shown this decision, in UTC; empty if they never were",
     "earnings": "points of the person in all rounds up to this one",
-    "threat": "1 if the recommendation is one that nobody hears who obeys, and that its receiver "
-    "had better disobey; 0 if not; empty without recommendation",
+    "threat": "1 if the recommendation is given only after somebody else disobeyed, and disobeying "
+    "it pays; 0 if not; empty without recommendation",
 }
 """The columns and what they mean."""
 
