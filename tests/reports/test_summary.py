@@ -26,18 +26,16 @@ def test_gaps_are_those_of_certify(folders: dict[str, Path]) -> None:
     loaded = read_source(folders["1"])
     found = summarize(loaded)
     certificate = accord.certify(loaded.game, loaded.policy, (0, 1, 2, math.inf))
-    assert [row.k for row in found.gaps] == [0, 1, 2, math.inf]
+    assert [row.notion.k for row in found.gaps] == [0, 1, 2, math.inf]
     for shown, gap in zip(found.gaps, certificate.gaps, strict=True):
         assert shown.player_gaps == gap.player_gaps
         assert shown.relative == pytest.approx(gap.relative)
     assert [player.value for player in found.players] == list(certificate.values)
     every = accord.certify(loaded.game, loaded.policy)
-    assert [row.name for row in found.notions] == ["EFCCE", "AFCCE", "AFCE", "NFCE"]
+    assert [row.notion.name for row in found.notions] == ["EFCCE", "AFCCE", "AFCE", "NFCE"]
     for row in found.notions:
-        assert (row.player_gaps, row.relative) == (
-            every[row.name].player_gaps,
-            every[row.name].relative,
-        )
+        gap = every[row.notion]
+        assert (row.player_gaps, row.relative) == (gap.player_gaps, gap.relative)
     assert found.trigger_gap == certificate.trigger.gap
     assert found.facts.gap == pytest.approx(found.gaps[1].gap)
 

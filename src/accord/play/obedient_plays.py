@@ -186,11 +186,13 @@ def _play(
 ) -> None:
     """Play ``plays`` times, and add to ``counts`` the terminals reached. Without ``weights`` there
     is a row of ``behavior`` for each play."""
+    told = behavior.ravel()
     for play in range(plays):
         component = play
         if len(weights):
             drawn = int(np.searchsorted(weights, rng.random(), side="right"))
             component = min(drawn, len(weights) - 1)
+        row = component * behavior.shape[1]
         node = game.nodes[0]
         while node.player != TERMINAL:
             draw = rng.random()
@@ -198,8 +200,7 @@ def _play(
             if i == CHANCE:
                 a = draw_outcome(draw, node.place, node.n_children, game.outcomes)
             else:
-                first = first_seq[first_infoset[i] + node.place]
-                end = first + node.n_children
-                a = draw_sequence(behavior[component], first, end, draw) - first
+                first = row + first_seq[first_infoset[i] + node.place]
+                a = draw_sequence(told, first, first + node.n_children, draw) - first
             node = game.nodes[node.first_child + a]
         counts[node.place] += 1

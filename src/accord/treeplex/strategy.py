@@ -86,13 +86,12 @@ def spread_behavior(plex: Treeplex) -> Floats:
 @part
 def draw_sequence(behavior: Floats, first: int, end: int, draw: float) -> int:
     """The sequence from ``first`` to ``end - 1`` that ``draw`` selects, as ``_draws.py`` does."""
-    chosen = first
-    for seq in range(first, end):
+    chosen = seq = first
+    while draw >= 0.0 and seq < end:
+        draw -= behavior[seq]
         if behavior[seq] > 0.0:
             chosen = seq
-            draw -= behavior[seq]
-            if draw < 0.0:
-                break
+        seq += 1
     return chosen
 
 
