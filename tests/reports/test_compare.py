@@ -49,8 +49,9 @@ def test_comparison_of_different_games_is_relative(folders: dict[str, Path]) -> 
     comparison = compare([read_source(folders[name]).facts for name in ("1", "sep")])
     assert comparison.relative
     assert comparison.game is None
-    moment = comparison.groups[0].runs[0].history[-1]
-    assert moment.relative == pytest.approx(moment.gap / 4)
+    run = comparison.groups[0].runs[0]
+    moment = run.history[-1]
+    assert run.relative_to_range(moment.player_gaps) == pytest.approx(moment.gap / 4)
     assert ["kuhn" in group.label for group in comparison.groups] == [True, False]
 
 
