@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from accord.certifying.confidence import mean_at_least
+from accord.certifying.confidence import bernstein, mean_at_least
+
+
+def test_the_two_sided_bound_is_maurer_and_pontils() -> None:
+    values = np.random.default_rng(0).random(50)
+    n, delta = len(values), 0.1
+    logarithm = math.log(2 / delta)
+    wanted = math.sqrt(2 * values.var(ddof=1) * logarithm / n) + 7 * logarithm / (3 * (n - 1))
+    assert bernstein(values, delta) == pytest.approx(wanted)
 
 
 def wealth(values: list[float], m: float, delta: float) -> float:

@@ -25,8 +25,8 @@ import numpy as np
 import pytest
 
 import accord
-from accord import _files
 from accord._activity import Listener, listening
+from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
 from accord.game.tree import Game
@@ -393,7 +393,7 @@ def test_a_read_only_folder(game: Game, tmp_path: Path, monkeypatch: pytest.Monk
             raise PermissionError(13, "Permission denied")
         return opened(self, *args, **options)
 
-    monkeypatch.setattr(_files.Path, "open", denied)
+    monkeypatch.setattr(policy_files.Path, "open", denied)
     with pytest.raises(ArgumentError, match=r"run\.json cannot be written: Permission denied"):
         solve(game, 1, iterations=5, folder=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,10 @@
-"""Lower confidence bounds on means, by betting (Waudby-Smith and Ramdas 2024).
+"""Confidence bounds on means.
 
-Let X_1, ..., X_n be independent with mean mu and values in [-1, 1], and let the bet lambda_t in
-[0, 1/2) be a function of X_1, ..., X_{t-1}. Then
+*On both sides*, empirical Bernstein bounds (Maurer and Pontil 2009), which are simple.
+
+*From below*, bounds by betting (Waudby-Smith and Ramdas 2024), which are tighter. Let X_1, ..., X_n
+be independent with mean mu and values in [-1, 1], and let the bet lambda_t in [0, 1/2) be a
+function of X_1, ..., X_{t-1}. Then
 
     W_n(m) = product over t of (1 + lambda_t (X_t - m))
 
@@ -29,6 +32,18 @@ LARGEST_BET = 0.45
 
 BISECTIONS = 50
 """The number of bisections that find the bound."""
+
+
+def bernstein(values: Floats, delta: float) -> float:
+    """The margin of an empirical Bernstein bound on the mean of independent values in [0, 1].
+
+    It is ``sqrt(2 V log(2 / delta) / n) + 7 log(2 / delta) / (3 (n - 1))``, with V the sample
+    variance. With probability 1 - delta the mean is at most the sample mean plus this margin. By
+    symmetry, again with probability 1 - delta, it is at least the sample mean minus this margin.
+    """
+    n, logarithm = len(values), math.log(2.0 / delta)
+    deviation = math.sqrt(2.0 * float(values.var(ddof=1)) * logarithm / n)
+    return deviation + 7.0 * logarithm / (3.0 * (n - 1))
 
 
 def mean_at_least(values: Floats, delta: float) -> float:

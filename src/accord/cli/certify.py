@@ -19,10 +19,9 @@ from accord.cli.arguments import (
     Workers,
     choice,
     notion_option,
-    number_option,
     parse_number,
+    parse_whole,
     refuse_for_games,
-    whole_option,
 )
 from accord.cli.loading import (
     game_and_policy,
@@ -57,14 +56,20 @@ def certify(
     ] = None,
     plays: Annotated[
         int | None,
-        whole_option(
-            "N", "For an environment: bound the gap from N fresh plays; by default 20000."
+        typer.Option(
+            parser=parse_whole,
+            metavar="N",
+            help="For an environment: bound the gap from N fresh plays; by default 20000.",
+            show_default=False,
         ),
     ] = None,
     confidence: Annotated[
         float | None,
-        number_option(
-            "P", "For an environment: the probability with which the bounds hold; by default 0.95."
+        typer.Option(
+            parser=parse_number,
+            metavar="P",
+            help="For an environment: the probability with which the bounds hold; by default 0.95.",
+            show_default=False,
         ),
     ] = None,
     feedback: Annotated[
@@ -91,14 +96,17 @@ def certify(
             metavar="PLAYER",
             help="A player who commits to what is recommended, so that their gap counts as 0; may "
             "be repeated. By default those who commit in the run.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        whole_option(
-            "S",
-            "For an environment: the seed of the plays; by default 0. They are not the plays "
+        typer.Option(
+            parser=parse_whole,
+            metavar="S",
+            help="For an environment: the seed of the plays; by default 0. They are not the plays "
             "of a run with this seed.",
+            show_default=False,
         ),
     ] = None,
     play: Play = False,

@@ -15,7 +15,6 @@ from accord.cli.arguments import (
     AtLeast,
     Commits,
     GameOfRun,
-    K,
     OptionalGameName,
     Out,
     Resume,
@@ -67,7 +66,13 @@ Seconds = Annotated[
 def optimize(
     context: typer.Context,
     game: OptionalGameName = None,
-    k: K = EFCE,
+    k: Annotated[
+        Notion,
+        notion_option(
+            "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
+            "inf (bce); or efcce, afce or afcce."
+        ),
+    ] = EFCE,
     objective: Annotated[
         str,
         typer.Option(
