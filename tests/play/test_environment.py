@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 
 from accord._arrays import CHANCE, TERMINAL
+from accord._draws import drawn_from
 from accord.certifying.by_play import certify_by_play
 from accord.certifying.exact import certify
 from accord.equilibrium.policy_files import load_policy, save_policy
@@ -39,7 +40,6 @@ from accord.play.discovery import discover
 from accord.play.environment import (
     Environment,
     chance_law,
-    draw_chance,
     is_environment,
     missing_attributes,
 )
@@ -474,7 +474,8 @@ def test_chance_with_a_sure_outcome_takes_it() -> None:
     """The last outcome is impossible, and rounding must not select it."""
     rng = np.random.default_rng(0)
     for law in ((1.0, 0.0), (0.0, 1.0), (1.0 - 1e-9, 0.0)):
-        assert {draw_chance(chance_law(Lottery(law)), rng) for _ in range(100)} == {int(law[1] > 0)}
+        drawn = {drawn_from(chance_law(Lottery(law)), rng.random()) for _ in range(100)}
+        assert drawn == {int(law[1] > 0)}
 
 
 @pytest.mark.parametrize("endless", [CHANCE, 0])
