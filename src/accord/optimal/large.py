@@ -75,7 +75,7 @@ STAGE = (1000, 500, 500)
 
 SEEDS = 6
 NEAR = 0.03
-"""The largest gain, in losses, at which a support is tried."""
+"""The largest gain, in losses, at which a support is tried before the last stage."""
 
 SHARES = (0.05, 0.02)
 """Least shares of the tuples of a support, tried in this order."""
@@ -252,8 +252,8 @@ class LargeSearch:
         run.step()
         if run.iteration < STAGE[stage]:
             return
-        found = False
-        if (self.sides.averaged(run.plan).gains <= NEAR + self.sides.epsilon).all():
+        found, last = False, stage == len(STAGE) - 1
+        if last or (self.sides.averaged(run.plan).gains <= NEAR + self.sides.epsilon).all():
             found = self._try_support(run, end)
         self._stage += 1
         if found and self.bound - self.value <= CLOSE * self.sides.scale:
