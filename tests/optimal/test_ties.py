@@ -43,8 +43,9 @@ def dealt(seed, types=2):
     rng = np.random.default_rng(seed)
     b = accord.GameBuilder(players="1 2", name=f"deals {seed}")
     pairs = list(product(range(types), repeat=2))
-    chances = rng.integers(1, 5, len(pairs))
-    b.chance({f"{s}{t}": Fraction(int(c), int(chances.sum())) for (s, t), c in zip(pairs, chances)})
+    odds = rng.integers(1, 5, len(pairs)).tolist()
+    chances = [Fraction(one, sum(odds)) for one in odds]
+    b.chance(dict(zip((f"{s}{t}" for s, t in pairs), chances, strict=True)))
     seen = bool(rng.integers(2))
     for s, t in pairs:
         b.move(f"{s}{t}", player="1", infoset=f"type {s}", actions="l r")

@@ -225,7 +225,7 @@ class LargeSearch:
             return
         self._look_at = int(GROWTH * self._look_at) + 1
         sides = self.sides
-        bound = self._tighten(run.prices, BINDING if sides.ties.count else SWEPT)
+        bound = self._tighten(run.prices, BINDING if sides.ties.size else SWEPT)
         losses, gains = sides.averaged(run.plan)
         penalty = run.penalty(losses, gains)
         unknown = bound - (sides.value(losses) - penalty)
@@ -235,7 +235,7 @@ class LargeSearch:
             self.averages.step()  # before that there is no plan to look at
             self._look_at = FIRST_LOOK
         elif not small and unknown <= CLOSE * sides.scale:
-            if sides.ties.count:
+            if sides.ties.size:
                 self.phase = DONE
                 return
             self._take(run.plan)

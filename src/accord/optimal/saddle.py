@@ -158,7 +158,7 @@ class Sides:
 
     def violations(self, plan: Floats) -> Floats:
         """``[n_ties]`` by how much a plan violates the equations that are tied."""
-        found = np.zeros(self.ties.count)
+        found = np.zeros(self.ties.size)
         find_violations(self.ties, plan, found)
         return found
 
@@ -183,13 +183,12 @@ class Sides:
         allowed = float(masses @ self.epsilon + held.sum())
         charged = float(np.abs(kappa).sum() + 3.0 * masses.sum() + floor.sum())
         charged += float(masses @ self.epsilon + np.abs(held).sum())
-        if self.ties.count:  # what filled-in plans tell need not be what one joint plan tells
+        if self.ties.size:  # what filled-in plans tell need not be what one joint plan tells
             charged += self._most_charged(flow, np.abs(tie))
         share = SECOND_ORDER * UNIT * self.roundings
         size = float(np.abs(gradient) @ (np.abs(self.offsets) + unit))
         error = share * (self.scale * charged + size)
         return float(gradient @ self.offsets) + self.scale * (allowed - cost[0]) + error, error
-
 
     def _most_charged(self, flow: Floats, tie: Floats) -> float:
         """The largest sum of the magnitudes of all terms of a price."""
@@ -227,7 +226,7 @@ class Saddle:
         self._gradient = _Gradient(sides)
         self._mass = _Parts(sides.deviates.copy())  # of the multiplier, for each deviator
         self._floor = _Parts(np.zeros(len(sides.root)))
-        self._tie = _Parts(np.zeros(sides.ties.count), -1.0)
+        self._tie = _Parts(np.zeros(sides.ties.size), -1.0)
         self.limits = self._tie_limits()
         self.flow[sides.root] = multiplier * self._mass.now
         self._begin()
@@ -235,7 +234,7 @@ class Saddle:
     def _tie_limits(self) -> Floats:
         """M for the present multiplier."""
         sides = self.sides
-        if not sides.ties.count:
+        if not sides.ties.size:
             return np.zeros(0)
         cost, every = np.zeros(sides.n_tuples), np.ones(sides.n_cells + len(sides.root))
         add_prices(sides.losses._replace(value=np.abs(sides.losses.value)), every, cost)
@@ -282,7 +281,7 @@ class Saddle:
         update_shares(sides.flow, discount, self._met, self._flow_regret, self._flow_share)
         if sides.floored.any():
             self._floor.step(sides.missed(self._met[sides.n_cells :]), discount, weight)
-        if sides.ties.count:
+        if sides.ties.size:
             self._tie.step(sides.violations(self._xi), discount, weight)
         if sides.idle:
             gains = self._met[sides.n_cells :] - self._met[sides.root] - sides.epsilon

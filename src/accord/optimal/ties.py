@@ -40,12 +40,10 @@ class Ties(NamedTuple):
         sizes = np.diff(groups.first)[tied]
         first = np.concatenate([[0], np.cumsum(sizes)])
         place = np.arange(first[-1]) + np.repeat(groups.first[tied] - first[:-1], sizes)
-        return cls(
-            number[groups.head[tied]], first.astype(np.int32), number[groups.members[place]]
-        )
+        return cls(number[groups.head[tied]], first.astype(np.int32), number[groups.members[place]])
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of equations."""
         return len(self.head)
 
@@ -53,7 +51,7 @@ class Ties(NamedTuple):
         """``[n_ties]`` the most that can follow from a member, at these costs of tuples."""
         following = -np.abs(cost)
         add_least(plan, following)
-        if not self.count:
+        if not self.size:
             return np.zeros(0)
         return np.asarray(np.maximum.reduceat(-following[self.members], self.first[:-1]))
 

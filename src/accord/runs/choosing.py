@@ -2,7 +2,8 @@
 
 The mixture gets rational weights where that is possible (``optimal/proof.py``). If it needs threats
 that nobody would carry out, another one with the same value may need fewer
-(``optimal/credible.py``); and one joint plan may do (``optimal/single_plan.py``). Then optimality is proved in rational arithmetic, if that is possible.
+(``optimal/credible.py``); and one joint plan may do (``optimal/single_plan.py``). Then optimality
+is proved in rational arithmetic, if that is possible.
 """
 
 from __future__ import annotations
