@@ -140,6 +140,13 @@ def test_most_games_can_be_named() -> None:
     assert len(names) == len(set(names)) >= 80
 
 
+def test_whole_numbers_may_stand_for_reals() -> None:
+    name = "battleship(board_width=2,board_height=2,num_shots=1,ship_sizes=[1],ship_values=[1],{})"
+    game = load_openspiel(name.format("loss_multiplier=2"))
+    assert game.digest == load_openspiel(name.format("loss_multiplier=2.0")).digest
+    assert game.reward.min() == -2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",

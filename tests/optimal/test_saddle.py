@@ -18,14 +18,14 @@ from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.pair_count import count_pairs
 from accord.equilibrium.relevant import count_tuples
 from accord.equilibrium.sharing import find_shares, spread
-from accord.errors import BudgetError
+from accord.errors import ArgumentError, BudgetError
 from accord.game.library import random_game, signalling
 from accord.optimal import large
 from accord.optimal.incentives import Incentives
 from accord.optimal.large import LargeSearch, large_filling
 from accord.optimal.objective import as_objective
 from accord.optimal.program import Program
-from accord.optimal.saddle import Saddle, Sides
+from accord.optimal.saddle import Prices, Saddle, Sides
 from accord.optimal.tuples import Tuples
 from accord.runs.optimize import optimize
 from accord.treeplex.form import sequence_form
@@ -95,8 +95,8 @@ def test_no_prices_give_a_bound_that_an_equilibrium_beats(seed, k, objective, ga
     size = len(run.flow)
     damaged = run.flow * rng.uniform(0.0, 2.0, size) + rng.normal(size=size)
     for flow in (run.flow, damaged, rng.normal(size=size), np.full(size, np.nan)):
-        for gradient in (run.gradient, rng.normal(size=2)):
-            bound, error = sides.bound(flow, gradient)
+        for gradient in (run.prices.gradient, rng.normal(size=2)):
+            bound, error = sides.bound(Prices(flow, gradient, np.zeros(2), np.zeros(0)))
             assert error >= 0.0
             assert found.value <= center + bound + 1e-12
 
@@ -306,3 +306,35 @@ def test_a_policy_that_goes_on_speaking_is_not_mute():
     gaps = certify(game, policy, (1, 2))
     assert gaps[1].gap < gaps[2].gap
     assert not policy.is_mute()
+
+
+@pytest.mark.slow
+@examples(25)
+@given(seeds, st.sampled_from([0, 1]), st.floats(0.0, 1.0), st.booleans())
+def test_floors_hold_in_large_games(seed, k, share, egalitarian):
+    """Against column generation."""
+    game = played(seed)
+    objective = "egalitarian" if egalitarian else [1, 0]
+    most = optimize(game, k, [0, 1])
+    least = optimize(game, k, [0, 1], minimize=True)
+    assume(most.proof != "the sequence form of the zero-sum game")
+    floor = least.value + share * (most.value - least.value)
+    label = game.player_labels[1]
+    want = optimize(game, k, objective, at_least={label: floor})
+    with mock.patch.object(large, "LARGE", 0):
+        found = optimize(game, k, objective, at_least={label: floor})
+    spread = as_objective(objective, game.player_labels).scale(sequence_form(game))
+    assert found.bound >= want.value - 1e-9 * (1 + spread)
+    if found.met:
+        assert found.value == pytest.approx(want.value, abs=1e-6 * (1 + spread))
+        assert found.values[1] >= floor - 1e-6 * (1 + abs(floor))
+
+
+def test_floors_that_nobody_can_have_are_refused_in_large_games():
+    game = accord.load_game("sheriff(num_rounds=1)")
+    most = optimize(game, 1, [0, 1]).value
+    with (
+        mock.patch.object(large, "LARGE", 0),
+        pytest.raises(ArgumentError, match="at least"),
+    ):
+        optimize(game, 1, [1, 0], at_least={"1": most + 0.5})

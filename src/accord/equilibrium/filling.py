@@ -22,6 +22,15 @@ joint plans. Games without chance moves and triangle-free games (G. Farina and T
 like this; G. Farina, C. K. Ling, F. Fang and T. Sandholm, *Efficient regret minimization algorithm
 for extensive-form correlated equilibrium*, 2019, filled theirs in a similar order.
 
+Where chance is private, meetings form cycles: each infoset after one player's deal meets those
+after several deals of the other. A meeting of x and y that would close a cycle has members xi[(x,
+r), (y, a)] between two groups that are known already. They are filled in from one side, and the
+equations of the other side,
+
+* TIED: sum_r xi[(x, r), (y, a)] = xi[.., (y, a)]    for every a,
+
+are left to whoever uses the filling. FILLs in any shares then give a superset of the solutions.
+
 So the cheapest joint plan for any costs of tuples takes one sweep (:meth:`Filling.cheapest`): last
 use first, a FILL adds the cost of its cheapest member to that of its head, and a DEFINE adds the
 cost of its head to those of its members.
@@ -39,7 +48,7 @@ from accord.equilibrium.relevant import RelevantTuples
 
 T = TypeVar("T", bound=RelevantTuples)
 
-FILL, DEFINE, IMPLIED = range(3)
+FILL, DEFINE, IMPLIED, TIED = range(4)
 UNDEFINED = -1
 
 
@@ -50,8 +59,9 @@ class Filling(Generic[T]):
         self.tuples, self.use, self.order = tuples, use, order
 
     @staticmethod
-    def of(tuples: T) -> Filling[T] | None:
-        """The filling of all tuples; None if there is none."""
+    def of(tuples: T, *, tie: bool = False) -> Filling[T] | None:
+        """The filling of all tuples; None if there is none. Equations that cannot be part of it
+        are TIED if ``tie`` is True; by default there are none of these."""
         plexes = tuples.form.plexes
         if tuples.n_players != 2 or any(
             positions.count != plex.n_sequences
@@ -69,12 +79,12 @@ class Filling(Generic[T]):
         use = np.full(len(groups.head), FILL, np.int32)
         if not _choose_uses(
             np.argsort(depth, kind="stable"), first, meetings, defines,
-            groups.first, groups.members, use, np.full(len(tuples), UNDEFINED),
+            groups.first, groups.members, tie, use, np.full(len(tuples), UNDEFINED),
         ):  # fmt: skip
             return None
         by_head = np.argsort(groups.head, kind="stable")
         first_by_head = np.searchsorted(groups.head[by_head], np.arange(len(tuples) + 1))
-        steps = np.empty(int((use != IMPLIED).sum()), np.int64)
+        steps = np.empty(int((use <= DEFINE).sum()), np.int64)
         if not _sort_steps(
             groups.head, groups.first, groups.members, groups.of, by_head, first_by_head, use, steps
         ):
@@ -82,7 +92,7 @@ class Filling(Generic[T]):
         return Filling(tuples, use, steps)
 
     def cheapest(self, cost: Floats) -> tuple[float, Bools]:
-        """The least cost of a joint plan, and which tuples it tells."""
+        """The least cost of a joint plan, and which tuples it tells. Nothing may be TIED."""
         groups = self.tuples.groups
         total, chosen = cost.copy(), np.zeros(len(groups.head), np.int64)
         told = np.zeros(len(cost), np.bool_)
@@ -122,6 +132,7 @@ def _choose_uses(
     defines: Longs,
     first: Longs,
     members: Longs,
+    tie: bool,
     use: Ints,
     defined: Longs,
 ) -> bool:
@@ -137,16 +148,26 @@ def _choose_uses(
         if defined[head] != UNDEFINED:
             use[defined[head]] = DEFINE
             reached[defined[head]] = True
+        if tie:
+            for e in range(first_meeting[head], first_meeting[head + 1]):
+                for group in meetings[e]:
+                    reached[group] |= use[group] == TIED
         left = first_meeting[head + 1] - first_meeting[head]
         while left > 0:
             root, grown = UNDEFINED, False
             for e in range(first_meeting[head], first_meeting[head + 1]):
                 if used[e]:
                     continue
+                if reached[meetings[e, 0]] and reached[meetings[e, 1]]:  # a cycle
+                    if not tie:
+                        return False
+                    used[e] = grown = True
+                    left -= 1
+                    for a in range(first[meetings[e, 1] + 1] - first[meetings[e, 1]]):
+                        use[defines[e, 1, a]] = TIED
+                    continue
                 for side in range(2):
                     known, new = meetings[e, 1 - side], meetings[e, side]
-                    if reached[known] and reached[new]:
-                        return False  # a cycle
                     if reached[known]:
                         used[e] = reached[new] = grown = True
                         left -= 1
@@ -174,7 +195,7 @@ def _sort_steps(
     use: Ints,
     steps: Longs,
 ) -> bool:
-    """Overwrite ``steps`` with the groups that are not IMPLIED, each after all that it needs; False
+    """Overwrite ``steps`` with the groups that FILL or DEFINE, each after all that it needs; False
     if there is no such order, or a tuple comes from no group or from two."""
     known = np.zeros(len(of), np.bool_)
     waiting = first[1:] - first[:-1]

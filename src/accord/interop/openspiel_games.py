@@ -116,6 +116,8 @@ def load_by_name(text: str, *, played: bool = False) -> SpielGame:
                 raise ArgumentError(f"{base} has no parameter {key!r}; {takes}")
             if key.endswith(("filename", "_file")) and value and not Path(value).is_file():
                 raise ArgumentError(f"{base} needs a file, but {value!r} does not exist")
+            if type(value) is int and isinstance(kind.parameter_specification.get(key), float):
+                text = re.sub(rf"([(,]\s*{key}\s*=\s*-?\d+)(?=\s*[,)])", r"\1.0", text, count=1)
         if len(given) > 1:
             _try_apart(text, takes)
         return pyspiel.load_game(text)

@@ -11,6 +11,9 @@ prices help: those of the program jump about while columns are few, so joint pla
 at averages of both (the smoothing of Wentges 1997), which takes far fewer rounds. And its bound
 ends the search as soon as the mixture meets it.
 
+Relaxations of two players that are too large for a program, or take too long, are solved nearly, by
+a saddle point whose prices serve the same purposes (``optimal/large.py``).
+
 Where correlation plans can be filled in (``equilibrium/filling.py``) a sweep of all tuples finds
 the cheapest joint plan, so every round has it and a bound, also in games whose relaxation is too
 large.
@@ -36,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from accord._activity import doing
 from accord._arrays import Floats, Ints
 from accord._signals import OutOfTime, check_time
 from accord.equilibrium.filling import Filling
@@ -47,6 +51,7 @@ from accord.optimal.exact_linear import Basis
 from accord.optimal.exact_pricing import plan_prices, price_exactly, read_plan
 from accord.optimal.free_play import best_plan_together
 from accord.optimal.incentives import Incentives
+from accord.optimal.large import LargeSearch
 from accord.optimal.objective import Objective
 from accord.optimal.polytope import Relaxation, Relaxed
 from accord.optimal.pricing import Multipliers, Pricing
@@ -331,10 +336,13 @@ class ColumnGeneration:
         self._find_tuples()
         if self._tuples is None or len(self._tuples) > TUPLES:
             self._add_teamwork()
+            if self._filling is None:
+                self._relax_nearly(end)
             return None
         relaxation = Relaxation(self._tuples, self.objective, self.epsilon)
         self._relaxed = relaxation.solve(max(0.0, end - time.monotonic()) / 2)
         if self._relaxed is None:
+            self._relax_nearly(end)
             return None
         if self._relaxed.basis is not None:
             self.solved = relaxation, self._relaxed.basis
@@ -352,13 +360,39 @@ class ColumnGeneration:
         if (mixture := self._mixture(found)) is not None:
             return mixture
         self._relaxed = replace(self._relaxed, gradient=None, plan=None)
+        self._add_cheap(prices)
+        return None
+
+    def _relax_nearly(self, end: float) -> None:
+        """Take bound and prices from a saddle point over correlation plans whose equations are
+        tied, if there is one."""
+        if self.form.n_players != 2 or self.incentives.notion.k not in (0, 1):
+            return
+        with suppress(BudgetError), doing("looking for prices"):
+            tuples = self._tuples or Tuples(self.incentives, MOST_TUPLES)
+            filling = Filling.of(tuples, tie=True)
+            if filling is None:
+                return
+            search = LargeSearch(filling, self.objective, self.epsilon)
+            search.relax(end)
+            if search.prices is None:
+                return
+            sides, (flow, gradient, floor, _) = search.sides, search.prices
+            masses = sides.kappa(gradient) + flow[sides.root] + floor
+            prices = Multipliers(masses, sides.flows(flow), floor)
+            self._tighten_bound((search.bound, search.error), RELAXED, prices)
+            self._relaxed = Relaxed(search.bound, search.error, prices)
+            self._add_cheap(prices)
+
+    def _add_cheap(self, prices: Multipliers) -> None:
+        """Take joint plans that are cheap at these prices as columns, and charge violations so that
+        the program has such prices, too."""
         self.program.penalize(max(1.0, 2.0 * self.program.mass(prices)))
         for _ in range(STARTS):
             check_time(self.program.end)
             order = self.rng.permutation(self.form.n_players).tolist()
             _, plan = self.pricing.descend(prices, self._random_plan(), order, LEAST_GAIN)
             self.program.add(plan)
-        return None
 
     def _add_teamwork(self) -> None:
         """Add joint plans that come close to the best of all plays, and those that no player alone

@@ -10,6 +10,9 @@
 3. *A proof.* If the game is not too large, the program over the cells of the averaged flow has an
    optimum that bounds all equilibria, and no constraint that it leaves out binds as a rule.
 
+Where chance is private, some equations of correlation plans are tied (``optimal/ties.py``). Then
+the averages are those of a relaxation, and there is nothing to do after them.
+
 The search ends when the value of an exact plan meets the bound, or is close to it and no proof is
 possible; and when no support gave an exact plan, with the averaged plan.
 
@@ -25,13 +28,15 @@ import numpy as np
 
 from accord._activity import doing
 from accord._arrays import Floats
+from accord._signals import is_stopping
 from accord.certifying.footprint import check_memory
 from accord.deviations.notions import Notion
 from accord.equilibrium.filling import Filling
 from accord.equilibrium.relevant import LARGEST_KEY, count_tuples
+from accord.errors import ArgumentError
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import Objective
-from accord.optimal.saddle import Averaged, Saddle, Sides
+from accord.optimal.saddle import Averaged, Prices, Saddle, Sides
 from accord.optimal.support import (
     completed,
     kept_cells,
@@ -70,7 +75,7 @@ STAGE = (1000, 500, 500)
 
 SEEDS = 6
 NEAR = 0.03
-"""The largest gain, in losses, at which a support is tried."""
+"""The largest gain, in losses, at which a support is tried before the last stage."""
 
 SHARES = (0.05, 0.02)
 """Least shares of the tuples of a support, tried in this order."""
@@ -90,6 +95,9 @@ actions. Games whose infosets have few have about one."""
 
 PROVED = 50_000
 """The most tuples of a game whose optimum is proved by a program."""
+
+MOST_ROUNDS, SWEPT_TUPLES = 10_000, 1_000_000_000
+"""The most iterations for a relaxation, and the most tuples that are swept in them."""
 
 FLOW = 1e-3
 """The least part of a deviator's flow for which a cell is kept in that program."""
@@ -142,7 +150,7 @@ class LargeSearch:
         source: Where the bound comes from, in words.
         plan: The best exact plan found, ``[n_tuples]``; None before there is one.
         value: Its maximized objective above the center; minus infinity before there is one.
-        flow: The flow that proves the bound, ``[n_cells + n_players]``; None before there is one.
+        prices: Those that prove the bound; None before there are any.
         iteration: The number of iterations so far, of all runs.
         phase: What the search is doing.
         late: Whether the last call ran out of time.
@@ -157,8 +165,11 @@ class LargeSearch:
         self.perturbed: Saddle | None = None
         form = self.sides.incentives.form
         self.bound, self.error, self.source = objective.most(form), 0.0, FREE
+        self._least = -np.inf  # no play is worth less
+        if objective.target is None:
+            self._least = self.bound - (1.0 + CLOSE) * self.sides.scale
         self.worth = np.zeros(form.n_players)
-        self.flow: Floats | None = None  # that proves the bound
+        self.prices: Prices | None = None
         self.plan: Floats | None = None
         self.value = -np.inf
         self.iteration, self.phase, self.late = 0, AVERAGING, False
@@ -194,6 +205,15 @@ class LargeSearch:
                 self.late = True
                 return
 
+    def relax(self, end: float) -> None:
+        """Make the iterations of a relaxation with tied equations until its value and bound meet,
+        they are many for the size of the game, or half of the time until ``end`` has passed."""
+        half = (time.monotonic() + end) / 2
+        for _ in range(min(MOST_ROUNDS, SWEPT_TUPLES // self.sides.n_tuples)):
+            if self.finished or is_stopping() or time.monotonic() > half:
+                break
+            self.advance(1)
+
     def look(self) -> Averaged:
         """The losses and gains of the best plan known: the exact one, or the averaged one."""
         return self.sides.averaged(self.averages.plan if self.plan is None else self.plan)
@@ -205,20 +225,19 @@ class LargeSearch:
             return
         self._look_at = int(GROWTH * self._look_at) + 1
         sides = self.sides
-        bound = self._tighten(run.flow, run.gradient, SWEPT)
+        bound = self._tighten(run.prices, BINDING if sides.ties.size else SWEPT)
         losses, gains = sides.averaged(run.plan)
-        excess = np.maximum(gains - sides.epsilon, 0.0)
-        penalty = sides.scale * run.multiplier * float(excess.sum())
+        penalty = run.penalty(losses, gains)
         unknown = bound - (sides.value(losses) - penalty)
-        if (
-            penalty > 2.0 * unknown
-            and run.iteration >= PATIENCE
-            and run.multiplier < LARGEST_MULTIPLIER
-        ):
+        small = penalty > 2.0 * unknown and run.multiplier < LARGEST_MULTIPLIER
+        if small and run.iteration >= PATIENCE:
             self.averages = Saddle(sides, 2.0 * run.multiplier)
             self.averages.step()  # before that there is no plan to look at
             self._look_at = FIRST_LOOK
-        elif unknown <= CLOSE * sides.scale:
+        elif not small and unknown <= CLOSE * sides.scale:
+            if sides.ties.size:
+                self.phase = DONE
+                return
             self._take(run.plan)
             self.phase = SUPPORTING if sides.n_tuples <= SUPPORTED else PROVING
 
@@ -233,8 +252,8 @@ class LargeSearch:
         run.step()
         if run.iteration < STAGE[stage]:
             return
-        found = False
-        if (self.sides.averaged(run.plan).gains <= NEAR + self.sides.epsilon).all():
+        found, last = False, stage == len(STAGE) - 1
+        if last or (self.sides.averaged(run.plan).gains <= NEAR + self.sides.epsilon).all():
             found = self._try_support(run, end)
         self._stage += 1
         if found and self.bound - self.value <= CLOSE * self.sides.scale:
@@ -276,7 +295,8 @@ class LargeSearch:
         """Take a plan that is an exact equilibrium and better than the one there is, if any."""
         losses, gains = self.sides.averaged(plan)
         value = self.sides.value(losses)
-        better = value > self.value and bool((gains <= self.sides.epsilon + EXACT).all())
+        exact = bool((gains <= self.sides.epsilon + EXACT).all())
+        better = value > self.value and exact and self.sides.missed(losses).max() <= EXACT
         if better:
             self.plan, self.value = plan.copy(), value
         return better
@@ -297,16 +317,26 @@ class LargeSearch:
             )  # fmt: skip
         self._take(found.plan)
         flow = completed(sides, found.flow, run.flow)
-        self._tighten(flow, found.gradient, BINDING)
+        self._tighten(Prices(flow, found.gradient, found.floor, np.zeros(0)), BINDING)
 
-    def _tighten(self, flow: Floats, gradient: Floats, source: str) -> float:
-        """Replace the upper bound by that of a flow and a gradient if it is smaller; return it."""
+    def _tighten(self, prices: Prices, source: str) -> float:
+        """Replace the upper bound by that of these prices if it is smaller; return it.
+
+        Raises:
+            ArgumentError: If it proves that no equilibrium pays everybody their floor.
+        """
         sides = self.sides
-        bound, error = sides.bound(flow, gradient)
+        bound, error = sides.bound(prices)
         if bound < self.bound:
             self.bound, self.error, self.source = bound, error, source
-            self.worth = flow[sides.root] * sides.scale / sides.incentives.unit
-            self.flow = flow.copy()
+            mass = prices.flow[sides.root] + prices.floor
+            self.worth = mass * sides.scale / sides.incentives.unit
+            self.prices = Prices(*(one.copy() for one in prices))
+        if sides.floored.any() and bound < self._least:
+            raise ArgumentError(
+                "no equilibrium pays everybody what they must get at least; try less, or optimize "
+                "for the payoff of one player to see how much is possible"
+            )
         return bound
 
     def state(self) -> dict[str, Any]:
@@ -322,8 +352,8 @@ class LargeSearch:
         }
         if self.plan is not None:
             state["plan"] = self.plan
-        if self.flow is not None:
-            state["flow"] = self.flow
+        if self.prices is not None:
+            state |= {f"price_{name}": value for name, value in self.prices._asdict().items()}
         for name, run in (("averages", self.averages), ("perturbed", self.perturbed)):
             if run is not None:
                 state |= {f"{name}_{key}": value for key, value in run.state().items()}
@@ -342,7 +372,8 @@ class LargeSearch:
         self.bound, self.error = map(float, state["bound"])
         self.worth, self.source = np.array(state["worth"], np.float64), str(state["source"])
         self.value, self.plan = float(state["value"]), state.get("plan")
-        self.flow = state.get("flow")
+        prices = _part(state, "price_")
+        self.prices = Prices(**prices) if prices else None
         if self.plan is not None and self.plan.shape != (self.sides.n_tuples,):
             raise ValueError("the plan is of another game")
         self.averages.restore(_part(state, "averages_"))

@@ -10,7 +10,9 @@ which the mediator minimizes and the deviators maximize. loss_i and U_i are line
 (``optimal/tuples.py``). If lambda is larger than what an incentive constraint is worth, the saddle
 points are the best equilibria. Where obeying is not a deviation (K = 0) or a gain is allowed, the
 mass of each flow is chosen between 0 and lambda. If the objective is not linear, g is chosen by one
-more maximizer.
+more maximizer. A floor of player i's payoff is a limit on loss_i: another one chooses nu_i between
+0 and lambda and adds nu_i (loss_i - limit_i). So are the equations that no order of filling
+satisfies (``optimal/ties.py``); with them the saddle points are those of a relaxation.
 
 Plans and flows are shared step by step (``optimal/sharing.py``), and the shares follow predictive
 regret matching with alternating updates and regrets that are discounted by s / (s + 1), where s =
@@ -19,11 +21,11 @@ regret matching with alternating updates and regrets that are discounted by s / 
 At every moment the averages answer two questions without a single joint plan:
 
 * The averaged plan has an exact *value* and an exact *gap*: U = A xi, and one sweep of the cells.
-* The averaged prices c(y) = sum_i (kappa_i + lambda) obeying_i - A^T y of tuples give a *bound*:
-  for any flow y >= 0, any masses lambda_i and any valid g, no equilibrium with a gap of at most
-  epsilon has a larger objective than
+* The averaged prices c(y) = sum_i (kappa_i + lambda + nu_i) obeying_i - A^T y of tuples give a
+  *bound*: for any flow y >= 0, any masses lambda_i, any nu >= 0 and any valid g, no equilibrium
+  with a gap of at most epsilon has a larger objective than
 
-      g . offsets + scale (sum_i lambda_i epsilon_i - min_xi c(y) . xi),
+      g . offsets + scale (sum_i (lambda_i epsilon_i + nu_i limit_i) - min_xi c(y) . xi),
 
   and the minimum takes one sweep of the tuples (:meth:`Sides.bound`). Objectives are measured from
   their center (``optimal/objective.py``), and what rounding may change is added to the bound.
@@ -31,6 +33,7 @@ At every moment the averages answer two questions without a single joint plan:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,12 +52,16 @@ from accord.optimal.sharing import (
     share_evenly,
     update_shares,
 )
+from accord.optimal.ties import Ties, add_ties, find_violations
 from accord.optimal.tuples import Tuples
 
 POWER = 5.0
 """Iterate t has a weight like t to this power in averages."""
 
 DISCOUNT = 1.5
+
+TIED_PART = 0.5
+"""Of the most that can follow from a member of a tie, the part that its multiplier may reach."""
 
 
 class Losses(NamedTuple):
@@ -70,6 +77,15 @@ class Averaged(NamedTuple):
 
     losses: Floats  # [n_players] of obeying, in [-1, 0]
     gains: Floats  # [n_players] of the best deviations, in the same units
+
+
+class Prices(NamedTuple):
+    """What a bound follows from."""
+
+    flow: Floats  # [n_cells + n_players] y; the last entries do not count
+    gradient: Floats  # [n_players] g
+    floor: Floats  # [n_players] nu
+    tie: Floats  # [n_ties] mu
 
 
 class Sides:
@@ -90,8 +106,12 @@ class Sides:
         self.idle = epsilon > 0.0 or incentives.notion.k == 0  # else obeying is a deviation, too
         self.scale = objective.scale(incentives.form)
         self.offsets = objective.offsets(leaves)
+        self.limit = objective.largest_losses(leaves.worst, incentives.unit)  # [n_players]
+        self.floored = self.limit < np.inf
         self.losses = self._joined_losses()
+        self.ties = Ties.of(filling, self.number)
         self.roundings = tuples.plan_roundings(filling) + incentives.roundings
+        self.roundings += self.ties.most_per_tuple(self.n_tuples)
 
     def _joined_losses(self) -> Losses:
         tuples, size = self.tuples, self.n_cells + self.tuples.n_players
@@ -115,6 +135,10 @@ class Sides:
         """``[n_players]`` the prices of the players' losses at a gradient of the objective."""
         return np.asarray(gradient * self.incentives.unit / self.scale)
 
+    def flows(self, flow: Floats) -> tuple[Floats, ...]:
+        """The flow of each player."""
+        return tuple(flow[start:end] for start, end in pairwise(self.starts.tolist()))
+
     def averaged(self, plan: Floats) -> Averaged:
         """The losses of obeying a plan, and what the best deviations save; 0 if one commits."""
         met = np.zeros(self.n_cells + len(self.root))
@@ -128,27 +152,52 @@ class Sides:
         leaves = self.incentives.form.leaves
         return self.objective.above_center(self.incentives.above_worst(losses), leaves)
 
-    def bound(self, flow: Floats, gradient: Floats) -> tuple[float, float]:
+    def missed(self, losses: Floats) -> Floats:
+        """``[n_players]`` by how much losses exceed what floors allow; negative if they do not."""
+        return np.where(self.floored, losses - np.where(self.floored, self.limit, 0.0), -1.0)
+
+    def violations(self, plan: Floats) -> Floats:
+        """``[n_ties]`` by how much a plan violates the equations that are tied."""
+        found = np.zeros(self.ties.size)
+        find_violations(self.ties, plan, found)
+        return found
+
+    def bound(self, prices: Prices) -> tuple[float, float]:
         """An upper bound on the maximized objective of all equilibria above its center, for any
-        flow and gradient; and by how much it was raised because of rounding.
+        prices; and by how much it was raised because of rounding.
 
         The flow is made exact and the gradient valid first.
         """
         leaves, unit = self.incentives.form.leaves, self.incentives.unit
-        gradient = self.objective.valid_gradient(np.nan_to_num(gradient), leaves.payoff_range)
-        flow = np.maximum(np.nan_to_num(flow), 0.0)
+        flow, gradient, floor, tie = map(np.nan_to_num, prices)
+        gradient = self.objective.valid_gradient(gradient, leaves.payoff_range)
+        flow, floor = np.maximum(flow, 0.0), np.where(self.floored, np.maximum(floor, 0.0), 0.0)
         complete_flow(self.flow, flow.copy(), flow)
         masses, kappa = flow[self.root], self.kappa(gradient)
-        flow[self.n_cells :] = -(kappa + masses)
+        flow[self.n_cells :] = -(kappa + masses + floor)
         cost = np.zeros(self.n_tuples)
         add_prices(self.losses, flow, cost)
+        add_ties(self.ties, tie, -1.0, cost)
         add_least(self.plan, cost)
-        allowed = float(masses @ self.epsilon)
-        charged = float(np.abs(kappa).sum() + 3.0 * masses.sum()) + allowed
+        held = floor * np.where(self.floored, self.limit, 0.0)
+        allowed = float(masses @ self.epsilon + held.sum())
+        charged = float(np.abs(kappa).sum() + 3.0 * masses.sum() + floor.sum())
+        charged += float(masses @ self.epsilon + np.abs(held).sum())
+        if self.ties.size:  # what filled-in plans tell need not be what one joint plan tells
+            charged += self._most_charged(flow, np.abs(tie))
         share = SECOND_ORDER * UNIT * self.roundings
         size = float(np.abs(gradient) @ (np.abs(self.offsets) + unit))
         error = share * (self.scale * charged + size)
         return float(gradient @ self.offsets) + self.scale * (allowed - cost[0]) + error, error
+
+    def _most_charged(self, flow: Floats, tie: Floats) -> float:
+        """The largest sum of the magnitudes of all terms of a price."""
+        losses = self.losses._replace(value=np.abs(self.losses.value))
+        charged = np.zeros(self.n_tuples)
+        add_prices(losses, np.abs(flow), charged)  # subtracts them
+        add_ties(self.ties, -tie, 1.0, charged)
+        add_least(self.plan, charged)
+        return -float(charged[0])
 
 
 class Saddle:
@@ -161,7 +210,7 @@ class Saddle:
         iteration: t, the number of iterations since averages started.
         plan: The averaged xi.
         flow: The averaged y.
-        gradient: The averaged g.
+        limits: The largest multiplier of each tie, M.
     """
 
     def __init__(self, sides: Sides, multiplier: float, noise: Floats | None = None) -> None:
@@ -175,22 +224,42 @@ class Saddle:
         share_evenly(sides.plan, self._share)
         share_evenly(sides.flow, self._flow_share)
         self._gradient = _Gradient(sides)
-        self._part = sides.deviates.copy()  # of the multiplier that flows
-        self._part_regret = np.zeros((2, len(sides.root)))
-        self.flow[sides.root] = multiplier * self._part
+        self._mass = _Parts(sides.deviates.copy())  # of the multiplier, for each deviator
+        self._floor = _Parts(np.zeros(len(sides.root)))
+        self._tie = _Parts(np.zeros(sides.ties.size), -1.0)
+        self.limits = self._tie_limits()
+        self.flow[sides.root] = multiplier * self._mass.now
         self._begin()
+
+    def _tie_limits(self) -> Floats:
+        """M for the present multiplier."""
+        sides = self.sides
+        if not sides.ties.size:
+            return np.zeros(0)
+        cost, every = np.zeros(sides.n_tuples), np.ones(sides.n_cells + len(sides.root))
+        add_prices(sides.losses._replace(value=np.abs(sides.losses.value)), every, cost)
+        price = self.multiplier + float(np.abs(sides.kappa(_Gradient(sides).now)).max())
+        return TIED_PART * price * sides.ties.sizes(sides.plan, cost)
 
     def _begin(self) -> None:
         """Give the first entries their amounts, and spread the flow."""
         sides = self.sides
         self._xi[0] = self.plan[0] = 1.0
-        self._y[sides.root] = self.multiplier * self._part
+        self._y[sides.root] = self.multiplier * self._mass.now
         spread(sides.flow, self._flow_share, 0.0, self._y, self.flow)
 
     @property
-    def gradient(self) -> Floats:
-        """The averaged gradient of the objective."""
-        return self._gradient.mean
+    def prices(self) -> Prices:
+        """The averaged prices."""
+        floor, tie = self.multiplier * self._floor.mean, self.limits * self._tie.mean
+        return Prices(self.flow, self._gradient.mean, floor, tie)
+
+    def penalty(self, losses: Floats, gains: Floats) -> float:
+        """What the present multipliers charge the averaged plan for what it violates."""
+        sides = self.sides
+        excess = np.maximum(gains - sides.epsilon, 0.0) + np.maximum(sides.missed(losses), 0.0)
+        tied = float(self.limits @ np.abs(sides.violations(self.plan)))
+        return sides.scale * (self.multiplier * float(excess.sum()) + tied)
 
     def step(self) -> None:
         """One iteration."""
@@ -199,31 +268,27 @@ class Saddle:
         age = float(self._earlier + self.iteration - 1) ** DISCOUNT
         discount = age / (age + 1.0)
         weight = min(1.0, (POWER + 1.0) / (self.iteration + POWER))
-        self._y[sides.n_cells :] = -(sides.kappa(self._gradient.now) + self._y[sides.root])
+        floor = self.multiplier * self._floor.now
+        self._y[sides.n_cells :] = -(sides.kappa(self._gradient.now) + self._y[sides.root] + floor)
         self._cost[:] = 0.0 if self.noise is None else self.noise
         add_prices(sides.losses, self._y, self._cost)
+        add_ties(sides.ties, self.limits * self._tie.now, -1.0, self._cost)
         update_shares(sides.plan, discount, self._cost, self._regret, self._share)
         spread(sides.plan, self._share, weight, self._xi, self.plan)
         self._met[:] = 0.0
         add_losses(sides.losses, self._xi, self._met)
         self._gradient.step(self._met[sides.n_cells :], discount, weight)
         update_shares(sides.flow, discount, self._met, self._flow_regret, self._flow_share)
+        if sides.floored.any():
+            self._floor.step(sides.missed(self._met[sides.n_cells :]), discount, weight)
+        if sides.ties.size:
+            self._tie.step(sides.violations(self._xi), discount, weight)
         if sides.idle:
             gains = self._met[sides.n_cells :] - self._met[sides.root] - sides.epsilon
-            self._choose_parts(gains, discount)
+            self._mass.step(gains, discount, weight)
+            self._y[sides.root] = self.multiplier * self._mass.now
         self.flow[sides.root] += (self._y[sides.root] - self.flow[sides.root]) * weight
         spread(sides.flow, self._flow_share, weight, self._y, self.flow)
-
-    def _choose_parts(self, gains: Floats, discount: float) -> None:
-        """Let each deviator choose how much to deviate, after what that gains."""
-        expected = self._part * gains
-        saved = np.stack([gains - expected, -expected])  # by deviating, and by staying idle
-        self._part_regret[...] = np.maximum(0.0, discount * self._part_regret + saved)
-        wanted = np.maximum(0.0, self._part_regret + saved)
-        total = wanted.sum(axis=0)
-        best = (gains > 0).astype(np.float64)
-        self._part[...] = np.where(total > 0, wanted[0] / np.where(total > 0, total, 1.0), best)
-        self._y[self.sides.root] = self.multiplier * self._part
 
     def restart_averages(self, noise: Floats | None) -> None:
         """Continue from the present shares with other noise; averages begin anew."""
@@ -233,7 +298,7 @@ class Saddle:
 
     def bound(self) -> tuple[float, float]:
         """The bound that the averaged prices prove, and its error."""
-        return self.sides.bound(self.flow, self.gradient)
+        return self.sides.bound(self.prices)
 
     def state(self) -> dict[str, Any]:
         """Everything needed to continue, by name, apart from the noise."""
@@ -256,20 +321,48 @@ class Saddle:
             if saved.shape != own.shape or not np.isfinite(saved).all():
                 raise ValueError(f"{name} must be {own.shape} finite numbers; got {saved.shape}")
             own[...] = saved
+        self.limits = self._tie_limits()
         self._begin()
 
     def _arrays(self) -> list[Floats]:
         own = self._gradient
         return [
             self._regret, self._share, self.plan, self._flow_regret, self._flow_share, self.flow,
-            own.regret, own.share, own.now, own.mean, self._part, self._part_regret,
+            own.regret, own.share, own.now, own.mean,
+            *(one for parts in (self._mass, self._floor, self._tie) for one in parts.arrays),
         ]  # fmt: skip
 
 
 _NAMES = (
     "plan_regret", "plan_share", "plan_mean", "flow_regret", "flow_share", "flow_mean",
-    "gradient_regret", "gradient_share", "gradient_now", "gradient_mean", "part", "part_regret",
+    "gradient_regret", "gradient_share", "gradient_now", "gradient_mean",
+    "mass", "mass_mean", "mass_regret", "floor", "floor_mean", "floor_regret",
+    "tie", "tie_mean", "tie_regret",
 )  # fmt: skip
+
+
+class _Parts:
+    """Maximizers who each choose a number between ``low`` and 1, after what a unit of it gains."""
+
+    def __init__(self, now: Floats, low: float = 0.0) -> None:
+        self.now, self.mean, self.low = now, now.copy(), low
+        self.regret = np.zeros((2, len(now)))
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """What the next choice depends on, and the average."""
+        return self.now, self.mean, self.regret
+
+    def step(self, gains: Floats, discount: float, weight: float) -> None:
+        """Choose again, and average."""
+        expected = self.now * gains
+        saved = np.stack([gains - expected, self.low * gains - expected])
+        self.regret[...] = np.maximum(0.0, discount * self.regret + saved)
+        wanted = np.maximum(0.0, self.regret + saved)
+        total = wanted.sum(axis=0)
+        mixed = (wanted[0] + self.low * wanted[1]) / np.where(total > 0, total, 1.0)
+        self.now[...] = np.where(total > 0, mixed, np.where(gains > 0, 1.0, self.low))
+        self.mean += (self.now - self.mean) * weight
 
 
 class _Gradient:

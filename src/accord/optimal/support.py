@@ -41,6 +41,7 @@ class Restricted(NamedTuple):
     slack: float  # by how much a deviator may gain, in losses
     flow: Floats  # [n_cells + n_players] the duals of the cells
     gradient: Floats  # [n_players] of the objective
+    floor: Floats  # [n_players] the duals of the floors
 
 
 def kept_tuples(sides: Sides, plan: Floats, least: float) -> Bools:
@@ -112,6 +113,9 @@ def solve_restricted(
     deviating[deviating] = cells[row[deviating]]
     entries = triples(row[deviating], col[deviating], -value[deviating])
     first, place = _add_incentives(program, sides, cells, losses, entries, penalty)
+    floors = program.add_rows(
+        n, -np.inf, np.minimum(sides.limit, 1.0), triples(players, losses + players, 1.0)
+    )
     objective = _add_objective(program, sides, losses)
     highs = program.solver(**options)
     highs.run()
@@ -129,6 +133,7 @@ def solve_restricted(
     return Restricted(
         highs.getModelStatus() == highspy.HighsModelStatus.kOptimal,
         _shared(sides, index, values[: len(index)]), slack, flow, gradient,
+        np.maximum(-duals[floors : floors + n], 0.0),
     )  # fmt: skip
 
 

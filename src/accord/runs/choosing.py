@@ -2,7 +2,8 @@
 
 The mixture gets rational weights where that is possible (``optimal/proof.py``). If it needs threats
 that nobody would carry out, another one with the same value may need fewer
-(``optimal/credible.py``). Then optimality is proved in rational arithmetic, if that is possible.
+(``optimal/credible.py``); and one joint plan may do (``optimal/single_plan.py``). Then optimality
+is proved in rational arithmetic, if that is possible.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from accord.optimal.proof import (
     pure_plan,
     rational_mixture,
 )
+from accord.optimal.single_plan import equally_good_plans
 from accord.runs.request import OptimizeRequest
 from accord.treeplex.form import SequenceForm
 from accord.treeplex.strategy import pure_behavior
@@ -109,6 +111,32 @@ class Choice:
         )
 
     def chosen(self, first: Found, end: float) -> Found:
+        """Of the mixtures with the value of ``first`` one that threatens as little as possible, and
+        a single joint plan if one has no more threats.
+
+        Raises:
+            ArgumentError: If all advice must be credible, and no such equilibrium was found.
+        """
+        return self._simplest(self._most_credible(first, end), end)
+
+    def _simplest(self, found: Found, end: float) -> Found:
+        """A single joint plan with the value and no more threats than ``found``; else this."""
+        notion, exact = outcome_notion(self.request.notion), found.exact
+        if exact is None or notion.k != 1 or found.policy.n_components == 1:
+            return found
+        value = exact_value(self.objective, exact[2].payoffs)
+        end = min(end, time.monotonic() + CHOOSING)
+        best, fewest = found, len(found.certificate.threats)
+        for other in equally_good_plans(self.form, self.objective, value, end, self.commits):
+            single = self.certified(self._mixed(other), other)
+            threats = len(single.certificate.threats)
+            if threats < fewest or (threats == fewest and best is found):
+                best, fewest = single._replace(best=found.best), threats
+            if best is not found and not fewest:
+                break
+        return best
+
+    def _most_credible(self, first: Found, end: float) -> Found:
         """Of the mixtures with the value of ``first`` one that threatens as little as possible;
         ``first`` itself if no other has fewer threats.
 

@@ -266,7 +266,7 @@ class _Optimizing:
         else:
             incentives = Incentives.build(form, programmed, commits=self.commits)
             check_run(what, optimize_memory(form, programmed, incentives=incentives), SMALLER_K)
-            filling = None if request.at_least else large_filling(incentives)
+            filling = large_filling(incentives)
             if filling is not None:
                 self.search = SaddleSteps(LargeSearch(filling, objective, request.target_gap))
                 return

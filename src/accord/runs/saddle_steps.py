@@ -12,7 +12,6 @@ import time
 from abc import abstractmethod
 from contextlib import suppress
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,8 @@ from accord.runs.folder import part_of
 from accord.runs.loop import Steps
 
 SHOWN = 0.02
-"""The largest gap, in losses, of an averaged plan whose value is shown."""
+"""The largest gap, and the most missing to a floor, in losses, of an averaged plan whose value is
+shown."""
 
 MOST_PLANS = 2_000
 """The most joint plans that are taken from an exact correlation plan."""
@@ -95,13 +95,12 @@ class SaddleSteps(OptimumSearch):
     @property
     def binding(self) -> tuple[BindingConstraint, ...]:
         """The constraints that have a price at the present bound."""
-        sides, flow = self.search.sides, self.search.flow
-        if flow is None:
+        sides, found = self.search.sides, self.search.prices
+        if found is None:
             return ()
-        starts = sides.starts.tolist()
-        flows = tuple(flow[start:end] for start, end in pairwise(starts))
-        prices = Multipliers(np.zeros(len(flows)), flows)
-        return binding_constraints(sides.incentives, prices, sides.scale)
+        flows = sides.flows(found.flow)
+        prices = Multipliers(np.zeros(len(flows)), flows, found.floor)
+        return binding_constraints(sides.incentives, prices, sides.scale, sides.objective.floor)
 
     @property
     def iteration(self) -> int:
@@ -129,7 +128,7 @@ class SaddleSteps(OptimumSearch):
         gaps = tuple((np.maximum(gains, 0.0) * sides.incentives.unit).tolist())
         center, sign = objective.center(sides.incentives.form.leaves), objective.sign
         value = None
-        if (gains <= SHOWN + sides.epsilon).all():
+        if (gains <= SHOWN + sides.epsilon).all() and sides.missed(losses).max() <= SHOWN:
             value = float(sign * (center + Fraction(sides.value(losses))))
         bound = sign * rounded_up(center + Fraction(search.bound))
         return Checkpoint(
