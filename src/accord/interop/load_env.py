@@ -1,7 +1,8 @@
 """Environments by name: made by Python code, or an OpenSpiel game that is to be played.
 
 Code is named as in ``interop/python_files.py``. What it makes is an environment, or a PettingZoo
-environment, AEC or parallel, whose payoff bounds are given with it or estimated from plays.
+environment, AEC or parallel, or a vector environment, whose payoff bounds are given with it or
+estimated from plays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from accord.errors import ArgumentError
 from accord.interop.python_files import load_python, names_python
+from accord.interop.vector_plays import is_vector
 from accord.play.environment import check_environment, is_environment, known_package
 
 
@@ -43,8 +45,10 @@ def load_environment(
 
 
 def as_environment(made: Any, payoff_bounds: Sequence[float] | None = None) -> Any:
-    """``made`` as an environment, if it is one or a PettingZoo environment."""
-    if known_package(made) == "pettingzoo" and not is_environment(made):
+    """``made`` as an environment, if it is one, or a PettingZoo or vector environment."""
+    if is_environment(made):
+        return made
+    if known_package(made) == "pettingzoo" or is_vector(made):
         from accord.interop.pettingzoo import PettingZooEnvironment
 
         pair = None if payoff_bounds is None else (payoff_bounds[0], payoff_bounds[1])

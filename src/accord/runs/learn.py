@@ -120,7 +120,7 @@ def learn(
             same.
         batch: In an environment, play the episodes of an iteration this many times under the same
             policies and learn from their mean; by default once, or 16 times with ``workers`` or
-            ``ray``, to keep workers busy.
+            ``ray``, to keep workers busy, and as often as fits into a vector environment.
         memory: Bytes that the learners' tables and the components may take together in an
             environment. When the tables are full, infosets that are new are not added, and
             everybody plays uniformly there. By default an error says when memory ends. The result
@@ -171,8 +171,8 @@ def learn(
     else:
         check_environment(playable)
     if batch is None:
-        alone = (workers is None and ray is None) or feedback == JOINT
-        batch = 1 if alone else WORKER_BATCH
+        shared = workers is not None or ray is not None
+        batch = 1 if feedback == JOINT else WORKER_BATCH if shared else _lanes_batch(playable)
     request = LearnRequest(
         game=playable.source or playable.name if isinstance(playable, Game) else str(playable.name),
         k=k,  # type: ignore[arg-type]
@@ -262,6 +262,12 @@ def run_learn(
         run = LearningRun(asked, *players, game, fresh)
         with opened_run(folder, request, identity(playable), resume=first is not None) as files:
             return run.run(request.episodes, files, progress, *limits)
+
+
+def _lanes_batch(playable: Any) -> int:
+    """How often the episodes of an iteration fit into the lanes of a vector environment."""
+    together = getattr(playable, "together", None)
+    return 1 if together is None else max(1, together.count // (1 + len(playable.players)))
 
 
 def _warm_start(playable: Game | Environment, given: CorrelatedPolicy | Solved) -> WarmStart:

@@ -38,7 +38,7 @@ from accord.learning.simulator_play import SimulatorPlay
 from accord.learning.warm_start import WarmStart
 from accord.play.bounds import bounds_of, is_estimated
 from accord.play.environment import Environment
-from accord.play.episodes import Executor, LocalExecutor
+from accord.play.episodes import Executor
 from accord.play.obedient_plays import estimated_values
 from accord.play.own_tree import policy_of
 from accord.play.streams import seed_for
@@ -397,7 +397,7 @@ def in_environment(
     half = None if request.memory is None else request.memory // 2
     if request.is_joint:
         quarter = None if half is None else half // 2
-        executor = (LocalExecutor if where.is_here else where.executor)(env, request.seed)
+        executor = where.executor(env, request.seed)
         joint = EnvironmentJointPlay(
             env, request.k, request.seed, memory=quarter, executor=executor
         )
@@ -407,7 +407,7 @@ def in_environment(
     play = EnvironmentPlay(
         env, request.k, request.seed, episodes=request.episodes, method=request.minimizer,
         exploration=request.exploration, plexes=plexes, batch=request.batch, memory=half,
-        executor=None if where.is_here else where.executor(env, request.seed), start=start,
+        executor=where.executor(env, request.seed), start=start,
     )  # fmt: skip
     iterations = _checked_iterations(play.episodes_per_iteration, request.episodes)
     kept = Components(
