@@ -404,10 +404,11 @@ def in_environment(
         joint.own = _beside_environment(joint, request, quarter, executor)
         joint.planned = request.episodes
         return joint, JointMixture(request.components, follow=joint.follow)
+    alone = where.is_here and getattr(env, "together", None) is None
     play = EnvironmentPlay(
         env, request.k, request.seed, episodes=request.episodes, method=request.minimizer,
         exploration=request.exploration, plexes=plexes, batch=request.batch, memory=half,
-        executor=where.executor(env, request.seed), start=start,
+        executor=None if alone else where.executor(env, request.seed), start=start,
     )  # fmt: skip
     iterations = _checked_iterations(play.episodes_per_iteration, request.episodes)
     kept = Components(
