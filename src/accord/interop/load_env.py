@@ -17,7 +17,11 @@ from accord.play.environment import check_environment, is_environment, known_pac
 
 
 def load_environment(
-    source: str, *, payoff_bounds: Sequence[float] | None = None, play: bool = False
+    source: str,
+    *,
+    payoff_bounds: Sequence[float] | None = None,
+    play: bool = False,
+    history: bool = False,
 ) -> Any:  # an Environment
     """Load an environment by name.
 
@@ -26,6 +30,7 @@ def load_environment(
         payoff_bounds: ``(worst, best)`` of a PettingZoo environment, for all agents; by default
             they are estimated from plays.
         play: Whether ``source`` is the name of an OpenSpiel game.
+        history: Whether the infosets of that game are whole histories.
 
     Raises:
         ArgumentError: If there is no such file, module or name, or what it gives is not an
@@ -35,7 +40,7 @@ def load_environment(
     if play:
         from accord.interop.openspiel_env import OpenSpielEnvironment
 
-        return OpenSpielEnvironment(source)
+        return OpenSpielEnvironment(source, history=history)
     if not names_python(source):
         raise ArgumentError(
             f"an environment is named FILE.py:NAME or MODULE:NAME; got {source!r}; to play an "

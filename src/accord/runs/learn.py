@@ -50,6 +50,10 @@ MOST_PLAYS = 10_000
 """Fresh plays after a run, by default, if it had at least as many episodes."""
 
 
+VALUE_PLAYS = 1_000
+"""Fresh plays that estimate the values, by default, at most, if none bound the gap."""
+
+
 def learn(
     playable: Game | Environment,
     k: NotionLike = 1,
@@ -135,8 +139,8 @@ def learn(
         plays: Number of fresh plays to bound the gap from, if the game is not known
             (:func:`certify_by_play`); with 0 there are no bounds. By default as many as
             ``episodes``, but at most 10,000.
-        value_plays: Number of fresh plays to estimate the values from; by default as many as
-            ``plays``, and at least one.
+        value_plays: Number of fresh plays to estimate the values and the coverage from; by default
+            as many as ``plays``, and without these as many as ``episodes``, but at most 1,000.
         feedback: What the learners see of a play: ``"own"``, each player their own infosets,
             actions and payoffs, as in the paper; or ``"joint"``, the moves of all players, from
             which one learner builds the game and solves it. This takes far fewer episodes if the
@@ -308,7 +312,7 @@ def fresh_plays(
     """How many fresh plays estimate the values, and how many bound the gap."""
     bounding = min(MOST_PLAYS, episodes) if plays is None else checked_whole("plays", plays, 0)
     if value_plays is None:
-        return max(1, bounding), bounding
+        return bounding or min(VALUE_PLAYS, episodes), bounding
     return checked_whole("value_plays", value_plays, 1), bounding
 
 

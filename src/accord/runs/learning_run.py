@@ -27,6 +27,7 @@ from accord.errors import (
     AccordError,
     ArgumentError,
     BudgetError,
+    ImperfectRecallError,
     NumericalError,
 )
 from accord.game.tree import Game
@@ -137,6 +138,8 @@ class LearningRun:
             if isinstance(self.play, EnvironmentPlay) and not self.play.is_full:
                 _check_decisions(self.play.n_infosets)
         except AccordError as error:
+            if isinstance(error, ImperfectRecallError) and self.fresh is not None:
+                error.advise(getattr(self.fresh.env, "recall_advice", None))
             if loop.begun and self.play.iteration and not isinstance(error, NumericalError):
                 loop.save(now=True)
                 if self.fresh is not None and self.components.count:
