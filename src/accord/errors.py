@@ -60,6 +60,11 @@ class ImperfectRecallError(GameError):
             "split the infoset by what the player has seen and done"
         )
 
+    def advise(self, advice: str | None) -> None:
+        """Say what else to try."""
+        if advice is not None:
+            self.args = (f"{self}; {advice}",)
+
 
 class ParseError(AccordError, ValueError):
     """A file that cannot be read. ``line`` and ``column`` count from 1; 0 means the whole file."""

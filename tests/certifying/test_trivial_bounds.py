@@ -103,6 +103,8 @@ def test_fresh_plays_can_be_chosen(tmp_path: Path) -> None:
     assert "no bounds on the gap: bounds on the gap need at least 40 plays; there were 0" in shown
     learned = accord.learn(NoisyChicken(), 1, episodes=300, plays=0, value_plays=50)
     assert (learned.plays, learned.certificate) == (50, None)
+    assert accord.learn(NoisyChicken(), 1, episodes=300, plays=0).plays == 300
+    assert accord.learn(NoisyChicken(), 1, episodes=3000, plays=0).plays == 1000
     with pytest.raises(ArgumentError, match="value_plays must be"):
         accord.learn(NoisyChicken(), 1, episodes=300, value_plays=0)
 

@@ -246,3 +246,16 @@ def test_a_malformed_environment_is_refused(tmp_path: Path) -> None:
         (folder / "run.json").write_text(json.dumps({**content, "asked": asked}))
         for command in (["learn", "--resume", folder, "--episodes", 99], ["certify", folder]):
             assert "run.json" in refused(*command), record
+
+
+def test_a_game_whose_labels_forget_is_played_by_histories(tmp_path: Path) -> None:
+    """The option is kept in the folder, so that resuming and certifying need it no more."""
+    game, folder = "dark_hex_ir(board_size=2)", tmp_path / "run"
+    said = refused("learn", game, "--play", "--episodes", 600, "--plays", 0)
+    assert "forgets at infoset" in said and "on the command line --history" in said
+    run("learn", game, "--play", "--history", "--episodes", 300, "--plays", 60, "--out", folder)
+    again = run_json("learn", "--resume", folder, "--episodes", 600, "--plays", 60)
+    assert again["episodes"] == 600
+    assert run_json("certify", folder, "--plays", 60, "--memory", "1GB")["gaps"]
+    assert "give --play, too" in refused("learn", "kuhn_poker", "--history", "--episodes", 9)
+    assert "memory" in refused("certify", "chicken", "device", "--memory", "1GB")

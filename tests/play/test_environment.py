@@ -982,7 +982,7 @@ def test_different_histories_have_different_labels() -> None:
 def test_pettingzoo_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.support.pettingzoo_envs import Continuous, Pennies, Wrong
 
-    with pytest.raises(ArgumentError, match=r"must be a pettingzoo.AECEnv .*; got 'pennies'"):
+    with pytest.raises(ArgumentError, match=r"must be a pettingzoo.AECEnv, .*; got 'pennies'"):
         PettingZooEnvironment("pennies", (0, 1))
     with pytest.raises(ArgumentError, match="actions must be discrete"):
         PettingZooEnvironment(Continuous(), (0, 1))

@@ -88,7 +88,7 @@ def test_observe_decides_what_is_remembered() -> None:
 def test_histories_of_games_that_forget() -> None:
     """Dark Hex's own information states forget; histories of them do not."""
     name = "dark_hex_ir(board_size=2)"
-    with pytest.raises(ImperfectRecallError):
+    with pytest.raises(ImperfectRecallError, match=r"history=True\) does so, .* --history"):
         accord.learn(OpenSpielEnvironment(name), 1, episodes=600, plays=0)
     env = OpenSpielEnvironment(name, history=True)
     policy = accord.learn(env, 1, episodes=600, plays=0).policy

@@ -522,8 +522,8 @@ class _Trial:
         losses = np.array(self._losses).T
         for i, (phi, saved) in enumerate(found):
             span, mean = self.span[i], float(losses[i].mean())
-            limit = 1.0 - mean_at_least(1.0 - losses[i], self.delta)  # of the loss when obeying
-            low = mean_at_least(losses[i], self.delta)
+            limit = 1.0 - mean_at_least(1.0 - losses[i], self.delta, 0.0)  # of obeying
+            low = mean_at_least(losses[i], self.delta, 0.0)
             margins.append(max(limit - mean, mean - low) * span)
             gain, least = float(gains[i].mean()), mean_at_least(gains[i], self.delta)
             if self.joint is None:

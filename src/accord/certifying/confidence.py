@@ -3,8 +3,8 @@
 *On both sides*, empirical Bernstein bounds (Maurer and Pontil 2009), which are simple.
 
 *From below*, bounds by betting (Waudby-Smith and Ramdas 2024), which are tighter. Let X_1, ..., X_n
-be independent with mean mu and values in [-1, 1], and let the bet lambda_t in [0, 1/2) be a
-function of X_1, ..., X_{t-1}. Then
+be independent with mean mu and values in [c, 1], c >= -1, and let the bet lambda_t in
+[0, 1 / (1 - c)) be a function of X_1, ..., X_{t-1}. Then
 
     W_n(m) = product over t of (1 + lambda_t (X_t - m))
 
@@ -27,8 +27,9 @@ import numpy as np
 
 from accord._arrays import Floats
 
-LARGEST_BET = 0.45
-"""The largest bet. Because X_t - m is at least -2, a bet below 1/2 keeps every factor positive."""
+LARGEST_BET = 0.9
+"""The largest bet, as a share of the one that could make a factor 0: if all values are at least c,
+then X_t - m is at least c - 1, and a bet below 1 / (1 - c) keeps every factor positive."""
 
 BISECTIONS = 50
 """The number of bisections that find the bound."""
@@ -46,11 +47,15 @@ def bernstein(values: Floats, delta: float) -> float:
     return deviation + 7.0 * logarithm / (3.0 * (n - 1))
 
 
-def mean_at_least(values: Floats, delta: float) -> float:
-    """A lower bound on the mean of independent values in [-1, 1], with probability 1 - delta."""
+def mean_at_least(values: Floats, delta: float, least: float = -1.0) -> float:
+    """A lower bound on the mean of independent values, with probability 1 - delta.
+
+    The values are in [``least``, 1], where ``least`` is at least -1.
+    """
     n, logarithm = len(values), math.log(1.0 / delta)
-    bets = np.minimum(np.sqrt(2.0 * logarithm / (n * _variances(values))), LARGEST_BET)
-    low, high = -1.0, 1.0
+    largest = LARGEST_BET / (1.0 - least)
+    bets = np.minimum(np.sqrt(2.0 * logarithm / (n * _variances(values))), largest)
+    low, high = least, 1.0
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if np.log1p(bets * (values - middle)).sum() >= logarithm:

@@ -216,6 +216,14 @@ Play = Annotated[
         help="Play the OpenSpiel game GAME through its states; its tree is never built.",
     ),
 ]
+History = Annotated[
+    bool,
+    typer.Option(
+        "--history",
+        help="With --play: let an infoset be all that a player was shown and did, for games whose "
+        "own labels forget some of it, such as dark_hex.",
+    ),
+]
 Payoffs = Annotated[
     tuple[str, str] | None,
     typer.Option(

@@ -10,6 +10,7 @@ import typer
 from accord._format import number
 from accord.cli.arguments import (
     AsJson,
+    History,
     Payoffs,
     Play,
     PlayableOrRun,
@@ -19,6 +20,7 @@ from accord.cli.arguments import (
     Workers,
     choice,
     notion_option,
+    parse_memory,
     parse_number,
     parse_whole,
     refuse_for_games,
@@ -109,7 +111,18 @@ def certify(
             show_default=False,
         ),
     ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_memory,
+            metavar="SIZE",
+            help="For an environment: memory beside the policy, such as 2GB; if the sums for the "
+            "upper bound do not fit, it is the trivial one. By default all that is free.",
+            show_default=False,
+        ),
+    ] = None,
     play: Play = False,
+    history: History = False,
     payoffs: Payoffs = None,
     workers: Workers = None,
     ray: Ray = None,
@@ -131,7 +144,9 @@ def certify(
         accord certify env.py:make_env runs/env -k 1 --plays 10000
     """
     name, policy = game_and_policy(game, policy)
-    how: dict[str, Any] = {"play": play, "payoffs": payoffs, "step_seconds": step_seconds}
+    how: dict[str, Any] = {
+        "play": play, "history": history, "payoffs": payoffs, "step_seconds": step_seconds,
+    }  # fmt: skip
     with announced_compilation():
         if (folder := run_folder(policy)) is not None:
             made, record = load_playable_of(folder, name, **how)
@@ -150,10 +165,11 @@ def certify(
             "workers": workers,
             "ray": ray,
             "feedback": feedback,
+            "memory": memory,
         }
         _by_play(made, policy, k, asked, as_json=as_json)
         return
-    refuse_for_games(workers=workers, ray=ray)
+    refuse_for_games(workers=workers, ray=ray, memory=memory)
     if plays is not None or confidence is not None or seed is not None or feedback != OWN:
         raise ArgumentError(
             "--plays, --confidence, --seed and --feedback are for environments; the gap of a "

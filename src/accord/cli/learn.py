@@ -12,6 +12,7 @@ from accord._format import counted
 from accord.cli.arguments import (
     AsJson,
     Components,
+    History,
     K,
     OptionalPlayableName,
     Out,
@@ -85,6 +86,7 @@ def learn(
     ] = OWN,
     components: Components = None,
     play: Play = False,
+    history: History = False,
     known: Annotated[
         str | None,
         game_option("The game that an environment plays, if you have it, for the exact gap."),
@@ -192,8 +194,9 @@ def learn(
             wanted = request.episodes if episodes is None and seconds is not None else episodes
             request = request.continued(episodes=wanted, seconds=seconds)
             made, record = load_playable_of(
-                resume, game, play=play, payoffs=payoffs, step_seconds=step_seconds
-            )
+                resume, game, play=play, history=history, payoffs=payoffs,
+                step_seconds=step_seconds,
+            )  # fmt: skip
             if record is None:
                 refuse_for_games(
                     workers=workers,
@@ -218,7 +221,7 @@ def learn(
         else:
             assert game is not None and episodes is not None
             made, record = load_playable(
-                game, play=play, payoffs=payoffs, step_seconds=step_seconds
+                game, play=play, history=history, payoffs=payoffs, step_seconds=step_seconds
             )
             if record is None:
                 refuse_for_games(

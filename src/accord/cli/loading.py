@@ -53,6 +53,7 @@ def load_playable(
     name: str,
     *,
     play: bool = False,
+    history: bool = False,
     payoffs: Sequence[str] | None = None,
     step_seconds: float | None = None,
 ) -> tuple[Any, dict[str, Any] | None]:
@@ -61,6 +62,7 @@ def load_playable(
     Args:
         name: The name of a game, or of Python code that makes a game or an environment.
         play: Whether to play the OpenSpiel game of this name through its states.
+        history: Whether infosets are then whole histories.
         payoffs: The worst and the best payoff of a PettingZoo environment.
         step_seconds: Seconds in which an environment must answer.
     """
@@ -70,6 +72,9 @@ def load_playable(
 
     bounds = None if payoffs is None else _bounds(payoffs)
     record: dict[str, Any] = {"source": name, "payoff_bounds": bounds, "play": play}
+    record |= {"history": True} if history else {}
+    if history and not play:
+        raise ArgumentError("--history is for OpenSpiel games that are played: give --play, too")
     if play:
         return _patient(load_environment(**record), step_seconds), record
     made = load_python(name) if names_python(name) else None
@@ -86,6 +91,7 @@ def load_playable_of(
     given: str | None,
     *,
     play: bool = False,
+    history: bool = False,
     payoffs: Sequence[str] | None = None,
     step_seconds: float | None = None,
 ) -> tuple[Any, dict[str, Any] | None]:
@@ -100,7 +106,9 @@ def load_playable_of(
 
     request = RunFolder.open(folder).request
     if not request.in_environment:
-        refuse_for_games(step_seconds=step_seconds, play=play or None, payoffs=payoffs)
+        refuse_for_games(
+            step_seconds=step_seconds, play=play or None, history=history or None, payoffs=payoffs
+        )
         return load_game_of(folder, request.game, given), None
     record = dict(getattr(request, "environment", None) or {})
     if given is not None:
@@ -114,6 +122,7 @@ def load_playable_of(
     elif not record.get("play"):
         refuse_code(folder, record["source"])
     record |= {"play": True} if play else {}
+    record |= {"history": True} if history else {}
     record |= {} if payoffs is None else {"payoff_bounds": _bounds(payoffs)}
     return _patient(load_environment(**record), step_seconds), record
 

@@ -78,6 +78,13 @@ class OpenSpielEnvironment:
         )
         self._enter(self.game.new_initial_state())
 
+    @property
+    def recall_advice(self) -> str | None:
+        """What to try if infosets forget something."""
+        if self._before is not None:
+            return None
+        return "OpenSpielEnvironment(..., history=True) does so, on the command line --history"
+
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play."""
         if self._before is not None:

@@ -178,6 +178,13 @@ def parameters(kind: Any) -> str:
 
 def refusal(kind: Any, *, played: bool = False) -> str | None:
     """The reason why Accord cannot use games of this ``pyspiel.GameType``, or None."""
+    why = _refusal(kind, played)
+    if why is None or played or _refusal(kind, True) is not None:
+        return why
+    return f"{why}; learn from plays alone: accord learn --play, or OpenSpielEnvironment"
+
+
+def _refusal(kind: Any, played: bool) -> str | None:
     spiel_type = import_pyspiel().GameType
     if kind.dynamics == spiel_type.Dynamics.MEAN_FIELD:
         return "a mean field game has no game tree"

@@ -1,16 +1,18 @@
-"""PettingZoo environments, AEC or parallel, with discrete actions.
+"""PettingZoo environments, AEC, parallel or vector environments, with discrete actions.
 
 A PettingZoo observation may leave out what an agent knew before; an infoset must not. By default an
 infoset is therefore the whole history of an agent's own observations and actions, which gives
 perfect recall by construction. The payoff of an agent is the sum of its rewards
 (``interop/pettingzoo_turns.py``). An action is illegal if an ``action_mask``, in the observation or
 in the info, excludes it. A truncated play counts as finished. All randomness must come from the
-seed that PettingZoo's ``reset`` takes.
+seed that PettingZoo's ``reset`` takes. A vector environment has many plays, which are stepped
+together (``interop/vector_plays.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +22,10 @@ from accord._arrays import TERMINAL
 from accord.equilibrium.agent import Agent
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, GameError, MissingDependencyError
+from accord.interop.action_masks import given_mask, is_mask, legal_actions
 from accord.interop.own_history import digest, history_after
 from accord.interop.pettingzoo_turns import SimultaneousTurns, Turns
+from accord.interop.vector_plays import Lane, VectorPlays, is_vector
 from accord.play.environment import checked_bounds
 
 LONGEST_OBSERVATION = 64
@@ -30,9 +34,6 @@ LONGEST_OBSERVATION = 64
 REMEMBERED = 1 << 14
 """The most small arrays whose labels are remembered."""
 
-MASK_KINDS = "biuf"
-"""The kinds of arrays that a mask may be."""
-
 Names = tuple[str, ...]
 
 
@@ -40,7 +41,9 @@ class PettingZooEnvironment:
     """An :class:`~accord.play.environment.Environment` of a PettingZoo environment.
 
     Args:
-        env: A ``pettingzoo.AECEnv`` or ``pettingzoo.ParallelEnv``.
+        env: A ``pettingzoo.AECEnv``, a ``pettingzoo.ParallelEnv``, or a vector environment, such as
+            a ``gymnasium.vector.VectorEnv``, whose spaces have a part for each agent. Its plays
+            are stepped together.
         payoff_bounds: ``(worst, best)`` of each agent, or one pair for all: no play may pay less or
             more. PettingZoo does not provide them. None, the default, has them estimated from
             plays; bounds on the gap then hold only if no other payoffs exist.
@@ -51,6 +54,11 @@ class PettingZooEnvironment:
             rounded or put into bins, or fewer of them. The fewer different ones there are, the
             fewer infosets, and the more is learned about each.
         name: Name of the game; by default the name in PettingZoo's metadata.
+        agents: The names of the agents of a vector environment, in the order of its rewards; by
+            default its ``possible_agents``, or numbers.
+
+    Attributes:
+        together: The plays of a vector environment; else None.
 
     Raises:
         ArgumentError: If ``env`` is not such an environment, has no ``possible_agents``, an action
@@ -67,24 +75,31 @@ class PettingZooEnvironment:
         label: Callable[[str, Any], str] | None = None,
         observe: Callable[[str, Any], Any] | None = None,
         name: str | None = None,
+        agents: Sequence[str] | None = None,
     ) -> None:
         try:
             import pettingzoo
             from gymnasium.spaces import Discrete
         except ImportError as error:
             raise MissingDependencyError("pettingzoo", "pettingzoo") from error
-        parallel = isinstance(env, pettingzoo.ParallelEnv)
-        if not (parallel or isinstance(env, pettingzoo.AECEnv)):
+        parallel, vector = isinstance(env, pettingzoo.ParallelEnv), is_vector(env)
+        if not (parallel or vector or isinstance(env, pettingzoo.AECEnv)):
             raise ArgumentError(
-                f"env must be a pettingzoo.AECEnv or a pettingzoo.ParallelEnv; got {env!r}"
+                "env must be a pettingzoo.AECEnv, a pettingzoo.ParallelEnv or a vector "
+                f"environment; got {env!r}"
             )
+        if agents is not None and not vector:
+            raise ArgumentError("agents are for vector environments; others name their own")
         if label is not None and observe is not None:
             raise ArgumentError(
                 "give label or observe, not both: label names whole infosets, and observe changes "
                 "the observations that their default names are made of"
             )
         self.env, self._label, self._observe = env, label, observe
-        self.name = name or str(env.metadata.get("name", env))
+        self.name = name or str((getattr(env, "metadata", None) or {}).get("name", env))
+        self.together = VectorPlays(env, self.name, agents) if vector else None
+        if self.together is not None:
+            env, parallel = Lane(self.together, 0), True
         if not getattr(env, "possible_agents", None):
             raise ArgumentError(
                 f"{self.name}: an environment must have possible_agents, all its agents"
@@ -123,9 +138,25 @@ class PettingZooEnvironment:
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin a new play, seeded from ``rng``."""
-        self._play.reset(int(rng.integers(2**31)))
+        self._play.reset(self.drawn_seed(rng))
         self._before = dict.fromkeys(self._agents, "")  # the history of each agent
         self._enter()
+
+    def drawn_seed(self, rng: np.random.Generator) -> int:
+        """The seed of a play, as :meth:`reset` draws it."""
+        return int(rng.integers(2**31))
+
+    def in_lane(self, number: int) -> PettingZooEnvironment:
+        """The plays in one lane of a vector environment."""
+        assert self.together is not None
+        lane = copy(self)
+        lane._play = SimultaneousTurns(Lane(self.together, number), self.name)
+        return lane
+
+    def round_with(self, action: int) -> dict[Any, int] | None:
+        """The moves of all agents, if an action completes the round of a lane."""
+        assert isinstance(self._play, SimultaneousTurns)
+        return self._play.round_with(self._legal[action])
 
     def turn(self) -> int:
         """The agent to move, or ``TERMINAL``."""
@@ -166,18 +197,7 @@ class PettingZooEnvironment:
     def _shown(self, agent: Any, observation: Any, info: Any) -> tuple[list[int], Names, str]:
         """The legal actions of ``agent``, their names, and what they observe."""
         start, count = self._spaces[agent]
-        mask = given_mask(observation, info)
-        mask = None if mask is None else np.asarray(mask)
-        if mask is not None and (mask.shape != (count,) or mask.dtype.kind not in MASK_KINDS):
-            raise GameError(
-                f"{self.name}: the action_mask of agent {agent} must have one number for each of "
-                f"its {count} actions; got shape {mask.shape} of {mask.dtype}"
-            )
-        legal = range(count) if mask is None else _read_mask(mask.dtype, mask.tobytes())[1]
-        if not legal:
-            raise GameError(
-                f"{self.name}: agent {agent} must have a legal action; its action_mask is all 0"
-            )
+        legal = legal_actions(given_mask(observation, info), count, self.name, agent)
         moves = [start + action for action in legal]
         names = tuple(map(str, moves))
         if self._label is not None:
@@ -225,12 +245,6 @@ class PettingZooAgent:
         return moves[chosen]
 
 
-def given_mask(observation: Any, info: Any) -> Any:
-    """The ``action_mask`` in the observation or in the info; None if there is none."""
-    mask = observation.get("action_mask") if isinstance(observation, dict) else None
-    return info.get("action_mask") if mask is None and isinstance(info, dict) else mask
-
-
 def observation_label(observation: Any) -> str:
     """An observation as a string, in full if it is small and hashed otherwise.
 
@@ -244,7 +258,7 @@ def observation_label(observation: Any) -> str:
     if isinstance(observation, dict):
         entries = (
             "action_mask"
-            if key == "action_mask" and _is_mask(value)
+            if key == "action_mask" and is_mask(value)
             else f"{key!r}: {observation_label(value)}"
             for key, value in sorted(observation.items(), key=lambda item: repr(item[0]))
         )
@@ -281,17 +295,3 @@ def _nested(values: Any) -> str:
     if not isinstance(values, list):
         return repr(values)
     return "[" + " ".join(map(_nested, values)) + "]"
-
-
-def _is_mask(value: Any) -> bool:
-    """Whether the legal actions determine the array."""
-    mask = np.asarray(value)
-    numbers = mask.ndim == 1 and mask.dtype.kind in MASK_KINDS
-    return numbers and _read_mask(mask.dtype, mask.tobytes())[0]
-
-
-@lru_cache(REMEMBERED)
-def _read_mask(dtype: np.dtype[Any], content: bytes) -> tuple[bool, tuple[int, ...]]:
-    """Whether all entries are 0 or 1, and the places of those that are not 0."""
-    mask = np.frombuffer(content, dtype)
-    return bool(((mask == 0) | (mask == 1)).all()), tuple(np.flatnonzero(mask).tolist())

@@ -4,9 +4,9 @@ In an AEC environment agents take turns (:class:`Turns`). The payoff of an agent
 rewards that ``last()`` reports when the agent's turn comes. They are compared with the ``rewards``
 after each step, because environments that do not reset ``_cumulative_rewards`` would pay twice.
 
-In a parallel environment all agents move at once (:class:`Rounds`). Here they move one after
-another, and the environment makes its step when all have moved, so that none sees the moves of the
-others before. PettingZoo's own conversion does the same, more slowly.
+In a parallel environment all agents move at once (:class:`SimultaneousTurns`). Here they move one
+after another, and the environment makes its step when all have moved, so that none sees the moves
+of the others before. PettingZoo's own conversion does the same, more slowly.
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ class SimultaneousTurns(_Stepping):
             self._begin_round([agent for agent in self.env.agents if agent not in over])
         else:
             self._show(self._round[len(self._moves)])
+
+    def round_with(self, move: int) -> dict[Any, int] | None:
+        """The moves of the round, if this one completes it."""
+        if len(self._moves) + 1 < len(self._round):
+            return None
+        return {**self._moves, self.agent: move}
 
     def _begin_round(self, agents: list[Any]) -> None:
         self._round, self._moves = list(agents), dict[Any, int]()

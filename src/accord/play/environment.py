@@ -29,6 +29,10 @@ WRAPPERS = {
         "them estimated"
     ),
     "pyspiel": "an OpenSpiel game; give accord.OpenSpielEnvironment(it)",
+    "gymnasium": (
+        "a Gymnasium environment, which has one agent; if it is a vector environment whose spaces "
+        "have a part for each player, give accord.PettingZooEnvironment(env)"
+    ),
 }
 """By package: what its objects are, and how to make an environment of one."""
 

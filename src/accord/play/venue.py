@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 from accord._check import checked_whole
+from accord.errors import ArgumentError
 from accord.play.cluster import connected
 from accord.play.environment import Environment
 from accord.play.episodes import Executor, LocalExecutor
+from accord.play.lanes import LaneWorkers, VectorEnvironment
 from accord.play.processes import Processes
 from accord.play.ray_actors import RayActors
 from accord.play.workers import Workers
@@ -30,6 +32,13 @@ class Venue:
 
     def executor(self, env: Environment, seed: int) -> Executor:
         """Plays episodes of ``env``. It must be closed."""
+        if getattr(env, "together", None) is not None:
+            if not self.is_here:
+                raise ArgumentError(
+                    f"{env.name}: the plays of a vector environment are stepped together, in this "
+                    "process; leave workers and ray out"
+                )
+            return LaneWorkers(cast(VectorEnvironment, env), seed)
         if self.ray is not None:
             return Workers(env, RayActors(self.ray, env, seed, self.workers))
         if self.workers is not None:

@@ -50,6 +50,10 @@ MOST_PLAYS = 10_000
 """Fresh plays after a run, by default, if it had at least as many episodes."""
 
 
+VALUE_PLAYS = 1_000
+"""Fresh plays that estimate the values, by default, at most, if none bound the gap."""
+
+
 def learn(
     playable: Game | Environment,
     k: NotionLike = 1,
@@ -120,7 +124,7 @@ def learn(
             same.
         batch: In an environment, play the episodes of an iteration this many times under the same
             policies and learn from their mean; by default once, or 16 times with ``workers`` or
-            ``ray``, to keep workers busy.
+            ``ray``, to keep workers busy, and as often as fits into a vector environment.
         memory: Bytes that the learners' tables and the components may take together in an
             environment. When the tables are full, infosets that are new are not added, and
             everybody plays uniformly there. By default an error says when memory ends. The result
@@ -135,8 +139,8 @@ def learn(
         plays: Number of fresh plays to bound the gap from, if the game is not known
             (:func:`certify_by_play`); with 0 there are no bounds. By default as many as
             ``episodes``, but at most 10,000.
-        value_plays: Number of fresh plays to estimate the values from; by default as many as
-            ``plays``, and at least one.
+        value_plays: Number of fresh plays to estimate the values and the coverage from; by default
+            as many as ``plays``, and without these as many as ``episodes``, but at most 1,000.
         feedback: What the learners see of a play: ``"own"``, each player their own infosets,
             actions and payoffs, as in the paper; or ``"joint"``, the moves of all players, from
             which one learner builds the game and solves it. This takes far fewer episodes if the
@@ -171,8 +175,8 @@ def learn(
     else:
         check_environment(playable)
     if batch is None:
-        alone = (workers is None and ray is None) or feedback == JOINT
-        batch = 1 if alone else WORKER_BATCH
+        shared = workers is not None or ray is not None
+        batch = 1 if feedback == JOINT else WORKER_BATCH if shared else _lanes_batch(playable)
     request = LearnRequest(
         game=playable.source or playable.name if isinstance(playable, Game) else str(playable.name),
         k=k,  # type: ignore[arg-type]
@@ -264,6 +268,12 @@ def run_learn(
             return run.run(request.episodes, files, progress, *limits)
 
 
+def _lanes_batch(playable: Any) -> int:
+    """How often the episodes of an iteration fit into the lanes of a vector environment."""
+    together = getattr(playable, "together", None)
+    return 1 if together is None else max(1, together.count // (1 + len(playable.players)))
+
+
 def _warm_start(playable: Game | Environment, given: CorrelatedPolicy | Solved) -> WarmStart:
     """The policy to start from, in the game if it is known."""
     policy = policy_in(given)
@@ -302,7 +312,7 @@ def fresh_plays(
     """How many fresh plays estimate the values, and how many bound the gap."""
     bounding = min(MOST_PLAYS, episodes) if plays is None else checked_whole("plays", plays, 0)
     if value_plays is None:
-        return max(1, bounding), bounding
+        return bounding or min(VALUE_PLAYS, episodes), bounding
     return checked_whole("value_plays", value_plays, 1), bounding
 
 

@@ -27,6 +27,7 @@ from accord.errors import (
     AccordError,
     ArgumentError,
     BudgetError,
+    ImperfectRecallError,
     NumericalError,
 )
 from accord.game.tree import Game
@@ -38,7 +39,7 @@ from accord.learning.simulator_play import SimulatorPlay
 from accord.learning.warm_start import WarmStart
 from accord.play.bounds import bounds_of, is_estimated
 from accord.play.environment import Environment
-from accord.play.episodes import Executor, LocalExecutor
+from accord.play.episodes import Executor
 from accord.play.obedient_plays import estimated_values
 from accord.play.own_tree import policy_of
 from accord.play.streams import seed_for
@@ -137,6 +138,8 @@ class LearningRun:
             if isinstance(self.play, EnvironmentPlay) and not self.play.is_full:
                 _check_decisions(self.play.n_infosets)
         except AccordError as error:
+            if isinstance(error, ImperfectRecallError) and self.fresh is not None:
+                error.advise(getattr(self.fresh.env, "recall_advice", None))
             if loop.begun and self.play.iteration and not isinstance(error, NumericalError):
                 loop.save(now=True)
                 if self.fresh is not None and self.components.count:
@@ -397,17 +400,18 @@ def in_environment(
     half = None if request.memory is None else request.memory // 2
     if request.is_joint:
         quarter = None if half is None else half // 2
-        executor = (LocalExecutor if where.is_here else where.executor)(env, request.seed)
+        executor = where.executor(env, request.seed)
         joint = EnvironmentJointPlay(
             env, request.k, request.seed, memory=quarter, executor=executor
         )
         joint.own = _beside_environment(joint, request, quarter, executor)
         joint.planned = request.episodes
         return joint, JointMixture(request.components, follow=joint.follow)
+    alone = where.is_here and getattr(env, "together", None) is None
     play = EnvironmentPlay(
         env, request.k, request.seed, episodes=request.episodes, method=request.minimizer,
         exploration=request.exploration, plexes=plexes, batch=request.batch, memory=half,
-        executor=None if where.is_here else where.executor(env, request.seed), start=start,
+        executor=None if alone else where.executor(env, request.seed), start=start,
     )  # fmt: skip
     iterations = _checked_iterations(play.episodes_per_iteration, request.episodes)
     kept = Components(

@@ -389,11 +389,12 @@ def _check_record(record: Mapping[str, Any]) -> None:
     pair = bounds is None or (
         isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(map(_is_finite, bounds))
     )
-    known = not record.keys() - {"source", "payoff_bounds", "play"}
-    if record and not (known and isinstance(source, str) and isinstance(play, bool) and pair):
+    known = not record.keys() - {"source", "payoff_bounds", "play", "history"}
+    flags = all(isinstance(flag, bool) for flag in (play, record.get("history", False)))
+    if record and not (known and isinstance(source, str) and flags and pair):
         raise ArgumentError(
             'environment must have a text "source", "payoff_bounds" that are null or two finite '
-            'numbers, and "play", true or false'
+            'numbers, and "play" and, if there is one, "history", true or false'
         )
 
 
