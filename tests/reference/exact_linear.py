@@ -1,4 +1,4 @@
-"""Linear programs over lotteries in rational arithmetic, by the simplex method with Bland's rule."""
+"""Linear programs over lotteries in rational arithmetic: the simplex method with Bland's rule."""
 
 from __future__ import annotations
 

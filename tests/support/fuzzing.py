@@ -43,7 +43,12 @@ from accord.runs.sweep import sweep
 from tests.support.command import run
 from tests.support.environments import NoisyChicken
 from tests.support.exact_bounds import check_bounds, check_optimum, check_tree_bounds
-from tests.support.exact_certificates import CONFIDENCE, check_certificate, is_covered
+from tests.support.exact_certificates import (
+    CONFIDENCE,
+    check_certificate,
+    check_notions,
+    is_covered,
+)
 from tests.support.hostile import check_harmless, hostile_game
 from tests.support.resuming import resume
 
@@ -396,6 +401,7 @@ CHECKS = {
     "bounds of trees": (check_tree_bounds, "exact equilibria"),
     "optima": (check_optimum, "proved optima"),
     "certificates": (check_certificate, "numbers within their errors"),
+    "notions": (check_notions, "gaps within their errors"),
     "labels": (check_labels, "commands"),
 }
 """Random games, and how many of what is checked in them."""

@@ -113,7 +113,8 @@ class Objective:
     def shortfalls(self, payoffs: Sequence[float] | Floats) -> Floats:
         """``[n_players]`` by how much payoffs are below their floor, or not: then it is negative,
         and minus infinity without a floor."""
-        return np.array(self.floor or (-np.inf,) * len(payoffs)) - np.asarray(payoffs)
+        floor = np.array(self.floor or (-np.inf,) * len(payoffs))
+        return np.asarray(floor - np.asarray(payoffs))
 
     def center(self, leaves: LeafTable) -> Fraction:
         """The objective is measured from here, so that no digits are lost to what all payoffs have
