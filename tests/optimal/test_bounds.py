@@ -15,7 +15,12 @@ from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.linear import LinearProgram, triples
 from accord.runs import choosing
 from accord.runs import optimize as optimizing
-from tests.support.exact_bounds import check_bounds, check_optimum, check_tree_bounds
+from tests.support.exact_bounds import (
+    check_bounds,
+    check_optimum,
+    check_region,
+    check_tree_bounds,
+)
 
 CHICKEN = np.array([[(6.0, 6.0), (2.0, 7.0)], [(7.0, 2.0), (0.0, 0.0)]])
 
@@ -29,7 +34,11 @@ def test_no_exact_equilibrium_of_a_tree_beats_a_bound():
 
 
 def test_the_best_equilibrium_in_rational_arithmetic():
-    assert sum(map(check_optimum, range(200))) > 100
+    assert sum(map(check_optimum, range(100))) > 50
+
+
+def test_no_exact_equilibrium_is_outside_of_a_region():
+    assert sum(map(check_region, range(60))) > 1000
 
 
 def test_a_payoff_that_is_missed_by_little_is_not_called_optimal():

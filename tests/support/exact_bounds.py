@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accord import matrix_game, optimize
+from accord import matrix_game, optimize, region
 from accord.errors import ArgumentError
 from accord.game.library import random_game
 from tests.reference.exact import exact_gap, exact_policy, exact_values
@@ -158,3 +158,34 @@ def check_optimum(seed: int) -> int:
         written = ExactMatrixGame(table, k, commits, lambda u: Fraction(repr(u)))
         assert found.rational.value == written.best(list(map(Fraction, weights)), {}), seed
     return int(found.optimal)
+
+
+DIRECTIONS = [(x, y) for x in range(-2, 3) for y in range(-2, 3) if x or y]
+
+
+def check_region(seed: int) -> int:
+    """No equilibrium of a random game of two players is outside of the outer polygon of its region,
+    by linear programs in rational arithmetic in 24 directions, in units of the payoff ranges; and a
+    polygon that is called exact has vertices as far out. Return how many directions were tried."""
+    rng = np.random.default_rng(seed)
+    table, k = random_table(rng)[:3, :3], (0, 1)[int(rng.integers(2))]
+    if table.shape[-1] == 3:
+        table = table[:, :, 0, :2]
+    commits = [int(rng.integers(2))] if rng.random() < 0.3 else []
+    game = matrix_game(np.moveaxis(table, -1, 0))
+    found = region(game, k, commits=[game.player_labels[i] for i in commits], seconds=20)[k]
+    exact = ExactMatrixGame(table, k, commits, Fraction)
+    spans = [max(own) - min(own) or Fraction(1) for own in zip(*exact.pay, strict=True)]
+    for way in DIRECTIONS:
+        weights = [Fraction(w) / span for w, span in zip(way, spans, strict=True)]
+        best = exact.best(weights, {})
+        assert best is not None
+        farthest = [
+            max(sum(w * Fraction(u) for w, u in zip(weights, point, strict=True)) for point in some)
+            for some in (found.outer, [vertex.payoffs for vertex in found.vertices])
+            if some
+        ]
+        assert best <= farthest[0], (seed, way, float(best - farthest[0]))
+        if found.exact:
+            assert abs(best - farthest[1]) <= Fraction(1, 10**6), (seed, way)
+    return len(DIRECTIONS)
