@@ -70,7 +70,9 @@ def deferred_signals() -> Iterator[Sequence[int]]:
     with hearing(arrived.append):
         yield arrived
     for number in arrived[:1]:
-        signal.raise_signal(number)
+        handler = signal.getsignal(number)
+        if callable(handler):  # raising the signal again would count it twice
+            handler(number, None)
 
 
 @contextmanager

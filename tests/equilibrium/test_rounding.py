@@ -28,6 +28,7 @@ from tests.support.exact_certificates import (
     KS,
     assert_within,
     check_certificate,
+    check_notions,
     extreme_game,
     extreme_policy,
 )
@@ -45,6 +46,11 @@ seeds = st.integers(0, 2**32 - 1)
 @given(seeds)
 def test_every_number_of_a_certificate_is_within_its_error(seed):
     assert check_certificate(seed) >= 6
+
+
+@pytest.mark.slow
+def test_so_is_every_gap_of_other_notions_and_against_trembling_hands():
+    assert sum(map(check_notions, range(60))) > 500
 
 
 @pytest.mark.slow

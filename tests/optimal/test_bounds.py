@@ -15,7 +15,12 @@ from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.linear import LinearProgram, triples
 from accord.runs import choosing
 from accord.runs import optimize as optimizing
-from tests.support.exact_bounds import check_bounds, check_tree_bounds
+from tests.support.exact_bounds import (
+    check_bounds,
+    check_optimum,
+    check_region,
+    check_tree_bounds,
+)
 
 CHICKEN = np.array([[(6.0, 6.0), (2.0, 7.0)], [(7.0, 2.0), (0.0, 0.0)]])
 
@@ -26,6 +31,33 @@ def test_no_exact_equilibrium_beats_a_bound():
 
 def test_no_exact_equilibrium_of_a_tree_beats_a_bound():
     assert sum(map(check_tree_bounds, range(60))) > 20
+
+
+def test_the_best_equilibrium_in_rational_arithmetic():
+    assert sum(map(check_optimum, range(100))) > 50
+
+
+def test_no_exact_equilibrium_is_outside_of_a_region():
+    assert sum(map(check_region, range(60))) > 1000
+
+
+def test_a_payoff_that_is_missed_by_little_is_not_called_optimal():
+    """One cell pays the column player 7 + 3e-9, and the cell that the row player prefers 5e-9 less:
+    the solver's tolerance must not decide whether the value is -8 or -6."""
+    table = [
+        [(3.0, -7.999999998), (-5.999999998, -0.999999998), (2.0, -8.000000003)],
+        [(8.000000003, 6.999999998), (-0.999999998, 4.000000001), (-5.999999999, -4.0)],
+        [(-3.000000002, -5.999999999), (-8.999999998, -7.999999997), (5.999999999, 7.000000003)],
+    ]
+    game = matrix_game(np.moveaxis(np.array(table), -1, 0))
+    row, col = game.player_labels
+    found = optimize(game, math.inf, [1, -2], commits=row, at_least={col: 7.000000003})
+    assert found.bound >= -8.000000007
+    if found.optimal:
+        assert found.value == pytest.approx(-8.000000007, rel=0, abs=1e-12)
+    else:
+        assert found.lacking == pytest.approx(5e-9, rel=1e-3)
+        assert "optimal up to a payoff that is 5e-09 too small" in repr(found)
 
 
 def test_a_huge_loss_that_nobody_takes_does_not_lower_the_bound():

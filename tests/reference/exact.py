@@ -93,7 +93,7 @@ def exact_values(game: Any, policy: ExactPolicy) -> Rationals:
     return values
 
 
-def _immediate(
+def immediate(
     game: Any, i: int, policy: ExactPolicy, of: Callable[[Fraction], Fraction] = lambda u: u
 ) -> list[Rationals]:
     """Per component, over sequences: expected payoff of the plays that end there, if i goes there.
@@ -113,22 +113,22 @@ def _immediate(
     return found
 
 
-def _respond(game: Any, i: int, x: int, weights: Rationals, payoff: list[Rationals]) -> Fraction:
+def respond(game: Any, i: int, x: int, weights: Rationals, payoff: list[Rationals]) -> Fraction:
     """The most that i can earn from x on without being told anything."""
     return max(
         sum(w * u[sequence(game, i, x, a)] for w, u in zip(weights, payoff, strict=True))
-        + sum(_respond(game, i, y, weights, payoff) for y in children(game, i, x, a))
+        + sum(respond(game, i, y, weights, payoff) for y in children(game, i, x, a))
         for a in actions(game, i, x)
     )
 
 
 def exact_gap(game: Any, i: int, K: float, policy: ExactPolicy) -> Fraction:
     """Player i's K-EFCE gap, by recursion over infosets and what was recommended."""
-    budget, payoff = clip(game, i, K), _immediate(game, i, policy)
+    budget, payoff = clip(game, i, K), immediate(game, i, policy)
 
     def visit(x: int, used: int, alive: Rationals) -> Fraction:
         if used == budget:
-            return _respond(game, i, x, alive, payoff)
+            return respond(game, i, x, alive, payoff)
         total = Fraction(0)
         for r in actions(game, i, x):
             seq = sequence(game, i, x, r)
@@ -150,7 +150,7 @@ def exact_trigger_gap(game: Any, policy: ExactPolicy) -> Fraction:
     """The gain of the best trigger of any player; 0 if nobody decides."""
     gains = []
     for i in range(n_players(game)):
-        payoff = _immediate(game, i, policy)
+        payoff = immediate(game, i, policy)
 
         def follow(i: int, payoff: list[Rationals], x: int, a: int, told: Rationals) -> Fraction:
             seq = sequence(game, i, x, a)
@@ -166,16 +166,16 @@ def exact_trigger_gap(game: Any, policy: ExactPolicy) -> Fraction:
             for a in actions(game, i, x):
                 seq = sequence(game, i, x, a)
                 told = [w * exact_reach(game, i, bs[i], seq) for w, bs in policy]
-                gains.append(_respond(game, i, x, told, payoff) - follow(i, payoff, x, a, told))
+                gains.append(respond(game, i, x, told, payoff) - follow(i, payoff, x, a, told))
     return max(gains, default=Fraction(0))
 
 
 def exact_stake(game: Any, i: int, center: Fraction, policy: ExactPolicy) -> Fraction:
     """What i could expect above ``center``, seeing the component and playing for nothing else."""
-    excess = _immediate(game, i, policy, lambda u: max(u - center, Fraction(0)))
+    excess = immediate(game, i, policy, lambda u: max(u - center, Fraction(0)))
     total = Fraction(0)
     for (weight, _), payoff in zip(policy, excess, strict=True):
         firsts = first_infosets(game, i)
         total += weight * payoff[0]
-        total += sum(_respond(game, i, x, [weight], [payoff]) for x in firsts)
+        total += sum(respond(game, i, x, [weight], [payoff]) for x in firsts)
     return total

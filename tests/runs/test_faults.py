@@ -26,6 +26,7 @@ import pytest
 
 import accord
 from accord._activity import Listener, listening
+from accord._signals import deferred_signals
 from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
@@ -155,6 +156,16 @@ def test_ctrl_c_is_answered_while_the_step_still_runs() -> None:
         libc_sleep.wait()
     assert ears.answers == [STOPPING]
     assert interruption.requested
+
+
+def test_a_signal_that_had_to_wait_counts_once() -> None:
+    """Ctrl-C within a linear program takes effect after it, and is not taken for a second one."""
+    with listening(Ears()), heeding_interrupts() as interruption:
+        with deferred_signals():
+            interrupt()
+        assert interruption.requested
+    assert interruption.answered == 1
+    assert not interruption.insisted
 
 
 def test_signals_that_mean_something_else_are_left_alone() -> None:

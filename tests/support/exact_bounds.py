@@ -1,7 +1,8 @@
-"""Bounds of ``optimize`` against exact pure Nash equilibria of random games over 30 decades.
+"""What ``optimize`` calls a bound or optimal, in rational arithmetic, over 30 decades.
 
 Every double is a rational number, so a game has exact pure Nash equilibria, and each of them is an
-equilibrium of every notion. ``make fuzz`` tries new seeds.
+equilibrium of every notion. The best equilibrium of a small matrix game is a linear program, which
+has an exact solution. ``make fuzz`` tries new seeds.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from accord import matrix_game, optimize
+from accord import matrix_game, optimize, region
+from accord.errors import ArgumentError
 from accord.game.library import random_game
 from tests.reference.exact import exact_gap, exact_policy, exact_values
+from tests.reference.exact_linear import best_lottery
 from tests.reference.policies import pure_behavior, pure_choices
 
 
@@ -79,3 +82,110 @@ def check_tree_bounds(seed: int) -> int:
     found = optimize(game, int(rng.integers(2)), seconds=20)
     assert max(best) <= Fraction(found.bound), (seed, float(max(best)), found.bound)
     return len(best)
+
+
+COARSE = (0, "efcce", "afcce")
+NOTIONS = (*COARSE, 1, 2, math.inf, "afce", "nfce")
+
+
+class ExactMatrixGame:
+    """The correlated equilibria of a matrix game, in which all notions are one of two."""
+
+    def __init__(self, table: Any, k: float | str, commits: list[int], read: Any) -> None:
+        sizes, self.n = table.shape[:-1], table.shape[-1]
+        cells = list(product(*map(range, sizes)))
+        pay = {cell: [read(float(u)) for u in table[cell]] for cell in cells}
+        self.pay = list(pay.values())
+        self.gains = []
+        for i in (i for i in range(self.n) if i not in commits):
+            for a, told in product(range(sizes[i]), [None] if k in COARSE else range(sizes[i])):
+                others = [(*cell[:i], a, *cell[i + 1 :]) for cell in cells]
+                hears = [told in (None, cell[i]) for cell in cells]
+                self.gains.append(
+                    [
+                        (pay[other][i] - pay[cell][i]) * heard
+                        for cell, other, heard in zip(cells, others, hears, strict=True)
+                    ]
+                )
+
+    def best(self, weights: list[Fraction], floor: dict[int, Fraction]) -> Fraction | None:
+        """The largest weighted sum of payoffs, if all of ``floor`` can be paid."""
+        worth = [sum(w * u for w, u in zip(weights, own, strict=True)) for own in self.pay]
+        rows = [*self.gains, *([-own[i] for own in self.pay] for i in floor)]
+        limits = [Fraction(0)] * len(self.gains) + [-least for least in floor.values()]
+        found = best_lottery(worth, rows, limits)
+        return None if found is None else found[0]
+
+
+def check_optimum(seed: int) -> int:
+    """The best equilibrium of a random matrix game, by linear programs in rational arithmetic, is
+    not above the bound; what is called optimal pays what it must, and what has a proof is exactly
+    that. Some players may commit or have to get something. Return how many were optimal."""
+    rng = np.random.default_rng(seed)
+    table, k = random_table(rng), NOTIONS[int(rng.integers(len(NOTIONS)))]
+    if rng.random() < 0.3:  # gains and losses of almost nothing
+        shape = table.shape
+        table = rng.integers(-9, 10, shape) + rng.integers(-3, 4, shape) * 1e-9
+    n = table.shape[-1]
+    if n == 3:
+        table = table[:2, :2, :2]  # else rational arithmetic is slow
+    weights = [float(w) for w in rng.integers(-2, 3, n)]
+    commits = [int(rng.integers(n))] if rng.random() < 0.3 else []
+    game = matrix_game(np.moveaxis(table, -1, 0))
+    exact = ExactMatrixGame(table, k, commits, Fraction)
+    at_least: dict[int, float] = {}
+    if rng.random() < 0.5:
+        i, share = int(rng.integers(n)), [0.0, 0.5, 0.9, 1.0, 1.1][int(rng.integers(5))]
+        own = [Fraction(int(j == i)) for j in range(n)]
+        most, least = exact.best(own, {}), exact.best([-w for w in own], {})
+        assert most is not None and least is not None
+        at_least[i] = float(-least + (most + least) * Fraction(share))
+    best = exact.best(list(map(Fraction, weights)), {i: Fraction(u) for i, u in at_least.items()})
+    labels = game.player_labels
+    try:
+        found = optimize(
+            game, k, weights, commits=[labels[i] for i in commits], seconds=20,
+            at_least={labels[i]: least for i, least in at_least.items()} or None,
+        )  # fmt: skip
+    except ArgumentError:
+        assert best is None, (seed, best)
+        return 0
+    assert best is None or best <= Fraction(found.bound), (seed, float(best), found.bound)
+    errors = found.certificate.value_errors
+    for i, least in at_least.items() if found.optimal else ():
+        assert found.certificate.values[i] + errors[i] >= least, seed
+    if found.optimal and found.rational is not None and found.rational.proof is not None:
+        written = ExactMatrixGame(table, k, commits, lambda u: Fraction(repr(u)))
+        assert found.rational.value == written.best(list(map(Fraction, weights)), {}), seed
+    return int(found.optimal)
+
+
+DIRECTIONS = [(x, y) for x in range(-2, 3) for y in range(-2, 3) if x or y]
+
+
+def check_region(seed: int) -> int:
+    """No equilibrium of a random game of two players is outside of the outer polygon of its region,
+    by linear programs in rational arithmetic in 24 directions, in units of the payoff ranges; and a
+    polygon that is called exact has vertices as far out. Return how many directions were tried."""
+    rng = np.random.default_rng(seed)
+    table, k = random_table(rng)[:3, :3], (0, 1)[int(rng.integers(2))]
+    if table.shape[-1] == 3:
+        table = table[:, :, 0, :2]
+    commits = [int(rng.integers(2))] if rng.random() < 0.3 else []
+    game = matrix_game(np.moveaxis(table, -1, 0))
+    found = region(game, k, commits=[game.player_labels[i] for i in commits], seconds=20)[k]
+    exact = ExactMatrixGame(table, k, commits, Fraction)
+    spans = [max(own) - min(own) or Fraction(1) for own in zip(*exact.pay, strict=True)]
+    for way in DIRECTIONS:
+        weights = [Fraction(w) / span for w, span in zip(way, spans, strict=True)]
+        best = exact.best(weights, {})
+        assert best is not None
+        farthest = [
+            max(sum(w * Fraction(u) for w, u in zip(weights, point, strict=True)) for point in some)
+            for some in (found.outer, [vertex.payoffs for vertex in found.vertices])
+            if some
+        ]
+        assert best <= farthest[0], (seed, way, float(best - farthest[0]))
+        if found.exact:
+            assert abs(best - farthest[1]) <= Fraction(1, 10**6), (seed, way)
+    return len(DIRECTIONS)

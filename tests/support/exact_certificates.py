@@ -18,6 +18,7 @@ from accord.game.library import random_game
 from accord.game.tree import Game
 from accord.treeplex.form import sequence_form
 from tests import reference
+from tests.reference.exact_notions import NAMES, exact_notion_gap, trembled
 from tests.support.environments import Hidden
 from tests.support.policies import as_reference, random_policy
 
@@ -91,6 +92,35 @@ def check_certificate(seed: int) -> int:
     assert_within(certificate.trigger.gap, certificate.trigger.error, trigger)
     json.dumps(certificate.to_json(), allow_nan=False)
     return 1 + game.n_players * (1 + len(KS))
+
+
+def check_notions(seed: int) -> int:
+    """So is every gap of the other notions, against steady and trembling hands; return how many.
+
+    Games in which a player has many pure plans are left out.
+    """
+    game, rng = extreme_game(seed), np.random.default_rng(seed)
+    plexes = sequence_form(game).plexes
+    if max(float(np.prod(plex.n_actions)) for plex in plexes) > 100:
+        return 0
+    policy, slip = extreme_policy(game, seed), float(rng.choice([0.01, 0.3, 1e-9, 1e-100, 0.999]))
+    steady = certify(game, policy, NAMES)
+    shaken = certify(game, policy, ("efcce", "afce", "afcce", *KS), tremble=slip)
+    exact, checked = reference.exact_policy(game, as_reference(policy)), 0
+    for i in range(game.n_players):
+        others = trembled(game, i, exact, Fraction(slip))
+        measured = [(gap, exact) for gap in steady.all_gaps]
+        measured += [(gap, others) for gap in shaken.trembled]
+        for gap, against in measured:
+            name, k = gap.notion.name.lower(), gap.notion.k
+            want = (
+                exact_notion_gap(game, i, name, against)
+                if k is None
+                else reference.exact_gap(game, i, k, against)
+            )
+            assert_within(gap.player_gaps[i], gap.player_errors[i], want)
+            checked += 1
+    return checked
 
 
 def is_covered(seed: int) -> bool:

@@ -42,8 +42,13 @@ from accord.runs.result import Solution
 from accord.runs.sweep import sweep
 from tests.support.command import run
 from tests.support.environments import NoisyChicken
-from tests.support.exact_bounds import check_bounds, check_tree_bounds
-from tests.support.exact_certificates import CONFIDENCE, check_certificate, is_covered
+from tests.support.exact_bounds import check_bounds, check_optimum, check_region, check_tree_bounds
+from tests.support.exact_certificates import (
+    CONFIDENCE,
+    check_certificate,
+    check_notions,
+    is_covered,
+)
 from tests.support.hostile import check_harmless, hostile_game
 from tests.support.resuming import resume
 
@@ -394,7 +399,10 @@ def check_labels(seed: int) -> int:
 CHECKS = {
     "bounds": (check_bounds, "exact equilibria"),
     "bounds of trees": (check_tree_bounds, "exact equilibria"),
+    "optima": (check_optimum, "proved optima"),
+    "regions": (check_region, "directions"),
     "certificates": (check_certificate, "numbers within their errors"),
+    "notions": (check_notions, "gaps within their errors"),
     "labels": (check_labels, "commands"),
 }
 """Random games, and how many of what is checked in them."""

@@ -304,7 +304,7 @@ def _verdict(found: Optimum, bound: str) -> str:
     if found.optimal:
         exact = found.rational is not None and found.rational.proof is not None
         return "proved optimal" if exact else "proved optimal to 1e-9"
-    return f"optimal up to a gap of {number(found.gap)}" if found.met else f"bound {bound}"
+    return f"optimal up to {found.flaw}" if found.met else f"bound {bound}"
 
 
 def _plans(found: Optimum) -> str | None:
@@ -328,7 +328,7 @@ def _exit(found: Optimum, folder: Path | None, game: str | None) -> None:
     if not found.optimal:
         value, bound = (_shown(found, one) for one in (found.value, found.bound))
         if found.met:
-            say(f"not proved optimal: the mixture is, up to its gap of {number(found.gap)}")
+            say(f"not proved optimal: the mixture is, up to {found.flaw}")
         elif found.history[-1].best is not None and found.history[-1].best.value is None:
             say(f"not proved optimal: the mixture has a gap of {number(found.gap)}")
         else:

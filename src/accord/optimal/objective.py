@@ -28,7 +28,7 @@ import numpy as np
 from accord._arrays import Floats
 from accord._check import Number, as_number
 from accord._format import listed
-from accord.equilibrium.rounding import UNIT
+from accord.equilibrium.rounding import UNIT, rounded_up
 from accord.errors import ArgumentError
 from accord.game.labels import as_players
 from accord.optimal.free_play import most_above_worst
@@ -97,20 +97,24 @@ class Objective:
 
     def largest_losses(self, worst: Floats, unit: Floats) -> Floats:
         """``[n_players]`` the largest losses (worst - payoff) / unit that leave everybody their
-        floor, rounded up; infinite without a floor."""
+        floor, rounded up; infinite without a floor. Losses are between -1 and 0, so that limits
+        beyond 2 need not be told apart."""
         if self.floor is None:
             return np.full(len(worst), np.inf)
-        floor = np.array(self.floor)
-        with np.errstate(invalid="ignore"):
-            rounding = 4 * UNIT * np.where(np.isinf(floor), 0.0, np.abs(floor) + np.abs(worst))
-        return np.asarray((worst - floor + rounding) / unit)
+        limits = []
+        for least, most, own in zip(self.floor, worst.tolist(), unit.tolist(), strict=True):
+            if least == -math.inf:
+                limits.append(math.inf)
+                continue
+            limit = (Fraction(most) - Fraction(least)) / Fraction(own)
+            limits.append(rounded_up(max(Fraction(-2), min(limit, Fraction(2)))))
+        return np.array(limits)
 
-    def misses(self, payoffs: Sequence[float] | Floats, allowed: Floats) -> list[int]:
-        """The players who get less than their floor, by more than ``allowed``."""
-        if self.floor is None:
-            return []
-        pairs = enumerate(zip(self.floor, payoffs, allowed.tolist(), strict=True))
-        return [i for i, (least, payoff, error) in pairs if payoff < least - error]
+    def shortfalls(self, payoffs: Sequence[float] | Floats) -> Floats:
+        """``[n_players]`` by how much payoffs are below their floor, or not: then it is negative,
+        and minus infinity without a floor."""
+        floor = np.array(self.floor or (-np.inf,) * len(payoffs))
+        return np.asarray(floor - np.asarray(payoffs))
 
     def center(self, leaves: LeafTable) -> Fraction:
         """The objective is measured from here, so that no digits are lost to what all payoffs have

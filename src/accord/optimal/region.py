@@ -96,20 +96,27 @@ class Sandwich:
 
     @property
     def outer(self) -> Floats:
-        """The part of the box that no half-plane excludes, moved outward by rounding.
+        """The part of the box that no half-plane excludes, moved outward by rounding."""
+        return self.widened(0.0)
+
+    def widened(self, rounding: float) -> Floats:
+        """The outer polygon with all its sides moved outward by so much more.
 
         Raises:
-            NumericalError: If a point contradicts a half-plane by more than rounding.
+            NumericalError: If an equilibrium contradicts a half-plane by more than rounding.
         """
-        polygon, points = self.box, self.inner
+        polygon, points = _larger(self.box, rounding), self.inner
+        pairs = zip(self.points, self.found, strict=True)
+        equilibria = np.array([place for place, found in pairs if found.gap <= 0.0]).reshape(-1, 2)
         for direction, most in self.cuts:
             farthest = float((points @ direction).max(initial=-np.inf))
-            if farthest > most + FLAT:
+            beyond = float((equilibria @ direction).max(initial=-np.inf)) - most
+            if beyond > FLAT:
                 raise NumericalError(
-                    f"an equilibrium was found {farthest - most:.3g} payoff ranges beyond a proved "
-                    "bound, which must not happen; please report this with the game"
+                    f"an equilibrium was found {beyond:.3g} payoff ranges beyond a proved bound, "
+                    "which must not happen; please report this with the game"
                 )
-            polygon = cut(polygon, direction, max(most, farthest) + OUTWARD)
+            polygon = cut(polygon, direction, max(most, farthest) + OUTWARD + rounding)
         return polygon
 
     @property
@@ -145,6 +152,15 @@ class Sandwich:
                 if not any(np.abs(direction - one).max() <= SAME for one in self.asked):
                     return float(apart[place]), direction
         return None
+
+
+def _larger(box: Floats, margin: float) -> Floats:
+    """A box along the axes, larger by ``margin`` on all sides between which there is something."""
+    if not margin:
+        return box
+    least, most = box.min(axis=0), box.max(axis=0)
+    more = np.where(most > least, margin, 0.0)
+    return np.where(box > least, box + more, box - more)
 
 
 class Side:

@@ -319,9 +319,10 @@ class _Optimizing:
         own = certificate[request.notion]
         value = self.objective.value(certificate.values, self.form.leaves.payoff_range)
         exact = is_exact(certificate, request.notion, request.target_gap)
-        missed = self._misses(certificate)
         near = exact or is_nearly_exact(self.form, certificate, request.notion, request.target_gap)
-        exact, near = exact and not missed, near and not missed
+        lacks = self.objective.shortfalls(certificate.values) - np.array(certificate.value_errors)
+        exact = exact and not (lacks > 0).any()
+        near = near and not self._misses(certificate)
         error = self._value_error(certificate)
         missing = sign * (last.bound - value)
         worth = math.fsum(w * e for w, e in zip(self.search.worth, own.player_errors, strict=True))
@@ -359,6 +360,7 @@ class _Optimizing:
             bound=best.bound,
             optimal=exact and (proved or met) and honest,
             met=proved or (near and met),
+            lacking=max(0.0, float(lacks.max())),
             rational=rational,
             proof=best.proof,
             policy=found.policy,
@@ -380,7 +382,8 @@ class _Optimizing:
         """
         allowed = POLISHED * self.form.leaves.payoff_range + np.array(certificate.value_errors)
         allowed = allowed + 16 * UNIT * np.abs(certificate.values)
-        misses = self.objective.misses(certificate.values, allowed)
+        shortfalls = self.objective.shortfalls(certificate.values)
+        misses = np.flatnonzero(shortfalls > allowed).tolist()
         if misses and isinstance(self.search, _ZeroSum):
             i, labels = misses[0], self.game.player_labels
             raise ArgumentError(

@@ -27,6 +27,7 @@ from accord.deviations.notions import (
     written_k,
 )
 from accord.equilibrium.policy import CorrelatedPolicy
+from accord.equilibrium.rounding import UNIT
 from accord.errors import ArgumentError
 from accord.game.labels import as_players
 from accord.game.tree import Game, checked_game
@@ -395,11 +396,12 @@ def _are_enough(directions: int, point: Checkpoint) -> bool:
 
 def _polygon(search: RegionSearch, side: Side, notion: Notion) -> PayoffPolygon:
     sandwich = side.sandwich
-    outer = sandwich.outer * search.unit + search.least
+    largest = np.abs(search.least) + search.unit
+    outer = sandwich.widened(float((4 * UNIT * largest / search.unit).max()))
     return PayoffPolygon(
         notion=notion,
         vertices=tuple(_vertex(search, sandwich.found[one]) for one in sandwich.corners),
-        outer=_distinct(outer),
+        outer=tuple((x, y) for x, y in (outer * search.unit + search.least).tolist()),
         error=sandwich.error,
         welfare=None if side.best is None else _vertex(search, side.best),
         welfare_bound=side.welfare_bound,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._activity import doing
-from accord._format import counted
+from accord._format import counted, number
 from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify, certify_judged
 from accord.deviations.notions import Notion, written_k
@@ -279,14 +279,15 @@ class Optimum(Certified):
     request: OptimizeRequest
     value: float  # of the objective, for ``values``
     bound: float  # no equilibrium has a better value: larger or, if it is minimized, smaller
-    optimal: bool  # whether value and bound meet, and the policy is an equilibrium
-    met: bool  # whether value and bound meet; the policy may have a small gap
+    optimal: bool  # whether value and bound meet, and the policy is an equilibrium that pays enough
+    met: bool  # whether value and bound meet; the policy may have a small gap, or pay a little less
     proof: str  # where the bound comes from
     columns: int  # joint plans that the program had in the end
     binding: tuple[BindingConstraint, ...] = ()  # the constraints that hold the value back, by
     # price; empty if value and bound do not meet, and in zero-sum games, where nothing is at stake
     unique: bool | None = None  # whether all optima have these payoffs; None if that is not known
     rational: Rational | None = None  # everything in rational numbers, if they are known
+    lacking: float = 0.0  # what a player lacks, at most, of their least payoff in ``at_least``
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -307,6 +308,15 @@ class Optimum(Certified):
     def objective(self) -> str:
         """The objective, with ``minimize`` before it if it is minimized."""
         return self.request.goal
+
+    @property
+    def flaw(self) -> str:
+        """What the policy lacks of an optimum if value and bound meet, and it is none."""
+        gap = f"a gap of {number(self.gap)}"
+        if not self.lacking:
+            return gap
+        short = f"a payoff that is {number(self.lacking)} too small"
+        return f"{gap} and {short}" if self.gap > self.error else short
 
     def to_json(self) -> dict[str, Any]:
         """The summary as one JSON object; ``k`` is a number, ``"inf"`` or null."""
@@ -341,7 +351,7 @@ class Optimum(Certified):
         if self.rational is not None and self.rational.proof is not None:
             value = str(self.rational.value)
         if self.met and not self.optimal:
-            proved = f"optimal up to a gap of {self.gap:.2g}"
+            proved = f"optimal up to {self.flaw}"
         return (
             f"Optimum({self.game.name!r}, k={self.notion.written}, objective={self.objective!r}, "
             f"value={value}, {proved})"
