@@ -18,6 +18,9 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGEST_SHARE = 9999
 """Probabilities are shown as fractions with denominators up to this."""
 
+ROUNDED = 2.0**-50
+"""Probabilities that differ by this part of themselves are the same up to rounding."""
+
 LONGEST_MESSAGE = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
 
@@ -184,9 +187,12 @@ def fraction(value: Fraction, letters: int = 24) -> str:
     return exact if len(exact) <= letters else decimal
 
 
-def share(probability: float) -> str:
-    """A probability in ASCII: four digits, or the fraction with a small denominator that it is."""
-    exact = Fraction(probability).limit_denominator(LARGEST_SHARE)
-    if float(exact) != probability or len(repr(probability)) <= 6:
-        return number(probability)
-    return str(exact)
+def shares(probabilities: Sequence[float]) -> list[str]:
+    """Probabilities of one table in ASCII: short decimals if all of them are such, else fractions
+    with small denominators, where they are such up to rounding, and four digits elsewhere."""
+    exact = [Fraction(p).limit_denominator(LARGEST_SHARE) for p in probabilities]
+    known = [abs(float(e) - p) <= ROUNDED * p for e, p in zip(exact, probabilities, strict=True)]
+    if all(Fraction(number(p)) == e for p, e in zip(probabilities, exact, strict=True)):
+        return list(map(number, probabilities))
+    triples = zip(probabilities, exact, known, strict=True)
+    return [str(e) if is_known else number(p) for p, e, is_known in triples]

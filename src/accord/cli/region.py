@@ -43,8 +43,8 @@ def region(
         list[Notion] | None,
         notion_option(
             "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0 and 1, whose region "
-            "is that of every larger K."
+            "inf (bce); or efcce, afce, afcce, or, in a small game, nfce. May be repeated; by "
+            "default 0 and 1, whose region is that of every larger K."
         ),
     ] = None,
     players: Annotated[

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accord._above import DISPLAY, FRAMES, call_above
-from accord._format import number, one_line, share
+from accord._format import number, one_line, shares
 from accord.equilibrium.plans import DrawnPlan, DrawnPlans
 from accord.equilibrium.tables import PAGE_LETTERS, TextTable, as_csv, as_latex, as_text
 from accord.game.labels import player_name
@@ -168,8 +168,8 @@ class Device:
         return TextTable(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
             rows=tuple(
-                (share(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
-                for plan in self.plans
+                (shown, *(_cell(plan, i, infoset) for i, infoset in places))
+                for shown, plan in zip(self._probabilities(), self.plans, strict=True)
             ),
             groups=(("", 1), *named) if named else (),
             last=self._last(),
@@ -182,15 +182,15 @@ class Device:
             name = heading(self.players[i]) if i != before else ""
             rows.append((name, _shown(infoset), *told))
             before = i
-        header = ("", "probability", *(number(plan.probability) for plan in self.plans))
+        header = ("", "probability", *self._probabilities())
         return TextTable(header, tuple(rows), last=self._last(), numbers=len(self.plans))
 
     def _by_recommendation(self) -> TextTable:
         rows: list[tuple[str, ...]] = []
-        for plan in self.plans:
+        for shown, plan in zip(self._probabilities(), self.plans, strict=True):
             if rows:
                 rows.append(())
-            probability = share(plan.probability)
+            probability = shown
             for i, told in enumerate(plan.told):
                 name = heading(self.players[i])
                 for infoset in told:
@@ -198,6 +198,10 @@ class Device:
                     probability = name = ""
         header = ("probability", "player", "infoset", "told")
         return TextTable(header, tuple(rows), last=self._last())
+
+    def _probabilities(self) -> list[str]:
+        """The probabilities of the plans as all tables show them."""
+        return shares([plan.probability for plan in self.plans])
 
     def _last(self) -> tuple[str, str] | None:
         if self.is_complete:

@@ -159,7 +159,7 @@ def _ragged(text: str) -> str:
 
 
 def in_mathematics(text: str) -> str:
-    """A number as :func:`accord._format.share` writes it; nothing if there is none."""
+    """A number as :func:`accord._format.shares` writes it; nothing if there is none."""
     top, slash, bottom = text.partition("/")
     if slash:
         return rf"$\frac{{{top}}}{{{bottom}}}$"
