@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import LARGEST_SHARE, fraction, number
 from accord.cli.arguments import (
     AsJson,
     Commits,
@@ -141,16 +142,12 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
         print_text(f"\n{_title(polygon)}")
         print_table(
             (a, b, "welfare", "components", "gap"),
-            [
-                (*map(_payoff, (*v.payoffs, sum(v.values))), v.policy.n_components, number(v.gap))
-                for v in polygon.vertices
-            ],
+            [(*v.shown, v.policy.n_components, number(v.gap)) for v in polygon.vertices],
             left=0,
         )
         if (best := polygon.welfare) is not None:
             print_text(
-                f"best welfare {_payoff(sum(best.values))} at "
-                f"({', '.join(map(_payoff, best.payoffs))})"
+                f"best welfare {best.shown[2]} at ({', '.join(best.shown[:2])})"
                 + _unless_proved(sum(best.values), polygon.welfare_bound)
             )
     if found.nash is not None:
@@ -160,6 +157,8 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
     if found.mixed_nash:
         points = ", ".join(f"({_payoff(x)}, {_payoff(y)})" for x, y in found.mixed_nash)
         print_text(f"payoffs of mixed Nash equilibria: {points}")
+    if found.minmax is not None:
+        print_text(f"minmax payoffs: ({', '.join(map(fraction, found.minmax))})")
     if out is not None:
         print_text(f"\nDrawn in {out}.")
 
@@ -176,8 +175,10 @@ def _title(polygon: PayoffPolygon) -> str:
 
 
 def _payoff(value: float) -> str:
-    """Seven digits are enough for a table, and hide rounding."""
-    return f"{round(value, 12) + 0.0:.7g}"
+    """Seven digits, which hide rounding; or the fraction that it is up to rounding."""
+    exact = Fraction(value).limit_denominator(LARGEST_SHARE)
+    near = abs(float(exact) - value) <= 1e-13 * max(1.0, abs(value))
+    return fraction(exact) if near else f"{round(value, 12) + 0.0:.7g}"
 
 
 def _unless_proved(value: float, bound: float) -> str:

@@ -21,8 +21,10 @@ from itertools import product
 import numpy as np
 
 from accord._arrays import Floats, Ints
+from accord._signals import OutOfTime
 from accord.optimal.exact_mixture import ExactLeaves, ExactMixture, ExactPlans
 from accord.optimal.exact_program import ExactProgram
+from accord.treeplex.form import SequenceForm
 from accord.treeplex.treeplex import Treeplex
 
 MOST_LEAVES = 20_000
@@ -68,13 +70,13 @@ def exact_nash(leaves: ExactLeaves, end: float) -> ExactNash | None:
     form = leaves.form
     if len(form.leaves) > MOST_LEAVES or len({sum(paid) for paid in leaves.paid}) > 1:
         return None
-    strategies = [_strategy(leaves, i, end) for i in (0, 1)]
-    if strategies[0] is None or strategies[1] is None:
+    strategies = [found[0] for i in (0, 1) if (found := _strategy(leaves, i, end)) is not None]
+    if len(strategies) < 2:
         return None
-    one, two = strategies[0], strategies[1]
+    one, two = strategies
     payoffs = []
     for i, other in ((0, two), (1, one)):
-        most, obeying = _best_reply(leaves, i, other), Fraction(0)
+        most, obeying = _best_reply(leaves, i, other, leaves.above[i]), Fraction(0)
         for (s, t), paid in zip(form.leaves.seqs.tolist(), leaves.above[i], strict=True):
             obeying += one[s] * two[t] * paid
         if most != obeying:
@@ -83,8 +85,21 @@ def exact_nash(leaves: ExactLeaves, end: float) -> ExactNash | None:
     return _listed(leaves, (one, two), tuple(payoffs))
 
 
-def _strategy(leaves: ExactLeaves, i: int, end: float) -> Strategy | None:
-    """The strategy of one player that does best against the best reply."""
+def minmax_payoff(form: SequenceForm, i: int, end: float) -> Fraction | None:
+    """What a player of a two-player game gets at least, whatever the other does: their minmax
+    payoff, since the game has perfect recall (von Neumann 1928). None if it is not found."""
+    if form.n_players != 2 or len(form.leaves) > MOST_LEAVES:
+        return None
+    try:
+        found = _strategy(leaves := ExactLeaves(form), i, end)
+    except (OutOfTime, OverflowError):
+        return None
+    return None if found is None else leaves.worst[i] + found[1] / leaves.unit[i]
+
+
+def _strategy(leaves: ExactLeaves, i: int, end: float) -> tuple[Strategy, Fraction] | None:
+    """The strategy of one player that does best against the best reply to it, and what it gets
+    then, in integral units above the worst."""
     me, other = leaves.form.plexes[i], leaves.form.plexes[1 - i]
     program = ExactProgram()
     program.add_variables([0.0] * me.n_sequences)
@@ -108,7 +123,10 @@ def _strategy(leaves: ExactLeaves, i: int, end: float) -> Strategy | None:
     if program.solve(end) is None or (vertex := program.vertex(end)) is None:
         return None
     reach = vertex[: me.n_sequences]
-    return reach if min(reach) >= 0 and _is_strategy(me, reach) else None
+    if min(reach) < 0 or not _is_strategy(me, reach):
+        return None
+    losses = [-paid for paid in leaves.above[i]]
+    return reach, -_best_reply(leaves, 1 - i, reach, losses)
 
 
 def _is_strategy(plex: Treeplex, reach: Strategy) -> bool:
@@ -116,10 +134,10 @@ def _is_strategy(plex: Treeplex, reach: Strategy) -> bool:
     return reach[0] == 1 and sums == [reach[s] for s in plex.parent_seq.tolist()]
 
 
-def _best_reply(leaves: ExactLeaves, i: int, other: Strategy) -> Fraction:
-    """The most that a player gets against a strategy of the other, in integral units."""
+def _best_reply(leaves: ExactLeaves, i: int, other: Strategy, payoffs: Sequence[int]) -> Fraction:
+    """The most of these payoffs that a player gets against a strategy of the other."""
     plex, total = leaves.form.plexes[i], [Fraction(0)] * leaves.form.plexes[i].n_sequences
-    for seqs, paid in zip(leaves.form.leaves.seqs.tolist(), leaves.above[i], strict=True):
+    for seqs, paid in zip(leaves.form.leaves.seqs.tolist(), payoffs, strict=True):
         total[seqs[i]] += other[seqs[1 - i]] * paid
     for x in range(plex.n_infosets - 1, -1, -1):
         total[plex.parent_seq[x]] += max(total[plex.first_seq[x] : plex.first_seq[x + 1]])

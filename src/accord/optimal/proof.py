@@ -45,6 +45,7 @@ from accord.optimal.objective import Objective
 from accord.optimal.polytope import Relaxation
 from accord.optimal.tuples import Tuples
 from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import pure_behavior
 
 PROVED_TUPLES = 20_000
 """Games with more relevant tuples get no proof."""
@@ -104,6 +105,18 @@ def rational_mixture(
     except (OutOfTime, OverflowError):
         return None
     return None if mixture is None else (leaves, plans, mixture)
+
+
+def in_doubles(exact: Exact) -> CorrelatedPolicy:
+    """The mixture in doubles, heaviest component first."""
+    leaves, plans, mixture = exact
+    weights, plexes = mixture.weights, leaves.form.plexes
+    kept = sorted((c for c, weight in enumerate(weights) if weight), key=lambda c: -weights[c])
+    actions = [tuple(np.array(own, np.int32) for own in plans.actions[c]) for c in kept]
+    behaviors = [np.concatenate(list(map(pure_behavior, plexes, own))) for own in actions]
+    return CorrelatedPolicy(
+        leaves.form.game, np.array([float(weights[c]) for c in kept]), np.array(behaviors)
+    )
 
 
 def is_pure(policy: CorrelatedPolicy) -> bool:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
-
 from accord._activity import doing
 from accord._signals import OutOfTime
 from accord.certifying.certificate import Certificate
@@ -36,6 +34,7 @@ from accord.optimal.proof import (
     Exact,
     Rational,
     exact_value,
+    in_doubles,
     is_pure,
     prove,
     pure_plan,
@@ -44,7 +43,6 @@ from accord.optimal.proof import (
 from accord.optimal.zero_sum import constant_sum
 from accord.runs.request import OptimizeRequest
 from accord.treeplex.form import SequenceForm
-from accord.treeplex.strategy import pure_behavior
 
 CHOOSING = 10.0
 """Seconds that the choice among equally good mixtures may take."""
@@ -100,7 +98,7 @@ class Choice:
         size = OPTIMAL * spread + 16 * UNIT * abs(found)
         if objective.sign * (float(value) - found) < -size:  # not the best of these plans
             return self.certified(policy)
-        return self.certified(self._mixed(exact), exact)
+        return self.certified(in_doubles(exact), exact)
 
     def _nash(self, policy: CorrelatedPolicy, end: float) -> Found:
         """The equilibrium of a zero-sum game in rational numbers, if possible; else ``policy``."""
@@ -112,19 +110,6 @@ class Choice:
             return self.certified(policy)
         product = CorrelatedPolicy.product(self.form.game, nash.behaviors())
         return self.certified(product, (nash.plans.leaves, nash.plans, nash.mixture))
-
-    def _mixed(self, exact: Exact) -> CorrelatedPolicy:
-        """The mixture in doubles, heaviest component first."""
-        _, plans, mixture = exact
-        weights = mixture.weights
-        kept = sorted((c for c, weight in enumerate(weights) if weight), key=lambda c: -weights[c])
-        actions = [tuple(np.array(own, np.int32) for own in plans.actions[c]) for c in kept]
-        behaviors = [
-            np.concatenate(list(map(pure_behavior, self.form.plexes, own))) for own in actions
-        ]
-        return CorrelatedPolicy(
-            self.form.game, np.array([float(weights[c]) for c in kept]), np.array(behaviors)
-        )
 
     def chosen(self, first: Found, end: float) -> Found:
         """Of the mixtures with the value of ``first`` one that threatens as little as possible;
@@ -160,7 +145,7 @@ class Choice:
             )
         if found is None:
             return first
-        chosen = self.certified(self._mixed(found.exact), found.exact)
+        chosen = self.certified(in_doubles(found.exact), found.exact)
         too_many = (
             request.components is not None and chosen.policy.n_components > request.components
         )
