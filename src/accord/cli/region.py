@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import LARGEST_SHARE, fraction, number
+from accord._format import fraction, number, small_fraction
 from accord.cli.arguments import (
     AsJson,
     Commits,
@@ -176,9 +175,8 @@ def _title(polygon: PayoffPolygon) -> str:
 
 def _payoff(value: float) -> str:
     """Seven digits, which hide rounding; or the fraction that it is up to rounding."""
-    exact = Fraction(value).limit_denominator(LARGEST_SHARE)
-    near = abs(float(exact) - value) <= 1e-13 * max(1.0, abs(value))
-    return fraction(exact) if near else f"{round(value, 12) + 0.0:.7g}"
+    exact = small_fraction(value)
+    return f"{round(value, 12) + 0.0:.7g}" if exact is None else fraction(exact)
 
 
 def _unless_proved(value: float, bound: float) -> str:
