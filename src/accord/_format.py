@@ -18,6 +18,9 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LARGEST_SHARE = 9999
 """Probabilities are shown as fractions with denominators up to this."""
 
+ROUNDED = 1e-14
+"""Numbers up to 1 that differ by this are the same up to rounding, and larger ones by this part."""
+
 LONGEST_MESSAGE = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
 
@@ -187,9 +190,28 @@ def fraction(value: Fraction) -> str:
     return exact if len(exact) <= LONGEST_FRACTION else decimal
 
 
-def share(probability: float) -> str:
-    """A probability in ASCII: four digits, or the fraction with a small denominator that it is."""
-    exact = Fraction(probability).limit_denominator(LARGEST_SHARE)
-    if float(exact) != probability or len(repr(probability)) <= 6:
-        return number(probability)
-    return str(exact)
+def shares(probabilities: Sequence[float]) -> list[str]:
+    """Probabilities of one table in ASCII: short decimals if all of them are such, else fractions
+    with small denominators, where they are such up to rounding, and four digits elsewhere."""
+    pairs = list(zip(probabilities, map(small_fraction, probabilities), strict=True))
+    if all(exact == Fraction(number(p)) for p, exact in pairs):
+        return list(map(number, probabilities))
+    return [number(p) if exact is None else str(exact) for p, exact in pairs]
+
+
+def small_fraction(value: float) -> Fraction | None:
+    """The fraction with a small denominator that a number is up to rounding; None if it is none."""
+    if not math.isfinite(value):
+        return None
+    exact = Fraction(value).limit_denominator(LARGEST_SHARE)
+    near = abs(float(exact) - value) <= ROUNDED * max(1.0, abs(value))
+    return exact if near and bool(exact) == bool(value) else None
+
+
+def exactly(value: float, digits: int = 4) -> str:
+    """A number, typeset: as a fraction if it is one with a small denominator that ``digits``
+    significant digits do not show; else as :func:`pretty` does."""
+    exact = small_fraction(value)
+    if exact is None or exact == Fraction(f"{value:.{digits}g}"):
+        return pretty(value, digits)
+    return str(exact).replace("-", MINUS)

@@ -153,7 +153,7 @@ def test_refusals(tmp_path):
 def test_floors_points_and_players_who_commit():
     shown = run("optimize", "chicken", "--objective", "player=row", "--at-least", "col=4").stdout
     assert "EFCE with player col at least 4, player=row 77/13 = 5.92307692" in shown
-    assert "player col gets at least 4: binding, price 0.5385" in shown
+    assert "player col gets at least 4: binding, price 7/13" in shown
     assert run_json("optimize", "chicken", "--payoffs", "5,5")["values"] == pytest.approx([5, 5])
     held = run_json("optimize", "chicken", "--commits", "row", "--commits", "col")
     assert (held["commits"], held["value"]) == (["row", "col"], 12)

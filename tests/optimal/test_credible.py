@@ -199,7 +199,7 @@ def test_trembled_payoffs_agree_with_the_evaluation_in_doubles(game):
     behavior = [np.concatenate([*map(pure_behavior, form.plexes, plan)]) for plan in plans]
     policy = CorrelatedPolicy(game, np.array([0.5, 0.25, 0.25]), np.array(behavior))
     certificate = certify(game, policy, 1, tremble=0.1)
-    gaining = {(gain.player, gain.told) for gain in exact.gaining(weights, 1)}
+    gaining = {(gain.player, gain.told) for gain in exact.gaining(weights, EFCE)}
     for i, witness in enumerate(certificate.trembled[0].witnesses):
         plex = form.plexes[i]
         for event in witness.first_deviations:

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import accord
 from accord import GameBuilder, matrix_game, optimize
+from accord.deviations.notions import as_notion
 from accord.game.exact import exact_plays
 from accord.game.library import chicken, kuhn, random_game, signalling
 from accord.game.rationals import as_rational
@@ -23,7 +25,9 @@ from accord.interop.efg import read_efg
 from accord.interop.efg_writer import format_efg, write_efg
 from accord.optimal import check_proof
 from accord.optimal.exact_linear import IntegerMatrix, solve_exactly
+from accord.optimal.exact_mixture import ExactLeaves, ExactPlans
 from accord.treeplex.form import sequence_form
+from accord.treeplex.strategy import pure_behavior
 from tests.reference import optimum as reference
 from tests.support.strategies import examples
 
@@ -256,3 +260,118 @@ def test_numbers_of_files_are_kept(tmp_path):
     again = read_efg(file)
     assert [(chance, paid[0]) for _, chance, paid in exact_plays(again)] == wanted
     assert again.digest == game.digest
+
+
+NOTIONS = ["efcce", "afce", "afcce", "nfce"]
+
+
+@examples(40)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from(NOTIONS))
+def test_other_notions_have_fractions_that_agree_with_enumeration(seed, players, notion):
+    game = random_game(seed=seed, players=players, depth=3, actions=2, chance=0.3, levels=7)
+    assume(reference.n_profiles(game) <= 64)
+    weights = np.random.default_rng(seed).integers(-2, 3, players).tolist()
+    found = optimize(game, notion, weights)
+    assert found.rational is not None and sum(found.rational.weights) == 1
+    best = reference.best_by_enumeration(game, notion.upper(), weights, 0.0)
+    assert float(found.rational.value) == pytest.approx(best, abs=1e-8)
+    if found.rational.proof is not None:
+        assert accepted(found) == found.rational.value
+        assert found.bound == float(found.rational.value)
+
+
+@pytest.mark.parametrize("notion", NOTIONS[:-1])
+def test_gains_of_other_notions_are_those_of_the_certificate(notion):
+    """The largest exact gain of every player is positive exactly if the certificate's gap is."""
+    form = sequence_form(game := two_round_public_good())
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        plans = [
+            tuple(rng.integers(0, plex.n_actions).astype(np.int32) for plex in form.plexes)
+            for _ in range(3)
+        ]
+        behaviors = [np.concatenate(list(map(pure_behavior, form.plexes, own))) for own in plans]
+        policy = accord.CorrelatedPolicy(game, np.full(3, 1 / 3), np.array(behaviors))
+        gaps = accord.certify(game, policy, notion)[notion].player_gaps
+        gains = ExactPlans(ExactLeaves(form), plans).gaining(
+            [Fraction(1, 3)] * 3, as_notion(notion)
+        )
+        assert {gain.player for gain in gains} == {i for i, gap in enumerate(gaps) if gap > 1e-9}
+
+
+@pytest.mark.parametrize(
+    ("game", "notion", "value"),
+    [(chicken(), "efcce", "21/2"), (signalling(), "efcce", "10"), (beer_quiche(), "efcce", "19/5")],
+)
+def test_coarse_equilibria_are_proved(game, notion, value):
+    found = optimize(game, notion)
+    assert accepted(found) == Fraction(value)
+    assert "in rational arithmetic" in found.proof
+    if found.binding:
+        other = {**found.rational.proof, "k": 1}  # prices of who leaves before being told
+        with pytest.raises(REFUSALS):
+            check_proof.check(format_efg(game), other)
+
+
+def test_floors_have_prices_in_proofs():
+    found = optimize(chicken(), objective={"row": 1}, at_least={"col": 4})
+    assert accepted(found) == Fraction(77, 13)
+    (floor,) = (one for one in found.binding if one.floor is not None)
+    assert floor.rational == Fraction(7, 13) and floor.to_json()["rational"] == "7/13"
+    proof = json.loads(json.dumps(found.rational.proof))
+    for price in ("0", "-7/13", "1"):
+        with pytest.raises(REFUSALS):
+            check_proof.check(format_efg(chicken()), {**proof, "floors": [[1, "4", price]]})
+    with pytest.raises(REFUSALS):  # the mixture pays less
+        check_proof.check(format_efg(chicken()), {**proof, "floors": [[1, "5", "7/13"]]})
+
+
+def test_prices_are_fractions_at_which_nothing_is_gained():
+    """Each price is a dual: relaxing one constraint by d adds price times d, to first order."""
+    found = optimize(accord.load_game(f"{SHERIFF}max_items=3,num_rounds=1)"))
+    assert found.binding and all(one.rational > 0 for one in found.binding)
+    assert all(float(one.rational) == one.price for one in found.binding)
+    assert found.bound == found.value == float(Fraction(420, 79))
+    chances = optimize(chicken()).binding
+    assert [str(one.rational) for one in chances] == ["3/4", "3/4"]
+
+
+@examples(30)
+@given(st.integers(0, 10**6))
+def test_zero_sum_games_have_rational_values(seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(2, 5, 2)
+    payoffs = rng.integers(-9, 10, (rows, columns))
+    game = matrix_game(np.array([payoffs, 3 - payoffs]))
+    found = optimize(game, objective={game.player_labels[0]: 1})
+    value = accepted(found)
+    assert found.rational.payoffs == (value, 3 - value) and found.policy.n_components == 1
+    assert float(value) == pytest.approx(linear_value(payoffs), abs=1e-9)
+
+
+def linear_value(payoffs):
+    """The value of a matrix game, by the linear program of its row player."""
+    rows, columns = payoffs.shape
+    worth = np.hstack([-payoffs.T, np.ones((columns, 1))])
+    weights = np.append(np.ones(rows), 0.0)[np.newaxis]
+    bounds = [(0, None)] * rows + [(None, None)]
+    costs = np.append(np.zeros(rows), -1.0)
+    return -linprog(costs, worth, np.zeros(columns), weights, [1.0], bounds).fun
+
+
+def test_the_value_of_kuhn_poker_is_a_fraction():
+    found = optimize(kuhn(), objective=[1, 0])
+    assert accepted(found) == Fraction(-1, 18)
+    assert str(found) == repr(found) and "value=-1/18" in repr(found)
+    assert found.to_json()["exact"]["values"] == ["-1/18", "1/18"]
+
+
+def test_nearest_payoffs_are_fractions():
+    there = optimize(chicken(), payoffs=["5", "5"])
+    assert there.rational.value == 0 and there.rational.proved
+    beyond = optimize(chicken(), payoffs=["16/3", "16/3"])
+    assert (beyond.rational.value, beyond.rational.payoffs[0]) == (
+        -Fraction(1, 42),
+        Fraction(21, 4),
+    )
+    assert not beyond.rational.proved and beyond.optimal

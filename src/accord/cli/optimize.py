@@ -70,7 +70,7 @@ def optimize(
         Notion,
         notion_option(
             "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); or efcce, afce or afcce."
+            "inf (bce); or efcce, afce, afcce, or, in a small game, nfce."
         ),
     ] = EFCE,
     objective: Annotated[
@@ -256,6 +256,8 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
         print_json(found.to_json())
         return
     value, bound = _value(found), _shown(found, found.bound)
+    if found.rational is not None and found.rational.proved:
+        bound = fraction(found.rational.value)
     plans = _plans(found)
     unlisted = plans is None and folder is not None
     more = f"; accord device {shlex.quote(str(folder))} lists its plans" if unlisted else ""
@@ -302,7 +304,7 @@ def _value(found: Optimum) -> str:
 def _verdict(found: Optimum, bound: str) -> str:
     """What is proved, in words."""
     if found.optimal:
-        exact = found.rational is not None and found.rational.proof is not None
+        exact = found.rational is not None and found.rational.proved
         return "proved optimal" if exact else "proved optimal to 1e-9"
     return f"optimal up to {found.flaw}" if found.met else f"bound {bound}"
 

@@ -51,9 +51,12 @@ def print_outcome(
     )
     if not is_accurate(max(map(abs, outcome.values)) or outcome.gap, outcome.value_error):
         print_text(f"values are exact to within {outcome.value_error:.2g}")
-    best = max(outcome.certificate.gaps[0].witnesses, key=lambda witness: witness.gain)
-    nobody = f"{outcome.certificate.nobody_gains()} from it"
-    print_text(f"best deviation from it: {best}" if best.gain > 0 else nobody)
+    witnesses = outcome.certificate.all_gaps[0].witnesses  # the gap of an NFCE has none
+    best = max(witnesses, key=lambda witness: witness.gain, default=None)
+    if best is not None and best.gain > 0:
+        print_text(f"best deviation from it: {best}")
+    elif best is not None or outcome.gap <= 0:
+        print_text(f"{outcome.certificate.nobody_gains()} from it")
     if credibility := outcome.certificate.credibility():
         print_text("\n".join(credibility))
     if last is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord._format import number
+from accord._format import fraction, number, small_fraction
 from accord.cli.arguments import (
     AsJson,
     Commits,
@@ -43,8 +43,8 @@ def region(
         list[Notion] | None,
         notion_option(
             "How many recommendations a deviator may see and disobey: 0 (nfcce), 1 (efce), 2, ..., "
-            "inf (bce); or efcce, afce or afcce. May be repeated; by default 0 and 1, whose region "
-            "is that of every larger K."
+            "inf (bce); or efcce, afce, afcce, or, in a small game, nfce. May be repeated; by "
+            "default 0 and 1, whose region is that of every larger K."
         ),
     ] = None,
     players: Annotated[
@@ -138,16 +138,12 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
         print_text(f"\n{_title(polygon)}")
         print_table(
             (a, b, "welfare", "components", "gap"),
-            [
-                (*map(_payoff, (*v.payoffs, sum(v.values))), v.policy.n_components, number(v.gap))
-                for v in polygon.vertices
-            ],
+            [(*v.shown, v.policy.n_components, number(v.gap)) for v in polygon.vertices],
             left=0,
         )
         if (best := polygon.welfare) is not None:
             print_text(
-                f"best welfare {_payoff(sum(best.values))} at "
-                f"({', '.join(map(_payoff, best.payoffs))})"
+                f"best welfare {best.shown[2]} at ({', '.join(best.shown[:2])})"
                 + _unless_proved(sum(best.values), polygon.welfare_bound)
             )
     if found.nash is not None:
@@ -157,6 +153,8 @@ def _print(found: Region, out: Path | None, *, as_json: bool) -> None:
     if found.mixed_nash:
         points = ", ".join(f"({_payoff(x)}, {_payoff(y)})" for x, y in found.mixed_nash)
         print_text(f"payoffs of mixed Nash equilibria: {points}")
+    if found.minmax is not None:
+        print_text(f"minmax payoffs: ({', '.join(map(fraction, found.minmax))})")
     if out is not None:
         print_text(f"\nDrawn in {out}.")
 
@@ -173,8 +171,9 @@ def _title(polygon: PayoffPolygon) -> str:
 
 
 def _payoff(value: float) -> str:
-    """Seven digits are enough for a table, and hide rounding."""
-    return f"{round(value, 12) + 0.0:.7g}"
+    """Seven digits, which hide rounding; or the fraction that it is up to rounding."""
+    exact = small_fraction(value)
+    return f"{round(value, 12) + 0.0:.7g}" if exact is None else fraction(exact)
 
 
 def _unless_proved(value: float, bound: float) -> str:

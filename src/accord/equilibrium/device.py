@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accord._above import DISPLAY, FRAMES, call_above
-from accord._format import number, one_line, share
+from accord._format import number, one_line, shares, small_fraction
 from accord.equilibrium.plans import DrawnPlan, DrawnPlans
 from accord.equilibrium.tables import PAGE_LETTERS, TextTable, as_csv, as_latex, as_text
 from accord.game.labels import player_name
@@ -42,6 +42,12 @@ class JointPlan:
     probability: float
     told: tuple[Mapping[str, str], ...]  # per player: action by infoset
     off_path: tuple[frozenset[str], ...]  # per player: infosets that obedient players never reach
+
+    @property
+    def exact(self) -> str | None:
+        """The probability as a fraction, such as ``1/3``, if it is one up to rounding."""
+        found = small_fraction(self.probability)
+        return None if found is None else str(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,19 +113,20 @@ class Device:
         return as_latex(self.likely()._table(PAGE_LETTERS))
 
     def to_csv(self) -> str:
-        """CSV with one line per plan and one column per infoset, and probabilities in full.
+        """CSV with one line per plan and one column per infoset, and probabilities in full: as
+        decimals and, where they are such up to rounding, as fractions.
 
         A cell is empty where a plan recommends nothing. Parentheses do not mark what is off the
         path. If plans are missing, a last line, called ``other``, has their total probability.
         """
         places = self._places()
         names = (f"{self.players[i]}: {infoset}" for i, infoset in places)
-        rows: list[tuple[object, ...]] = [("plan", "probability", *names)]
+        rows: list[tuple[object, ...]] = [("plan", "probability", "exact", *names)]
         for rank, plan in enumerate(self.plans, 1):
             actions = (plan.told[i].get(infoset, "") for i, infoset in places)
-            rows.append((rank, repr(plan.probability), *actions))
+            rows.append((rank, repr(plan.probability), plan.exact or "", *actions))
         if not self.is_complete:
-            rows.append(("other", repr(self.rest), *("" for _ in places)))
+            rows.append(("other", repr(self.rest), "", *("" for _ in places)))
         return as_csv(rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -130,6 +137,7 @@ class Device:
             "plans": [
                 {
                     "probability": plan.probability,
+                    "exact": plan.exact,
                     "told": [dict(told) for told in plan.told],
                     "off_path": [
                         [infoset for infoset in told if infoset in off]
@@ -168,8 +176,8 @@ class Device:
         return TextTable(
             header=("probability", *(_shown(infoset) for _, infoset in places)),
             rows=tuple(
-                (share(plan.probability), *(_cell(plan, i, infoset) for i, infoset in places))
-                for plan in self.plans
+                (shown, *(_cell(plan, i, infoset) for i, infoset in places))
+                for shown, plan in zip(self.probabilities(), self.plans, strict=True)
             ),
             groups=(("", 1), *named) if named else (),
             last=self._last(),
@@ -182,15 +190,15 @@ class Device:
             name = heading(self.players[i]) if i != before else ""
             rows.append((name, _shown(infoset), *told))
             before = i
-        header = ("", "probability", *(number(plan.probability) for plan in self.plans))
+        header = ("", "probability", *self.probabilities())
         return TextTable(header, tuple(rows), last=self._last(), numbers=len(self.plans))
 
     def _by_recommendation(self) -> TextTable:
         rows: list[tuple[str, ...]] = []
-        for plan in self.plans:
+        for shown, plan in zip(self.probabilities(), self.plans, strict=True):
             if rows:
                 rows.append(())
-            probability = share(plan.probability)
+            probability = shown
             for i, told in enumerate(plan.told):
                 name = heading(self.players[i])
                 for infoset in told:
@@ -198,6 +206,17 @@ class Device:
                     probability = name = ""
         header = ("probability", "player", "infoset", "told")
         return TextTable(header, tuple(rows), last=self._last())
+
+    def probabilities(self) -> list[str]:
+        """The probabilities of the plans as all tables show them."""
+        return shares([plan.probability for plan in self.plans])
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether a table with infosets as rows and plans as columns is shorter than a list of
+        recommendations for each plan, and not too wide."""
+        listed = sum(max(map(len, plan.told), default=0) for plan in self.plans)
+        return len(self._places()) < listed and self._by_plan().width <= TEXT_WIDTH
 
     def _last(self) -> tuple[str, str] | None:
         if self.is_complete:

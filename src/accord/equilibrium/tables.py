@@ -159,10 +159,11 @@ def _ragged(text: str) -> str:
 
 
 def in_mathematics(text: str) -> str:
-    """A number as :func:`accord._format.share` writes it; nothing if there is none."""
+    """A number as :func:`accord._format.shares` writes it; nothing if there is none."""
     top, slash, bottom = text.partition("/")
     if slash:
-        return rf"$\frac{{{top}}}{{{bottom}}}$"
+        sign = "-" if top.startswith("-") else ""
+        return rf"${sign}\frac{{{top.removeprefix('-')}}}{{{bottom}}}$"
     mantissa, _, power = text.partition("e")
     factor = rf" \times 10^{{{int(power)}}}" if power else ""
     return f"${mantissa}{factor}$" if text else ""

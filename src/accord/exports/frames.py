@@ -100,13 +100,16 @@ def region_frame(region: Region) -> Any:
             "notion": polygon.notion.name,
             "k": np.nan if polygon.k is None else float(polygon.k),
             **dict(zip(columns, vertex.values, strict=True)),
+            "exact": None if vertex.rational is None else ", ".join(map(str, vertex.rational)),
             "gap": vertex.gap,
             "components": vertex.policy.n_components,
         }
         for polygon in region.polygons
         for vertex in polygon.vertices
     ]
-    return _pandas().DataFrame(rows, columns=["notion", "k", *columns, "gap", "components"])
+    return _pandas().DataFrame(
+        rows, columns=["notion", "k", *columns, "exact", "gap", "components"]
+    )
 
 
 def to_excel(frame: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord._format import number
+from accord._format import fraction, number, small_fraction
 from accord.certifying.certificate import Certificate
 from accord.equilibrium.device import heading
 from accord.equilibrium.tables import NEEDS, escaped, in_mathematics
@@ -27,9 +27,15 @@ def certificate_latex(certificate: Certificate) -> str:
         k = "" if gap.k is None else r"$\infty$" if gap.k == float("inf") else str(int(gap.k))
         lines.append(_row(gap.notion.name, k, *cells))
     lines.append(r"\midrule")
-    values = (in_mathematics(number(value)) for value in certificate.values)
+    values = (in_mathematics(_exactly(value)) for value in certificate.values)
     lines.append(_row("expected payoff", "", *values, ""))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _exactly(value: float) -> str:
+    """A payoff as a fraction with a small denominator, if it is one; else four digits."""
+    exact = small_fraction(value)
+    return number(value) if exact is None else fraction(exact)
 
 
 def _row(*cells: str) -> str:

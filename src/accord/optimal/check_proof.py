@@ -1,15 +1,14 @@
-"""Check a proof that a mixture of plans is the best K-EFCE of a game, in plain Python.
+"""Check a proof that a mixture of plans is the best K-EFCE or EFCCE of a game, in plain Python.
 
     python check_proof.py GAME.efg proof.json
 
-The game is a Gambit file; all numbers are fractions, so nothing is rounded. First, the mixture must
-be an equilibrium: every player who does not commit tries every action at every infoset, for all
-plans together that they cannot tell apart there. Second, let xi[s] be the probability that every
-player i is told s_i, an action and all that leads there. In an equilibrium none of them gains by
-deviating after a sequence or from the start, so the objective plus what deviators would lose, at
-any prices, is at least the objective. It is a sum of coefficients times xi[s], to which multiples
-of the equations sum_a xi[.., (x, a), ..] = xi[.., what leads to x, ..] may be added. If only that
-of "nobody was told a thing" is positive, it is a bound. Payoffs are measured from the worst.
+The game is a Gambit file; nothing is rounded. First, the mixture must be an equilibrium: whoever
+does not commit tries every action at every infoset, for all plans together that they cannot tell
+apart there. Second, let xi[s] be the probability that every player i is told s_i, an action and all
+that leads there. Nobody gains by deviating after a sequence (in an EFCCE, "coarse", at an infoset)
+or from the start, so objective <= objective + prices * what deviators lose: a sum of coefficients
+times xi[s], to which multiples of sum_a xi[.., (x, a), ..] - xi[.., what leads to x, ..] = 0 may be
+added. If only that of "nobody was told a thing" is positive, it is a bound.
 """
 
 import json
@@ -30,10 +29,6 @@ def require(holds: bool, what: str) -> None:
         raise ValueError(what)
 
 
-def _dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
 class Game:
     """The plays of a game, and what leads to each infoset."""
 
@@ -42,7 +37,6 @@ class Game:
         self.n = n = len(self.block())
         _ = self.tokens.pop() if self.next_is('"') else None  # a comment
         self.before: list[dict[str, Told]] = [{} for _ in range(n)]  # what leads to an infoset
-        self.after: list[dict[Told, list[str]]] = [defaultdict(list) for _ in range(n)]
         self.size: list[dict[str, int]] = [{} for _ in range(n)]  # actions of an infoset
         self.names: list[dict[str, str]] = [{} for _ in range(n)]
         self.plays: list[tuple[Fraction, list[Fraction], tuple[Told, ...]]] = []
@@ -62,11 +56,11 @@ class Game:
         return list(iter(self.tokens.pop, "}"))[1:]
 
     def read(self) -> None:
-        moves: dict[Any, list[str]] = {}
-        outcomes, take = {"0": [Fraction(0)] * self.n}, self.tokens.pop
-        waiting = [(Fraction(1), [Fraction(0)] * self.n, [None] * self.n)]
+        nothing, take = [Fraction(0)] * self.n, self.tokens.pop
+        moves, outcomes = dict[Any, list[str]](), {"0": nothing}
+        waiting: list[Any] = [(Fraction(1), nothing, [None] * self.n)]
         while waiting:
-            chance, paid, told = waiting.pop()
+            prob, paid, told = waiting.pop()
             kind, _ = take(), take()
             i = int(take()) - 1 if kind == "p" else -1
             x = "" if kind == "t" else take()
@@ -78,25 +72,21 @@ class Game:
             if self.next_is("{"):
                 outcomes[outcome] = list(map(Fraction, self.block()))
             paid = list(map(Fraction.__add__, paid, outcomes[outcome]))
-            below: list[Any] = []
-            if kind == "t" and chance:
-                self.plays.append((chance, paid, tuple(told)))
+            if kind == "t" and prob:
+                self.plays.append((prob, paid, tuple(told)))
             elif kind == "c":
                 probs = list(map(Fraction, moves[i, x][1::2]))
                 require(sum(probs) == 1 and min(probs) >= 0, "chances must add up to 1")
-                below = [(chance * p, paid, told) for p in probs]
+                waiting += [(prob * p, paid, told) for p in probs[::-1]]
             elif kind == "p":
-                if x not in self.before[i]:
-                    self.after[i][told[i]].append(x)
                 require(self.before[i].setdefault(x, told[i]) == told[i], "players must not forget")
-                self.size[i][x] = len(moves[i, x])
+                self.size[i][x] = n = len(moves[i, x])
                 self.names[i][x] = max(name, self.names[i].get(x, '""'))
-                for a in range(self.size[i][x]):
-                    below.append((chance, paid, [*told[:i], (x, a), *told[i + 1 :]]))
-            waiting += reversed(below)
+                for a in range(n)[::-1]:
+                    waiting.append((prob, paid, [*told[:i], (x, a), *told[i + 1 :]]))
 
     def path(self, i: int, s: Told) -> list[Told]:
-        return [None] if s is None else [s, *self.path(i, self.before[i][s[0]])]
+        return [] if s is None else [s, *self.path(i, self.before[i][s[0]])]
 
     def told(self, i: int, given: Any) -> Told:
         require(i in range(self.n) and (not given or given[0] in self.infoset[i]), "no such place")
@@ -105,7 +95,7 @@ class Game:
         return found
 
 
-def checked_payoffs(game: Game, plans: Any, k: float, commits: Any) -> list[Fraction]:
+def checked_payoffs(game: Game, plans: Any, notion: Any, commits: Any) -> list[Fraction]:
     """The payoffs of an equilibrium; a plan is its weight and, per player, {infoset: action}."""
     values = [Fraction(0)] * game.n
     for i in range(game.n):
@@ -113,81 +103,90 @@ def checked_payoffs(game: Game, plans: Any, k: float, commits: Any) -> list[Frac
         for weight, plan in plans:
             paid.append(defaultdict(Fraction))
             for chance, payoffs, told in game.plays:
-                paths = [game.path(j, s)[:-1] for j, s in enumerate(told)]
-                obeyed = [all(plan[j].get(x, 0) == a for x, a in p) for j, p in enumerate(paths)]
+                path = [game.path(j, s) for j, s in enumerate(told)]
+                obeyed = [all(plan[j].get(x, 0) == a for x, a in path[j]) for j in range(game.n)]
                 if all(obeyed[:i] + obeyed[i + 1 :]):
                     paid[-1][told[i]] += chance * payoffs[i]
                     values[i] += weight * chance * payoffs[i] * obeyed[i]
-        gap = best(game, i, plans, paid, k, None, range(len(plans)), 0) - values[i]
+        gap = best((game, i, plans, paid, notion), None, range(len(plans)), 0) - values[i]
         require(i in commits or gap <= 0, f"player {i + 1} gains {gap} by deviating")
     return values
 
 
-def best(game: Game, i: int, plans: Any, paid: Any, k: float, s: Told, of: Any, used: int) -> Any:
-    """The most that i gets from s on if the plans are ``of`` these, after so many deviations."""
+def best(who: Any, s: Told, of: Any, used: int) -> Any:
+    """The most that a player gets from s on if the plans are ``of`` these, having left so often."""
+    game, i, plans, paid, (k, coarse) = who
     total = sum((plans[c][0] * paid[c][s] for c in of if s in paid[c]), Fraction(0))
-    for x in game.after[i][s]:
+    for x in [x for x, before in game.before[i].items() if before == s]:
         heard = defaultdict(list)
         for c in of:
             heard[plans[c][1][i].get(x, 0) if used < k else None].append(c)
-        for r, left in heard.items():
+        values, blind = [], coarse and used < k  # who is blind obeys, or leaves before hearing r
+        for r, left in [(-1, of)] if blind else heard.items():
             moves = [((x, a), used + (r not in (None, a))) for a in range(game.size[i][x])]
-            total += max(best(game, i, plans, paid, k, t, left, more) for t, more in moves)
+            values.append(max(best(who, t, left, more) for t, more in moves))
+        obeying = [best(who, (x, r), left, used) for r, left in heard.items() if blind]
+        total += max(sum(values), sum(obeying)) if blind else sum(values)
     return total
 
 
-def proved_bound(game: Game, gradient: Any, proof: Any) -> Fraction:
+def proved_bound(game: Game, gradient: Any, k: float, coarse: bool, proof: Any) -> Fraction:
     """A bound on gradient . payoffs of every equilibrium."""
     total: dict[Any, Fraction] = defaultdict(Fraction)
     plays = [(p, list(map(Fraction.__sub__, u, game.worst)), told) for p, u, told in game.plays]
+    prices, nobody = list(gradient), (None,) * game.n  # of payoffs, with those of floors
+    for i, least, price in proof["floors"]:
+        prices[i] += Fraction(price)
+        total[nobody] -= Fraction(price) * (Fraction(least) - game.worst[i])
     for chance, paid, told in plays:
-        total[told] += chance * _dot(gradient, paid)
-    for i, given, most, prices in proof["prices"]:
-        start, mass = game.told(i, given), Fraction(most)
-        flow = {game.told(i, s): Fraction(y) for s, y in prices}
-        require(i not in proof.get("commits", ()), "players who commit do not deviate")
-        require(start is None or float(proof["k"]) > 0, "at K = 0 deviators hear nothing")
+        total[told] += chance * sum(map(Fraction.__mul__, prices, paid))
+    for i, given, amount, flows in proof["prices"]:
+        start = game.told(i, given and [given[0], 0 if coarse else given[1]])
+        mass, flow = Fraction(amount), {game.told(i, s): Fraction(y) for s, y in flows}
+        require(i not in proof["commits"] and (start is None or k > 0), "nobody deviates so")
         require(min(flow.values(), default=0) >= 0 <= mass, "prices must not be negative")
         for x in {x for x, _ in flow}:
-            before = game.before[i][x]
-            first = before is None if start is None else x == start[0]
+            first = game.before[i][x] is None if start is None else x == start[0]
             leaving = sum(flow.get((x, a), 0) for a in range(game.size[i][x]))
-            require(leaving <= (mass if first else flow.get(before, 0)), "flows must not grow")
+            require(leaving <= (mass if first else flow.get(game.before[i][x], 0)), "a flow grows")
+        here = game.before[i][start[0]] if start and coarse else start
         for chance, paid, told in plays:
-            if start in game.path(i, told[i]):
+            path = game.path(i, told[i])
+            if start is None or (start[0] in dict(path) if coarse else start in path):
                 total[told] += chance * mass * paid[i]
             charged = mass if told[i] is start is None else flow.get(told[i], 0)
-            total[(*told[:i], start, *told[i + 1 :])] -= chance * charged * paid[i]
+            total[(*told[:i], here, *told[i + 1 :])] -= chance * charged * paid[i]
     for i, label, given, factor in proof["multipliers"]:
-        others = [game.told(j, s) for j, s in zip(range(game.n), given, strict=True)]
-        x, _ = game.told(i, [label, 0])
+        others, (x, _) = [game.told(j, s) for j, s in enumerate(given)], game.told(i, [label, 0])
         for a in range(game.size[i][x]):
             total[(*others[:i], (x, a), *others[i + 1 :])] += Fraction(factor)
         total[(*others[:i], game.before[i][x], *others[i + 1 :])] -= Fraction(factor)
-    bound = total.pop((None,) * game.n, Fraction(0))
-    require(max(total.values(), default=0) <= 0, "only the first coefficient may be positive")
-    return bound + _dot(gradient, game.worst)
+    require(all(c <= 0 for s, c in total.items() if s != nobody), "a coefficient is positive")
+    return total[nobody] + sum(map(Fraction.__mul__, gradient, game.worst))
 
 
 def check(text: str, proof: Any) -> Fraction:
     """The value that is proved to be the best in the game of an .efg file, or an error."""
-    game, value = Game(text), Fraction(proof["value"])
-    plans = []
+    game, value, plans = Game(text), Fraction(proof["value"]), list[Any]()
     for weight, plan in proof["plans"]:
         require(len(plan) == game.n and Fraction(weight) > 0, "plans must have positive weights")
         moves = [[game.told(i, move) for move in own.items()] for i, own in enumerate(plan)]
         plans.append((Fraction(weight), list(map(dict, moves))))
     require(sum(weight for weight, _ in plans) == 1, "weights must add up to 1")
-    payoffs = checked_payoffs(game, plans, float(proof["k"]), proof.get("commits", ()))
+    notion = (1.0, True) if proof["k"] == "efcce" else (float(proof["k"]), False)  # coarse?
+    payoffs = checked_payoffs(game, plans, notion, proof["commits"])
     gradient, sign = list(map(Fraction, proof["gradient"])), -1 if proof["minimize"] else 1
+    require(len(gradient) == game.n, "there must be a gradient for every player")
     if proof["objective"] == "egalitarian":
         require(min(gradient) >= 0 and sum(gradient) == sign, "the gradient must be a mean")
         worth = min(payoffs)
     else:
         require(gradient == [sign * Fraction(w) for w in proof["objective"]], "a wrong gradient")
-        worth = sign * _dot(gradient, payoffs)
+        worth = sign * sum(map(Fraction.__mul__, gradient, payoffs), Fraction(0))
     require(value == worth, "the value must be that of the mixture")
-    bound = sign * proved_bound(game, gradient, proof)
+    floors = [(payoffs[i] - Fraction(v), Fraction(price)) for i, v, price in proof["floors"]]
+    require(min(map(min, floors), default=0) >= 0, "floors must hold, at prices from 0 on")
+    bound = sign * proved_bound(game, gradient, *notion, proof)
     require(sign * bound <= sign * value, f"an equilibrium might be worth {bound}, not {value}")
     return value
 

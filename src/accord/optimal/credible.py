@@ -41,6 +41,7 @@ import numpy as np
 
 from accord._arrays import Ints
 from accord._signals import OutOfTime
+from accord.deviations.notions import EFCE
 from accord.game.rationals import as_rational
 from accord.optimal.enumeration import all_plans, count_plans
 from accord.optimal.exact_mixture import (
@@ -90,7 +91,8 @@ class Goal:
 
     objective: Objective
     value: Fraction | None = None  # the objective is at least this, if it is given
-    payoffs: tuple[Fraction, ...] | None = None  # they are kept, if they are given
+    payoffs: tuple[Fraction, ...] | None = None  # they are kept, if they are given: exactly beside
+    # a value, else nearly
     best: bool = False  # whether the objective is maximized, and nobody may be tempted
 
 
@@ -230,7 +232,7 @@ class _Search:
                 found = better or found
                 if better is None or not grow or not better[1]:
                     break
-                if not self._switch(better[0], self.slipped.gaining(better[0], 1)):
+                if not self._switch(better[0], self.slipped.gaining(better[0], EFCE)):
                     break
         if found is None:
             return None
@@ -290,7 +292,7 @@ class _Program:
         ]
         if goal.payoffs is not None:
             for own, kept, worst in zip(above, goal.payoffs, leaves.worst, strict=True):
-                room = KEPT * (max(own) - min(own))
+                room = KEPT * (max(own) - min(own)) if goal.value is None else Fraction(0)
                 rows.append((own, kept - worst + room))
                 rows.append(([-u for u in own], worst - kept + room))
         elif goal.value is not None and goal.objective.weights is None:
@@ -335,11 +337,11 @@ class _Program:
         """Make the rows that a solution violates; return how many."""
         weights = [max(Fraction(0), value) for value in values[: self.n]]
         made = 0
-        for gain in self.plans.gaining(weights, 1, tolerance):
+        for gain in self.plans.gaining(weights, EFCE, tolerance):
             if self._is_new(gain, -1):
                 self.program.add_row(gain.row)
                 made += 1
-        for gain in self.slipped.gaining(weights, 1):
+        for gain in self.slipped.gaining(weights, EFCE):
             i, told, size = gain.player, gain.told, max(map(abs, gain.row.values()))
             row = dict(gain.row)
             counts = self.path is not None and told not in self.path[i]

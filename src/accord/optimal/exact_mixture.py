@@ -8,7 +8,7 @@ given joint plans the program
 
 has one row per deviation phi that matters. HiGHS solves it in doubles; its basis is solved exactly,
 the best deviations from the result are found exactly, and those that gain become rows, until none
-does. The result is an equilibrium without any tolerance.
+does. The result is an equilibrium without any tolerance, of any notion but LCE.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from accord._arrays import Ints
 from accord._signals import OutOfTime
+from accord.deviations.notions import Notion
 from accord.game.exact import exact_plays
 from accord.game.rationals import as_rational
 from accord.optimal.exact_program import ExactProgram, Row
@@ -50,7 +51,9 @@ class ExactLeaves:
         keys = sequences_at(form.game, form.plexes, ends).tolist()
         row = {tuple(seqs): place for place, seqs in enumerate(form.leaves.seqs.tolist())}
         players = range(form.n_players)
-        self.worst = [min(paid[i] for _, _, paid in plays) for i in players]
+        self.paid = [paid for _, _, paid in plays]  # [n_plays][n_players]
+        self.worst = [min(paid[i] for paid in self.paid) for i in players]
+        self.span = [max(paid[i] for paid in self.paid) - self.worst[i] for i in players]
         above = [[Fraction(0)] * len(row) for _ in players]
         for key, (_, chance, paid) in zip(keys, plays, strict=True):
             place = row.get(tuple(key))
@@ -69,8 +72,8 @@ class Gain(NamedTuple):
 
     row: Row  # what it gains in each joint plan, up to a common factor
     player: int
-    told: int  # the sequence that is recommended; 0 at K = 0, where nothing is
-    plays: int  # the sequence that is played instead
+    told: int  # the sequence that is recommended; 0 if the deviator hears none, or a whole plan
+    plays: int  # the sequence that is played instead; 0 if it is a whole plan
 
 
 class ExactPlans:
@@ -186,20 +189,17 @@ class ExactPlans:
             for i, (worst, unit) in enumerate(zip(self.leaves.worst, self.leaves.unit, strict=True))
         )
 
-    def gaining(self, weights: Sequence[Fraction], k: float, least: float = 0.0) -> list[Gain]:
+    def gaining(
+        self, weights: Sequence[Fraction], notion: Notion, least: float = 0.0
+    ) -> list[Gain]:
         """The deviations from a mixture that gain more than ``least`` payoff ranges."""
         common = math.lcm(*(w.denominator for w in weights))
         whole = [int(w * common) for w in weights]
-        everything = range(len(whole))
         found: list[Gain] = []
         for i in sorted({*range(self.form.n_players)} - {*self.commits}):
             limit = least * max(1, max(self.leaves.above[i], default=1)) * common
-            search = _Deviator(self, i, whole, k, limit)
-            if k == 0:
-                gained = search.best(0, everything, 0)
-                search.consider({c: v - self.obeying[c][i] for c, v in gained.items()}, 0, 0)
-            else:
-                search.obey(0, everything)
+            search = _Deviator(self, i, whole, notion, limit)
+            search.run()
             found += search.found
         return found
 
@@ -208,13 +208,26 @@ class _Deviator:
     """The best deviations of one player from a mixture with integral weights."""
 
     def __init__(
-        self, plans: ExactPlans, i: int, weights: Sequence[int], k: float, limit: float
+        self, plans: ExactPlans, i: int, weights: Sequence[int], notion: Notion, limit: float
     ) -> None:
-        self.player, self.weights, self.k, self.limit = i, weights, k, limit
+        self.player, self.weights, self.notion, self.limit = i, weights, notion, limit
         self.after, self.first = plans.after[i], plans.first[i]
         self.paid = [own[i] for own in plans.paid]
         self.told = [own[i] for own in plans.actions]
+        self.obeying = [own[i] for own in plans.obeying]
         self.found: list[Gain] = []
+
+    def run(self) -> None:
+        """Consider the best deviation after everything that the player may be told."""
+        if self.notion.deviations and not self.notion.foresight:
+            self.obey(0, range(len(self.weights)))
+            return
+        known: dict[object, list[int]] = {}  # the plans by what is known of them before the play
+        for c, told in enumerate(self.told):
+            known.setdefault(tuple(told) if self.notion.foresight else None, []).append(c)
+        for group in known.values():
+            gained = self.best(0, group, self.notion.deviations)
+            self.consider({c: v - self.obeying[c] for c, v in gained.items()}, 0, 0)
 
     def consider(self, row: Row, told: int, plays: int) -> None:
         """Keep a deviation if it gains."""
@@ -227,13 +240,14 @@ class _Deviator:
             groups.setdefault(self.told[c][x], []).append(c)
         return groups
 
-    def best(self, seq: int, plans: Sequence[int], used: int) -> Row:
+    def best(self, seq: int, plans: Sequence[int], used: float) -> Row:
         """What the player gets in each of the plans that they think possible, from a sequence on,
         by deviating best."""
         total = {c: self.paid[c].get(seq, 0) for c in plans}
         for x in self.after.get(seq, ()):
             first, end = self.first[x], self.first[x + 1]
-            groups = self._heard(x, plans) if used < self.k else {-1: list(plans)}
+            hears = used < self.notion.deviations
+            groups = self._heard(x, plans) if hears else {-1: list(plans)}
             for told, group in groups.items():
                 options = (
                     self.best(first + a, group, used + (told >= 0 and a != told))
@@ -244,21 +258,36 @@ class _Deviator:
                     total[c] += value
         return total
 
+    def follow(self, seq: int, plans: Sequence[int]) -> Row:
+        """What the player gets in each of these plans by obeying from a sequence on."""
+        total = {c: self.paid[c].get(seq, 0) for c in plans}
+        for x in self.after.get(seq, ()):
+            for told, group in self._heard(x, plans).items():
+                for c, value in self.follow(self.first[x] + told, group).items():
+                    total[c] += value
+        return total
+
     def obey(self, seq: int, plans: Sequence[int]) -> Row:
         """What the player gets by obeying; deviations from here on are considered."""
         total = {c: self.paid[c].get(seq, 0) for c in plans}
         for x in self.after.get(seq, ()):
-            first, end = self.first[x], self.first[x + 1]
-            for told, group in self._heard(x, plans).items():
-                obeying = self.obey(first + told, group)
-                for a in range(end - first):
-                    if a != told:
-                        gained = self.best(first + a, group, 1)
-                        row = {c: gained[c] - obeying[c] for c in group}
-                        self.consider(row, first + told, first + a)
-                for c, value in obeying.items():
-                    total[c] += value
+            first, n = self.first[x], self.first[x + 1] - self.first[x]
+            heard, obeying = self._heard(x, plans), {}
+            for told, group in heard.items():
+                obeying.update(self.obey(first + told, group))
+            known = {-1: list(plans)} if self.notion.coarse else heard
+            for told, group in known.items():
+                for a in set(range(n)) - {told}:
+                    then = self.follow if self.notion.agent else self._leave
+                    gained = then(first + a, group)
+                    row = {c: gained[c] - obeying[c] for c in group}
+                    self.consider(row, first + told if told >= 0 else 0, first + a)
+            for c, value in obeying.items():
+                total[c] += value
         return total
+
+    def _leave(self, seq: int, plans: Sequence[int]) -> Row:
+        return self.best(seq, plans, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,14 +299,14 @@ class ExactMixture:
 
 
 def best_exact_mixture(
-    plans: ExactPlans, weights: Sequence[float], objective: Objective, k: float, end: float
+    plans: ExactPlans, weights: Sequence[float], objective: Objective, notion: Notion, end: float
 ) -> ExactMixture | None:
     """The best equilibrium over these plans, near a mixture in doubles; None if none is found.
 
     Raises:
         OutOfTime: At ``end``, a time of ``time.monotonic``.
     """
-    rows = [gain.row for gain in plans.gaining([Fraction(w) for w in weights], k, -NEAR)]
+    rows = [gain.row for gain in plans.gaining([Fraction(w) for w in weights], notion, -NEAR)]
     known = {tuple(sorted(row.items())) for row in rows}
     for _ in range(ROUNDS):
         if time.monotonic() > end:
@@ -285,7 +314,7 @@ def best_exact_mixture(
         found = _solved(plans, rows, objective, end)
         if found is None:
             return None
-        gains = [gain.row for gain in plans.gaining(found, k)]
+        gains = [gain.row for gain in plans.gaining(found, notion)]
         new = [row for row in gains if tuple(sorted(row.items())) not in known]
         if not new:
             payoffs = plans.payoffs(found)
@@ -315,26 +344,47 @@ def maximizing(plans: ExactPlans, objective: Objective) -> ExactProgram:
 
     The objective is measured in spreads of its values, or of payoffs.
     """
-    n, leaves, program = len(plans), plans.leaves, ExactProgram()
+    n, program = len(plans), ExactProgram()
     linear = objective.weights is not None
     costs = [-value for value in _scaled_values(plans, objective)] if linear else [0.0] * n
     program.add_variables(costs)
     program.add_row(dict.fromkeys(range(n), 1), 1, equal=True)
     for row, limit in floor_rows(plans, objective):
         program.add_row(row, limit)
-    if linear:
-        return program
+    if objective.target is not None:
+        _keep(plans, objective.target, program)
+    elif not linear:
+        _raise_least(plans, program)
+    return program
+
+
+def _raise_least(plans: ExactPlans, program: ExactProgram) -> None:
+    """Maximize the smallest payoff, lowest + size times a new variable."""
+    leaves = plans.leaves
     least, lowest = program.add_variables([-1.0], free=True), min(leaves.worst)
-    size = max(  # the smallest payoff is lowest + size times the last variable
+    size = max(
         Fraction(max(own), unit)
         for own, unit in zip(zip(*plans.obeying, strict=True), leaves.unit, strict=True)
     ) or Fraction(1)
     for i, (worst, unit) in enumerate(zip(leaves.worst, leaves.unit, strict=True)):
         common = math.lcm((worst - lowest).denominator, size.denominator, unit)
-        row = {c: -plans.obeying[c][i] * (common // unit) for c in range(n)}
+        row = {c: -own[i] * (common // unit) for c, own in enumerate(plans.obeying)}
         row[least] = int(size * common)
         program.add_row(row, int((worst - lowest) * common))
-    return program
+
+
+def _keep(plans: ExactPlans, target: Sequence[float], program: ExactProgram) -> None:
+    """Minimize the distance of the payoffs from the target, in payoff ranges."""
+    leaves = plans.leaves
+    for i, (worst, unit, span) in enumerate(
+        zip(leaves.worst, leaves.unit, leaves.span, strict=True)
+    ):
+        above, size = as_rational(target[i]) - worst, span or Fraction(1)
+        more = program.add_variables([1.0, 1.0])  # payoffs too high, and too low
+        common = math.lcm(above.denominator, unit, size.denominator)
+        row = {c: own[i] * (common // unit) for c, own in enumerate(plans.obeying)}
+        row |= {more: -int(size * common), more + 1: int(size * common)}
+        program.add_row(row, int(above * common), equal=True)
 
 
 def floor_rows(plans: ExactPlans, objective: Objective) -> list[tuple[Row, int]]:

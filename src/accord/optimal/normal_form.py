@@ -100,6 +100,7 @@ class NormalForm:
         table = matrix_game(
             np.moveaxis(found.payoffs, -1, 0),
             players=form.game.player_labels,
+            actions=list(map(_in_words, form.plexes, found.plans)),
             name=form.game.name,
         )
         return cls(form, found.plans, sequence_form(table))
@@ -117,6 +118,19 @@ class NormalForm:
                 behavior[rows, plex.first_seq[:-1] + plans[chosen[:, 1:].argmax(axis=1)]] = 1.0
             parts.append(behavior)
         return CorrelatedPolicy(self.original.game, policy.weights, np.hstack(parts))
+
+
+def _in_words(plex: Treeplex, plans: Ints) -> list[str]:
+    """What each plan does where its own earlier actions allow it, such as ``X at good``."""
+    words = []
+    for plan in plans.tolist():
+        told, taken = [], {0}
+        for x, action in enumerate(plan):
+            if int(plex.parent_seq[x]) in taken:
+                taken.add(int(plex.first_seq[x]) + action)
+                told.append(f"{plex.action_labels[x][action]} at {plex.infoset_labels[x]}")
+        words.append(", ".join(told))
+    return words
 
 
 def plan_counts(form: SequenceForm) -> list[float]:

@@ -11,7 +11,8 @@ and the right-hand side is a linear form in xi >= 0. If no coefficient but that 
 is positive, that one is a bound on every equilibrium, so a proof has one inequality per tuple.
 Prices and multipliers are the duals of the relaxation (``optimal/polytope.py``), whose basis is
 solved exactly. Every K-EFCE with K >= 1 is a 1-EFCE, so proofs for K >= 1 charge the deviators of
-K = 1.
+K = 1. Those of an EFCCE leave at an infoset before being told anything. Floors of payoffs have
+prices, too.
 
 ``optimal/check_proof.py`` checks a proof, given nothing else but the text of the game.
 """
@@ -30,8 +31,8 @@ import numpy as np
 
 from accord._arrays import Ints
 from accord._signals import OutOfTime
-from accord.deviations.notions import Notion, written_k
-from accord.deviations.rechistory import ROOT
+from accord.deviations.notions import Notion, outcome_notion
+from accord.deviations.rechistory import COARSE, ROOT
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import BudgetError
 from accord.game.rationals import as_rational
@@ -44,6 +45,7 @@ from accord.optimal.objective import Objective
 from accord.optimal.polytope import Relaxation
 from accord.optimal.tuples import Tuples
 from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import pure_behavior
 
 PROVED_TUPLES = 20_000
 """Games with more relevant tuples get no proof."""
@@ -68,7 +70,8 @@ class Rational:
     value: Fraction  # of the objective
     payoffs: tuple[Fraction, ...]  # of each player
     weights: tuple[Fraction, ...]  # of each component
-    proof: dict[str, Any] | None  # that no equilibrium is better, as JSON data; None if not proved
+    proof: dict[str, Any] | None  # that no equilibrium is better, as JSON data, if it can be listed
+    proved: bool  # whether that is proved without a tolerance, listed or not
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as texts such as ``"420/79"``."""
@@ -76,7 +79,7 @@ class Rational:
             "value": str(self.value),
             "values": list(map(str, self.payoffs)),
             "weights": list(map(str, self.weights)),
-            "proved": self.proof is not None,
+            "proved": self.proved,
         }
 
 
@@ -90,7 +93,7 @@ def rational_mixture(
 ) -> Exact | None:
     """The best equilibrium over the components of a policy, in rational numbers; None if there is
     none, if components are not pure, or if it takes too long."""
-    if notion.k is None or objective.target is not None or not is_pure(policy):
+    if notion.linear or not is_pure(policy):
         return None
     if policy.n_components * len(form.leaves) > PROVED_LEAVES:
         return None
@@ -98,10 +101,22 @@ def rational_mixture(
         leaves = ExactLeaves(form)
         pure = [pure_plan(form, behavior) for behavior in policy.behavior]
         plans = ExactPlans(leaves, pure, commits)
-        mixture = best_exact_mixture(plans, policy.weights.tolist(), objective, notion.k, end)
+        mixture = best_exact_mixture(plans, policy.weights.tolist(), objective, notion, end)
     except (OutOfTime, OverflowError):
         return None
     return None if mixture is None else (leaves, plans, mixture)
+
+
+def in_doubles(exact: Exact) -> CorrelatedPolicy:
+    """The mixture in doubles, heaviest component first."""
+    leaves, plans, mixture = exact
+    weights, plexes = mixture.weights, leaves.form.plexes
+    kept = sorted((c for c, weight in enumerate(weights) if weight), key=lambda c: -weights[c])
+    actions = [tuple(np.array(own, np.int32) for own in plans.actions[c]) for c in kept]
+    behaviors = [np.concatenate(list(map(pure_behavior, plexes, own))) for own in actions]
+    return CorrelatedPolicy(
+        leaves.form.game, np.array([float(weights[c]) for c in kept]), np.array(behaviors)
+    )
 
 
 def is_pure(policy: CorrelatedPolicy) -> bool:
@@ -118,8 +133,11 @@ def pure_plan(form: SequenceForm, behavior: Any) -> tuple[Ints, ...]:
     return tuple(plan)
 
 
-def exact_value(objective: Objective, payoffs: Sequence[Fraction]) -> Fraction:
+def exact_value(objective: Objective, payoffs: Sequence[Fraction], leaves: ExactLeaves) -> Fraction:
     """The objective at these payoffs."""
+    if objective.target is not None:
+        aims = zip(payoffs, map(as_rational, objective.target), leaves.span, strict=True)
+        return -sum((abs(u - v) / (span or 1) for u, v, span in aims), start=Fraction(0))
     if objective.weights is None:
         return min(payoffs)
     weights = (as_rational(w) for w in objective.weights)
@@ -155,14 +173,17 @@ class Prover:
             }
             self.flows.append(self._by_told(i, flow))
         if self.objective.weights is None:
-            first = self.relaxation.first_objective
-            rows = range(first, first + self.form.n_players)
-            shares = [-duals.get(r, Fraction(0)) * u for r, u in zip(rows, self.units, strict=True)]
-            self.gradient = [share / factor for share in shares]
+            self.gradient = self._shares(duals, self.relaxation.first_objective, self.units, factor)
         else:
             sign = -1 if self.objective.minimize else 1
             self.gradient = [sign * as_rational(w) for w in self.objective.weights]
+        self.floors = self._shares(duals, self.relaxation.first_floor, self.leaves.unit, factor)
         return True
+
+    def _shares(self, duals: Flow, first: int, units: Sequence[int], factor: int) -> list[Fraction]:
+        """The prices of payoffs, from the duals of a row per player."""
+        rows = range(first, first + self.form.n_players)
+        return [-duals.get(r, Fraction(0)) * u / factor for r, u in zip(rows, units, strict=True)]
 
     def _program(self) -> tuple[IntegerMatrix, dict[int, int], int]:
         """The relaxation in integers, row by row up to a factor: entries, costs of variables, and
@@ -212,34 +233,44 @@ class Prover:
                 rows += [row] * (1 + len(ends))
                 columns += [variable, *ends]
                 values += [common] + [-value * (common // unit) for value in leaves.above[i]]
+        for i in range(len(leaves.unit)) if self.objective.floor is not None else ():
+            rows += [self.relaxation.first_floor + i] * len(ends)
+            columns += ends
+            values += [-value for value in leaves.above[i]]
         return IntegerMatrix(rows, columns, values), costs, factor
 
     def _by_told(self, i: int, flow: Flow) -> dict[int, Flow]:
-        """Flows over sequences by what the deviator was told last; -1 stands for the mass."""
+        """Flows over sequences by what the deviator was told last, or by -1 - x if they left at x
+        before being told; -1 stands for the mass."""
         tree, positions = self.tuples.incentives.trees[i], self.tuples.positions[i]
         plex, arrays = tree.plex, tree.arrays
         found: dict[int, Flow] = {}
         node_of = np.repeat(np.arange(tree.n_nodes), np.diff(arrays.first_cell))
         for cell, price in flow.items():
             if cell == ROOT:
-                if not tree.is_swap.any():
+                if not (tree.is_swap.any() or tree.notion.coarse):
                     found.setdefault(0, {})[-1] = price
                 continue
             node = int(node_of[cell])
             x, offset = int(tree.node_infoset[node]), cell - int(arrays.first_cell[node])
             first, n = int(plex.first_seq[x]), int(plex.n_actions[x])
-            if tree.is_swap[node]:
-                told, action = divmod(offset, n)
-                if told == action:
+            if tree.is_swap[node] or tree.kind[node] == COARSE:
+                coarse = not tree.is_swap[node]
+                told, action = (None, offset - 1) if coarse else divmod(offset, n)
+                if action in (told, -1):
                     continue  # obeying costs nothing
-                own = found.setdefault(first + told, {})
+                own = found.setdefault(-1 - x if told is None else first + told, {})
                 own[-1] = own.get(-1, Fraction(0)) + price
                 own[first + action] = price
             else:
-                found.setdefault(int(positions.arriving[node]), {})[first + offset] = price
+                start = int(positions.arriving[node])
+                while tree.notion.coarse and tree.kind[node] != COARSE:
+                    node = int(arrays.parent[node])
+                    start = -1 - int(tree.node_infoset[node])
+                found.setdefault(start, {})[first + offset] = price
         return found
 
-    def to_json(self, plans: ExactPlans, mixture: ExactMixture, k: float) -> dict[str, Any]:
+    def to_json(self, plans: ExactPlans, mixture: ExactMixture, notion: Notion) -> dict[str, Any]:
         """The proof."""
         game, objective = self.form.game, self.objective
         groups, told = self.tuples.groups, self.tuples.told
@@ -263,18 +294,23 @@ class Prover:
             for i, own in enumerate(self.flows)
             for start, flow in own.items()
         ]
-        named = objective.weights is None
+        floors = enumerate(zip(objective.floor or (), self.floors, strict=False))
         return {
             "format": "accord-proof",
-            "version": 1,
+            "version": 2,
             "game": game.name,
-            "k": written_k(k),
+            "k": notion.written,
             "objective": "egalitarian"
-            if named
-            else [str(as_rational(w)) for w in objective.weights or ()],
+            if objective.weights is None
+            else [str(as_rational(w)) for w in objective.weights],
             "minimize": objective.minimize,
             "commits": list(plans.commits),
-            "value": str(exact_value(objective, mixture.payoffs)),
+            "floors": [
+                [i, str(as_rational(least)), str(price)]
+                for i, (least, price) in floors
+                if least > -math.inf
+            ],
+            "value": str(exact_value(objective, mixture.payoffs, plans.leaves)),
             "payoffs": [str(u) for u in mixture.payoffs],
             "plans": [
                 [
@@ -293,9 +329,11 @@ class Prover:
         }
 
     def _named(self, i: int, seq: int) -> list[Any] | None:
+        plex = self.form.plexes[i]
+        if seq < 0:
+            return [plex.infoset_labels[-1 - seq], None]
         if seq == 0:
             return None
-        plex = self.form.plexes[i]
         x = int(plex.seq_infoset[seq])
         return [plex.infoset_labels[x], seq - int(plex.first_seq[x])]
 
@@ -303,25 +341,31 @@ class Prover:
 def prove(
     form: SequenceForm,
     objective: Objective,
-    k: float,
+    notion: Notion,
     exact: Exact,
     end: float,
     solved: tuple[Relaxation, Basis] | None = None,
 ) -> dict[str, Any] | None:
-    """A proof that no K-EFCE is better than a mixture, which was checked; None if none is found.
+    """A proof that no equilibrium is better than a mixture, which was checked; None if none is
+    found.
 
     Args:
         form: The game.
-        objective: Linear or egalitarian.
-        k: K.
+        objective: Linear or egalitarian; others have no proof.
+        notion: A K-EFCE or the EFCCE; others have none either.
         exact: The mixture.
         end: When to give up, a time of ``time.monotonic``.
         solved: The relaxation and its basis, if it is solved already; used if K <= 1.
     """
     leaves, plans, mixture = exact
+    programmed = outcome_notion(notion)
+    if programmed.agent or programmed.has_no_tree or objective.target is not None:
+        return None
     try:
-        if solved is None or k > 1:
-            tuples = Tuples(Incentives.build(form, min(k, 1), commits=plans.commits), PROVED_TUPLES)
+        if solved is None or programmed != notion:
+            tuples = Tuples(
+                Incentives.build(form, programmed, commits=plans.commits), PROVED_TUPLES
+            )
             relaxation = Relaxation(tuples, objective, 0.0)
             relaxed = relaxation.solve(max(0.0, min(LONGEST_PROOF, end - time.monotonic())))
             if relaxed is None or relaxed.basis is None:
@@ -330,7 +374,7 @@ def prove(
         prover = Prover(solved[0], leaves)
         if len(prover.tuples) > PROVED_TUPLES or not prover.solve(solved[1], end):
             return None
-        proof = prover.to_json(plans, mixture, k)
+        proof = prover.to_json(plans, mixture, notion)
         check(format_efg(form.game), proof)
     except (BudgetError, OutOfTime, ValueError, LookupError):
         # The relaxation proves less, or the text of the game has other labels.

@@ -28,23 +28,28 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from accord._arrays import Floats
+from accord._signals import OutOfTime
 from accord.certifying.exact import certify
 from accord.deviations.notions import EFCE, NFCCE, Notion
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.equilibrium.rounding import rounded_up
 from accord.errors import NumericalError
 from accord.optimal.column_generation import ColumnGeneration
+from accord.optimal.exact_mixture import ExactLeaves
+from accord.optimal.exact_nash import exact_nash
 from accord.optimal.incentives import Incentives
 from accord.optimal.normal_form import NormalForm
 from accord.optimal.objective import WELFARE, Objective, as_objective
 from accord.optimal.polish import is_nearly_exact, polished
 from accord.optimal.polygon import cut, distances, edges, hull
+from accord.optimal.proof import in_doubles, rational_mixture
 from accord.optimal.zero_sum import constant_sum, nash_equilibrium, payoff_limits
 from accord.treeplex.form import SequenceForm
 
@@ -56,6 +61,9 @@ OUTWARD = 1e-12
 
 SAME = 1e-10
 """Directions that differ by at most this are the same."""
+
+IN_FRACTIONS = 2.0
+"""Seconds to find the rational payoffs of one equilibrium."""
 
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
@@ -72,6 +80,7 @@ class Found:
     policy: CorrelatedPolicy
     values: Floats  # [n_players] expected payoffs when everybody obeys
     gap: float  # for the notion of the region, payoff units
+    exact: tuple[Fraction, ...] | None = None  # the payoffs in rational numbers, if they are known
 
 
 class Sandwich:
@@ -229,6 +238,7 @@ class RegionSearch:
         commits: tuple[int, ...] = (),
     ) -> None:
         self.form, self.pair, self.tolerance = form, pair, tolerance
+        self.fixed = commits
         self.commits = tuple(form.game.player_labels[i] for i in commits)
         leaves = form.leaves
         self.least = leaves.worst[list(pair)]
@@ -295,7 +305,8 @@ class RegionSearch:
                 for_welfare and self._welfare(side) > side.welfare + FLAT * rounds.program.scale
             ):
                 policy = polished(rounds.program, rounds.lottery, None, seconds)
-                self._share(side, policy if side.table is None else side.table.played(policy))
+                policy = policy if side.table is None else side.table.played(policy)
+                self._share(side, *self._in_fractions(side, policy, rounds.objective, seconds))
         if for_welfare:
             center = rounds.objective.center(side.leaves)
             side.welfare_bound = rounded_up(center + Fraction(rounds.bound))
@@ -353,32 +364,54 @@ class RegionSearch:
         known = side.sandwich.inner
         return bool(place @ direction > (known @ direction).max(initial=-np.inf) + FLAT)
 
-    def _share(self, side: Side, policy: CorrelatedPolicy) -> None:
+    def _in_fractions(
+        self, side: Side, policy: CorrelatedPolicy, objective: Objective, seconds: float
+    ) -> tuple[CorrelatedPolicy, tuple[Fraction, ...] | None]:
+        """The equilibrium with rational weights, and its payoffs; itself if that is not as good."""
+        end = time.monotonic() + min(seconds, IN_FRACTIONS)
+        exact = rational_mixture(self.form, policy, objective, side.notion, end, self.fixed)
+        if exact is None:
+            return policy, None
+        payoffs, weights = exact[2].payoffs, np.array(objective.weights)
+        lost = float(weights @ (np.array(policy.values()) - np.array(list(map(float, payoffs)))))
+        if lost > FLAT * float(np.abs(weights) @ self.form.leaves.payoff_range):
+            return policy, None
+        return in_doubles(exact), payoffs
+
+    def _share(
+        self, side: Side, policy: CorrelatedPolicy, exact: tuple[Fraction, ...] | None
+    ) -> None:
         """Add an equilibrium of one side to all sides where it is one, and its plans to all."""
         notions = [other.notion for other in self.sides]
         certificate = certify(self.form.game, policy, notions, commits=self.commits)
-        values = np.array(certificate.values)
+        values = np.array(certificate.values if exact is None else list(map(float, exact)))
         place = self._scaled(values)
         for other in self.sides:
             if is_nearly_exact(self.form, certificate, other.notion):
-                other.add(place, Found(policy, values, certificate[other.notion].gap))
+                other.add(place, Found(policy, values, certificate[other.notion].gap, exact))
             if other is not side and other.rounds is not None and other.table is None:
                 other.rounds.offer(policy)
 
     def _take_nash(self) -> None:
         """All equilibria of a zero-sum game have the same payoffs, unless deviators must obey
         afterwards (AFCE, AFCCE)."""
-        policy = nash_equilibrium(self.form)
+        policy, exact = nash_equilibrium(self.form), None
+        with suppress(OutOfTime, OverflowError):
+            nash = exact_nash(ExactLeaves(self.form), time.monotonic() + IN_FRACTIONS)
+            if nash is not None:
+                policy = CorrelatedPolicy.product(self.form.game, nash.behaviors())
+                exact = nash.mixture.payoffs
         least, most = payoff_limits(self.form, policy)
         total = constant_sum(self.form)
         assert total is not None
         lowest = np.array([least, total - most])[list(self.pair)]
         highest = np.array([most, total - least])[list(self.pair)]
-        self.nash = values = np.asarray(policy.values())
+        paid = policy.values() if exact is None else list(map(float, exact))
+        self.nash = values = np.asarray(paid)
         certificate = certify(self.form.game, policy, [side.notion for side in self.sides])
         for side in self.sides:
             if is_nearly_exact(self.form, certificate, side.notion):
-                found = Found(policy, values, certificate[side.notion].gap)
+                found = Found(policy, values, certificate[side.notion].gap, exact)
                 side.add(self._scaled(values), found)
             if side.rounds is not None:
                 continue

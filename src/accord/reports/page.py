@@ -18,6 +18,7 @@ from markupsafe import Markup
 from accord._format import (
     NOTHING,
     duration,
+    exactly,
     memory,
     one_line,
     percent,
@@ -79,6 +80,7 @@ def environment() -> Environment:
     jinja.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     jinja.filters |= {
         "pretty": pretty,
+        "exactly": exactly,
         "percent": percent,
         "duration": duration,
         "memory": memory,

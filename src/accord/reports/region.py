@@ -2,7 +2,8 @@
 
 Polygons are labeled on their right, by lines to a place that belongs to no smaller polygon. Those
 that are equal share a label. Where the outer polygon reaches visibly beyond the inner one it is
-dashed.
+dashed. Light outlines show what players can get at all, and from where on each gets at least their
+minmax payoff. They may leave the picture, which belongs to the regions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
+WIDEST = 2.5
+"""The picture has all feasible payoffs if it is at most so many times as wide and high then."""
+
 LINE = 0.055
 """The height of a line of a label, as a part of the picture."""
 
@@ -48,17 +52,20 @@ def picture(
     size = high - low
     with drawing():
         names = [_group_name(group) for group in groups]
-        below = 0.25 + (0.2 * (len(groups) + 2) if narrow else 0.0)
+        entries = _n_entries(found, groups) + (marked is not None)
+        lines = len(groups) + entries if narrow else -(-entries // 3)
+        below = 0.05 + 0.2 * lines
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
+        outlines = _outline(axes, found)
         for rank, group in enumerate(groups):
             _draw(axes, group[-1], color_of(rank), size)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(4 if narrow else 7, steps=(1, 2, 2.5, 5, 10)))
         _make_room(axes)
-        handles = _mark(axes, found, groups)
+        handles = _mark(axes, found, groups) + outlines
         if marked is not None:
             axes.plot(*marked, "*", color=INK, mec=PAPER, mew=1.0, ms=15, zorder=6)
             handles.append(Line2D([], [], ls="", marker="*", color=INK, ms=11, label="this run"))
@@ -79,6 +86,13 @@ def picture(
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
         return figure
+
+
+def _n_entries(found: Region, groups: list[list[PayoffPolygon]]) -> int:
+    """How many marks and outlines the legend explains."""
+    best = any(_best(group[-1]) for group in groups)
+    outlines = (found.feasible is not None and len(found.feasible) > 1) + (found.minmax is not None)
+    return best + bool(found.nash) + bool(found.mixed_nash) + outlines
 
 
 def _make_room(axes: Any) -> None:
@@ -127,10 +141,32 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     places += [np.array(polygon.outer) for polygon in found.polygons]
     points = np.concatenate(places)
     low, high = points.min(axis=0), points.max(axis=0)
+    if found.feasible:
+        every = np.concatenate([points, np.array(found.feasible)])
+        lowest, highest = every.min(axis=0), every.max(axis=0)
+        if (high > low).all() and (highest - lowest <= WIDEST * (high - low)).all():
+            low, high = lowest, highest
     size = high - low
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
     return low - spare, high + spare
+
+
+def _outline(axes: Any, found: Region) -> list[Any]:
+    """Draw feasible and minmax payoffs, lightly; return what the legend shows."""
+    handles = []
+    if found.feasible is not None and len(found.feasible) > 1:
+        ring = np.array([*found.feasible, found.feasible[0]])
+        axes.plot(*ring.T, color=MUTED, lw=0.8, alpha=0.6, zorder=0.9)
+        label = "feasible payoffs"
+        handles.append(Line2D([], [], color=MUTED, lw=0.8, alpha=0.6, label=label))
+    if found.minmax is not None:
+        style: dict[str, Any] = {"color": MUTED, "lw": 0.9, "ls": (0, (1, 2)), "zorder": 0.9}
+        x, y = map(float, found.minmax)
+        corner = axes.get_xlim()[1], axes.get_ylim()[1]
+        axes.plot([x, x, corner[0]], [corner[1], y, y], **style)
+        handles.append(Line2D([], [], label="minmax payoffs", **style))
+    return handles
 
 
 def _group_name(group: list[PayoffPolygon]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,8 @@ def _best(
 
 def _binding(content: Mapping[str, Any]) -> BindingConstraint:
     known = {name: value for name, value in content.items() if name != "text"}
+    if known.get("rational") is not None:
+        known["rational"] = Fraction(known["rational"])
     return BindingConstraint(**known)
 
 

@@ -9,13 +9,13 @@ is proved in rational arithmetic, if that is possible.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
-
 from accord._activity import doing
+from accord._signals import OutOfTime
 from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify_judged
 from accord.deviations.notions import outcome_notion
@@ -26,6 +26,8 @@ from accord.game.rationals import as_rational
 from accord.optimal.column_generation import OPTIMAL
 from accord.optimal.credible import Goal, credible_mixture
 from accord.optimal.exact_linear import Basis
+from accord.optimal.exact_mixture import ExactLeaves
+from accord.optimal.exact_nash import exact_nash
 from accord.optimal.objective import Objective
 from accord.optimal.polish import is_exact
 from accord.optimal.polytope import Relaxation
@@ -33,15 +35,16 @@ from accord.optimal.proof import (
     Exact,
     Rational,
     exact_value,
+    in_doubles,
     is_pure,
     prove,
     pure_plan,
     rational_mixture,
 )
 from accord.optimal.single_plan import equally_good_plans
+from accord.optimal.zero_sum import constant_sum
 from accord.runs.request import OptimizeRequest
 from accord.treeplex.form import SequenceForm
-from accord.treeplex.strategy import pure_behavior
 
 CHOOSING = 10.0
 """Seconds that the choice among equally good mixtures may take."""
@@ -84,31 +87,31 @@ class Choice:
     def in_fractions(self, policy: CorrelatedPolicy, end: float) -> Found:
         """The mixture with the weights of a vertex in rational numbers, if possible."""
         notion, objective = outcome_notion(self.request.notion), self.objective
-        if self.request.target_gap > 0 or notion.k is None or policy.plan is not None:
+        if self.request.target_gap > 0 or policy.plan is not None:
             return self.certified(policy)
+        if not is_pure(policy):
+            return self._nash(policy, end)
         exact = rational_mixture(self.form, policy, objective, notion, end, self.commits)
         if exact is None:
             return self.certified(policy)
-        mixture = exact[2]
-        value, spread = exact_value(objective, mixture.payoffs), objective.scale(self.form)
+        leaves, _, mixture = exact
+        value, spread = exact_value(objective, mixture.payoffs, leaves), objective.scale(self.form)
         found = objective.value(policy.values(), self.form.leaves.payoff_range)
         size = OPTIMAL * spread + 16 * UNIT * abs(found)
         if objective.sign * (float(value) - found) < -size:  # not the best of these plans
             return self.certified(policy)
-        return self.certified(self._mixed(exact), exact)
+        return self.certified(in_doubles(exact), exact)
 
-    def _mixed(self, exact: Exact) -> CorrelatedPolicy:
-        """The mixture in doubles, heaviest component first."""
-        _, plans, mixture = exact
-        weights = mixture.weights
-        kept = sorted((c for c, weight in enumerate(weights) if weight), key=lambda c: -weights[c])
-        actions = [tuple(np.array(own, np.int32) for own in plans.actions[c]) for c in kept]
-        behaviors = [
-            np.concatenate(list(map(pure_behavior, self.form.plexes, own))) for own in actions
-        ]
-        return CorrelatedPolicy(
-            self.form.game, np.array([float(weights[c]) for c in kept]), np.array(behaviors)
-        )
+    def _nash(self, policy: CorrelatedPolicy, end: float) -> Found:
+        """The equilibrium of a zero-sum game in rational numbers, if possible; else ``policy``."""
+        nash = None
+        if policy.n_components == 1 and constant_sum(self.form) is not None:
+            with suppress(OutOfTime, OverflowError):
+                nash = exact_nash(ExactLeaves(self.form), end)
+        if nash is None:
+            return self.certified(policy)
+        product = CorrelatedPolicy.product(self.form.game, nash.behaviors())
+        return self.certified(product, (nash.plans.leaves, nash.plans, nash.mixture))
 
     def chosen(self, first: Found, end: float) -> Found:
         """Of the mixtures with the value of ``first`` one that threatens as little as possible, and
@@ -128,7 +131,7 @@ class Choice:
         end = min(end, time.monotonic() + CHOOSING)
         best, fewest = found, len(found.certificate.threats)
         for other in equally_good_plans(self.form, self.objective, value, end, self.commits):
-            single = self.certified(self._mixed(other), other)
+            single = self.certified(in_doubles(other), other)
             threats = len(single.certificate.threats)
             if threats < fewest or (threats == fewest and best is found):
                 best, fewest = single._replace(best=found.best), threats
@@ -153,7 +156,9 @@ class Choice:
             plans = [pure_plan(self.form, behavior) for behavior in first.policy.behavior]
             weights = [Fraction(weight) for weight in first.policy.weights.tolist()]
             if first.exact is not None:
-                goal = Goal(self.objective, exact_value(self.objective, first.exact[2].payoffs))
+                payoffs = first.exact[2].payoffs
+                value = exact_value(self.objective, payoffs, first.exact[0])
+                goal = Goal(self.objective, value, payoffs if self.objective.target else None)
             else:
                 goal = Goal(self.objective, payoffs=tuple(map(Fraction, certificate.values)))
             found = credible_mixture(
@@ -168,7 +173,7 @@ class Choice:
             )
         if found is None:
             return first
-        chosen = self.certified(self._mixed(found.exact), found.exact)
+        chosen = self.certified(in_doubles(found.exact), found.exact)
         too_many = (
             request.components is not None and chosen.policy.n_components > request.components
         )
@@ -187,11 +192,18 @@ class Choice:
         """The mixture in rational numbers, if they are known, and the proof if there is one."""
         if found.exact is None:
             return None
-        mixture, notion = found.exact[2], outcome_notion(self.request.notion)
-        assert notion.k is not None
-        proof = None
-        if self.objective.floor is None:  # proofs have no prices of floors
-            proof = prove(self.form, self.objective, notion.k, found.exact, end, solved)
+        leaves, plans, mixture = found.exact
+        notion, objective = outcome_notion(self.request.notion), self.objective
+        proof = (
+            prove(self.form, objective, notion, found.exact, end, solved) if len(plans) else None
+        )
         weights = sorted((weight for weight in mixture.weights if weight), reverse=True)
-        value = exact_value(self.objective, mixture.payoffs)
-        return Rational(value, mixture.payoffs, tuple(weights), proof)
+        value, zero_sum = exact_value(objective, mixture.payoffs, leaves), not is_pure(found.policy)
+        nearest = objective.target is not None and value == 0
+        return Rational(
+            value,
+            mixture.payoffs,
+            (Fraction(1),) if zero_sum else tuple(weights),
+            proof,
+            proved=proof is not None or zero_sum or nearest,
+        )

@@ -31,7 +31,7 @@ from accord.equilibrium.rounding import UNIT, rounded_up
 from accord.errors import ArgumentError, NumericalError
 from accord.game.labels import as_players, player_name
 from accord.game.tree import Game, checked_game
-from accord.optimal.binding import BindingConstraint, binding_constraints
+from accord.optimal.binding import BindingConstraint, binding_constraints, proved_constraints
 from accord.optimal.column_generation import OPTIMAL, RELAXED, ColumnGeneration
 from accord.optimal.exact_linear import Basis
 from accord.optimal.incentives import Incentives
@@ -289,7 +289,7 @@ class _Optimizing:
         loop.run(seconds=seconds, since=since, ending=ending)
         left = 0.0 if loop.interrupted else end - time.perf_counter()
         policy = self.mixture(left)
-        choice = Choice(self.form, self.request, self.objective, self.commits)
+        choice = Choice(sequence_form(self.game), self.request, self.objective, self.commits)
         with doing("proving the optimum"):
             more = 0.0 if loop.interrupted else min(PROVING, max(0.0, end - time.perf_counter()))
             stop = time.monotonic() + more
@@ -335,11 +335,13 @@ class _Optimizing:
         rounding = error + min(self.search.error, RAISED * scale) + 16 * UNIT * abs(last.bound)
         met = missing <= rounding + OPTIMAL * scale
         best = replace(last, value=value if near else None)
-        proved = rational is not None and rational.proof is not None
+        proved = rational is not None and rational.proved
         if rational is not None:
             value = float(rational.value)
-        if proved:
-            best = replace(best, value=value, proof=f"{RELAXED}{IN_FRACTIONS}")
+        if rational is not None and rational.proved:
+            listed = rational.proof is not None and not isinstance(self.search, _ZeroSum)
+            source = RELAXED if listed else best.proof
+            best = replace(best, value=value, bound=value, proof=f"{source}{IN_FRACTIONS}")
         elif found.best and not met:
             best, met = replace(best, value=value, bound=value, proof=CREDIBLE), True
         settled = (proved or (near and met)) and best.proof != CREDIBLE
@@ -367,12 +369,18 @@ class _Optimizing:
             certified=certificate,
             iterations=self.search.iteration,
             columns=best.columns,
-            binding=self.search.binding if settled else (),
+            binding=self._binding(rational) if settled else (),
             unique=self.search.unique() if settled else None,
             history=tuple(loop.history),
             seconds=seconds,
             interrupted=loop.interrupted,
         )
+
+    def _binding(self, rational: Rational | None) -> tuple[BindingConstraint, ...]:
+        """The constraints that hold the value back: those of the proof, if there is one."""
+        if rational is None or rational.proof is None or isinstance(self.search, _ZeroSum):
+            return self.search.binding
+        return proved_constraints(self.form, rational.proof)
 
     def _misses(self, certificate: Certificate) -> bool:
         """Whether somebody gets less than they must, by more than solver and rounding explain.

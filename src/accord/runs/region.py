@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from accord._above import DISPLAY, FRAMES, call_above
 from accord._arrays import Floats
 from accord._check import as_number, check_positive, checked_whole
+from accord._format import fraction
 from accord.deviations.notions import (
     Notion,
     NotionLike,
@@ -31,21 +33,26 @@ from accord.equilibrium.rounding import UNIT
 from accord.errors import ArgumentError
 from accord.game.labels import as_players
 from accord.game.tree import Game, checked_game
+from accord.optimal.exact_nash import minmax_payoff
 from accord.optimal.mixed_nash import mixed_nash_payoffs
-from accord.optimal.polygon import nearest_mixture
+from accord.optimal.normal_form import Plans
+from accord.optimal.polygon import hull, nearest_mixture
 from accord.optimal.pure_nash import pure_nash_payoffs
-from accord.optimal.region import Found, RegionSearch, Side, strength
+from accord.optimal.region import FLAT, Found, RegionSearch, Side, strength
 from accord.runs.checkpoint import Checkpoint, RegionProgress
 from accord.runs.footprint import SMALLER_K, check_run, region_memory
 from accord.runs.interrupt import Interruption, heeding_interrupts
 from accord.runs.loop import Loop, Progress, Steps
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import SequenceForm, sequence_form
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOLERANCE = 1e-6
 """The default error, in units of the payoff ranges."""
+
+MINMAX_SECONDS = 5.0
+"""The most time for the minmax payoffs."""
 
 MEETING = 1e-8
 """Polygons meet if they are apart by at most this part of the payoff ranges."""
@@ -61,19 +68,30 @@ class RegionVertex:
     values: tuple[float, ...]  # of all players
     gap: float  # of the policy, for the notion of its polygon; payoff units
     policy: CorrelatedPolicy  # a small mixture of pure joint plans
+    rational: tuple[Fraction, ...] | None = None  # the values in rational numbers, if known
+    pair: tuple[int, int] = (0, 1)  # the numbers of the two players
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """Both payoffs and the welfare for people: as fractions if these are known."""
+        if self.rational is None:
+            return _rounded(self.payoffs[0]), _rounded(self.payoffs[1]), _rounded(sum(self.values))
+        a, b = (self.rational[i] for i in self.pair)
+        return fraction(a), fraction(b), fraction(sum(self.rational, Fraction(0)))
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, and the plans that the mediator draws."""
         return {
             "payoffs": list(self.payoffs),
             "values": list(self.values),
+            "exact": None if self.rational is None else list(map(str, self.rational)),
             "gap": self.gap,
             "components": self.policy.n_components,
             "device": self.policy.device(self.policy.n_components).to_json()["plans"],
         }
 
     def __repr__(self) -> str:
-        return f"RegionVertex({self.payoffs[0]:.6g}, {self.payoffs[1]:.6g})"
+        return f"RegionVertex({', '.join(self.shown[:2])})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +168,8 @@ class Region:
     seconds: float
     interrupted: bool = False  # by Ctrl-C
     mixed_nash: tuple[Point, ...] | None = None  # of those that are not pure, if they are known
+    feasible: tuple[Point, ...] | None = None  # corners of what players can get at all, if known
+    minmax: tuple[Fraction, Fraction] | None = None  # what each of two players can secure, if known
     commits: tuple[str, ...] = ()  # the players who commit
 
     @property
@@ -225,6 +245,9 @@ class Region:
             "zero_sum": self.zero_sum,
             "nash": None if self.nash is None else [list(point) for point in self.nash],
             "mixed_nash": None if self.mixed_nash is None else list(map(list, self.mixed_nash)),
+            "feasible": None if self.feasible is None else list(map(list, self.feasible)),
+            "minmax": None if self.minmax is None else list(map(float, self.minmax)),
+            "exact_minmax": None if self.minmax is None else list(map(str, self.minmax)),
             "directions": self.directions,
             "seconds": self.seconds,
         }
@@ -307,6 +330,7 @@ def region(
         loop.conclude()
         nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
         mixed = mixed_nash_payoffs(form) if search.nash is None else None
+        feasible, minmax = _feasible(form, pair), _minmax(form, pair)
     labels = game.player_labels
     return Region(
         game=game,
@@ -315,6 +339,8 @@ def region(
         zero_sum=search.nash is not None,
         nash=None if nash is None else _distinct(nash[:, list(pair)]),
         mixed_nash=None if mixed is None else _distinct(mixed[:, list(pair)]),
+        feasible=feasible,
+        minmax=minmax,
         tolerance=tolerance,
         directions=search.directions,
         seconds=time.perf_counter() - begun,
@@ -411,7 +437,31 @@ def _polygon(search: RegionSearch, side: Side, notion: Notion) -> PayoffPolygon:
 def _vertex(search: RegionSearch, found: Found) -> RegionVertex:
     values = tuple(found.values.tolist())
     a, b = search.pair
-    return RegionVertex((values[a], values[b]), values, found.gap, found.policy)
+    return RegionVertex(
+        (values[a], values[b]), values, found.gap, found.policy, found.exact, search.pair
+    )
+
+
+def _rounded(value: float) -> str:
+    """Seven digits are enough for a table, and hide rounding."""
+    return f"{round(value, 12) + 0.0:.7g}"
+
+
+def _feasible(form: SequenceForm, pair: tuple[int, int]) -> tuple[Point, ...] | None:
+    """The corners of the payoffs of all mixtures of joint plans; None for a large game."""
+    table = Plans.of(form)
+    if table is None:
+        return None
+    points = np.unique(table.payoffs.reshape(-1, form.n_players)[:, list(pair)], axis=0)
+    span = np.ptp(points, axis=0)
+    places = points[hull((points - points.min(axis=0)) / np.where(span > 0, span, 1.0), FLAT)]
+    return tuple((float(x), float(y)) for x, y in places)
+
+
+def _minmax(form: SequenceForm, pair: tuple[int, int]) -> tuple[Fraction, Fraction] | None:
+    end = time.monotonic() + MINMAX_SECONDS
+    a, b = (minmax_payoff(form, i, end) for i in pair)
+    return None if a is None or b is None else (a, b)
 
 
 def _distinct(places: Floats) -> tuple[Point, ...]:

@@ -15,10 +15,12 @@ from types import UnionType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from accord._check import LARGEST_INT, checked_seed, checked_whole
+from accord._format import fraction
 from accord.certifying.exact import TREMBLE, checked_tremble
 from accord.deviations.notions import Notion, as_notion, check_tree, outcome_notion
 from accord.errors import ArgumentError
 from accord.game.labels import committed, player_name
+from accord.game.rationals import as_rational
 from accord.learning.exploration import check_learnable, checked_exploration
 from accord.learning.joint_play import JOINT_METHOD
 from accord.learning.warm_start import check_startable
@@ -331,7 +333,10 @@ class OptimizeRequest(_Request):
     @property
     def conditions(self) -> str:
         """Who commits and who must get how much, as the end of a phrase: `` with ...``."""
-        floors = (f"{player_name(who)} at least {u:g}" for who, u in (self.at_least or {}).items())
+        floors = (
+            f"{player_name(who)} at least {fraction(as_rational(least))}"
+            for who, least in (self.at_least or {}).items()
+        )
         parts = [committed(self.commits).removeprefix(" with "), *floors]
         text = ", ".join(part for part in parts if part)
         return f" with {text}" if text else ""

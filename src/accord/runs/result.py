@@ -268,6 +268,10 @@ class Learned(Displayed):
         )
 
 
+LONGEST_VALUE = 24
+"""Letters of a value in a representation; longer fractions are rounded."""
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Optimum(Certified):
     """The best equilibrium of a game, or the best one found, with a bound on all of them.
@@ -348,8 +352,8 @@ class Optimum(Certified):
     def __repr__(self) -> str:
         proved = "optimal" if self.optimal else f"bound={self.bound:.6g}"
         value = f"{self.value:.6g}"
-        if self.rational is not None and self.rational.proof is not None:
-            value = str(self.rational.value)
+        if self.rational is not None and len(exact := str(self.rational.value)) <= LONGEST_VALUE:
+            value = exact
         if self.met and not self.optimal:
             proved = f"optimal up to {self.flaw}"
         return (

@@ -333,7 +333,7 @@
       showPlay(shown ? null : JSON.parse(row.dataset.plan));
       if (!shown) get("tree").scrollIntoView({ block: "nearest" });
     });
-    row.querySelector("th span").append(button);
+    row.querySelector("span").append(button);
   }
   function inspectNode(player, x) {
     state.player = player;
