@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -204,32 +205,27 @@ def test_partners_stay_together(tmp_path: Path, roles: str) -> None:
 
 
 @pytest.mark.parametrize("match", ["arrival", "random"])
-def test_perfect_strangers_meet_once(tmp_path: Path, match: str) -> None:
-    room = room_of(tmp_path, rounds=3, match=match, rematch="perfect", roles="random")
-    people = come(room, 6, ready=False)
-    if match == "arrival":  # all become ready at once, as after a round
-        for person in people:
-            pass_all(room, person)
-    else:
-        for person in people:
-            pass_all(room, person)
-        room.begin()
-    met: Counter[frozenset[int]] = Counter()
-    for _ in range(3):
-        groups = {frozenset(mates(room, person)) for person in people}
-        assert len(groups) == 3
-        met.update(groups)
-        play(room, people)
-        for person in people:
+@pytest.mark.parametrize(("roles", "rounds"), [("fixed", 5), ("rotating", 5), ("random", 5)])
+def test_perfect_strangers_meet_once(tmp_path: Path, match: str, roles: str, rounds: int) -> None:
+    room = room_of(tmp_path, rounds=rounds, match=match, rematch="perfect", roles=roles)
+    people, met, rng = come(room, 12), Counter[frozenset[int]](), Random(1)
+    room.begin()
+    while left := [person for person in people if not room.look(person).last]:
+        person = rng.choice(left)  # everybody is as fast as they are
+        view = room.look(person)
+        if view.proceeds:
             room.proceed(person)
-    if match == "random":
-        assert max(met.values()) == 1
-        assert room.state().met_again == ()
-    assert all(room.look(person).last for person in people)
+        elif view.seat is not None and view.seat.status == "act":
+            met.update([frozenset(mates(room, person))])
+            move(room, person)
+    assert sum(met.values()) == rounds * 12
+    assert set(met.values()) == {2}  # each pair was seen by two people, in one round
+    assert room.state().met_again == ()
 
 
-def test_strangers_wait_until_nobody_plays(tmp_path: Path) -> None:
-    room = room_of(tmp_path, rounds=2, match="random", rematch="strangers")
+@pytest.mark.parametrize("match", ["arrival", "random"])
+def test_strangers_wait_until_nobody_plays(tmp_path: Path, match: str) -> None:
+    room = room_of(tmp_path, rounds=2, match=match, rematch="strangers")
     people = come(room, 4)
     room.begin()
     one, other = sorted({frozenset(mates(room, person)) for person in people}, key=min)
@@ -350,6 +346,35 @@ def test_who_leaves_is_replaced_and_may_come_back(tmp_path: Path) -> None:
     assert room.look(professor).seat.status == "act"
     move(room, professor)
     assert room.look(student).last
+
+
+@pytest.mark.parametrize("match", ["arrival", "random"])
+def test_among_strangers_a_robot_sits_for_somebody_who_has_left(tmp_path: Path, match: str) -> None:
+    clock = Clock()
+    room = room_of(tmp_path, clock=clock, match=match, rounds=4, rematch="strangers", gone=60)
+    *others, leaver = people = come(room, 4)
+    room.begin()
+    room.tick()
+    for round in (1, 2, 3, 4):
+        here = people if round == 4 else others
+        assert {room.look(person).round for person in others} == {round}
+        clock.now += 60
+        for person in here:
+            room.rounds.hear(person)
+        room.tick()
+        play(room, here)
+        if round == 3:
+            room.rounds.hear(leaver)  # they come back, and play the next round with the others
+            room.proceed(leaver)
+        for person in others:
+            room.proceed(person)
+    assert all(len(room.look(person).rounds) == 4 for person in others)
+    assert [one.round for one in room.look(leaver).rounds] == [1, 4]
+    rows = list(csv.DictReader(io.StringIO(export(room.hall, private=True))))
+    assert Counter((row["round"], row["by"]) for row in rows) == {
+        ("1", "player"): 3, ("1", "robot"): 1, ("2", "player"): 3, ("2", "robot"): 1,
+        ("3", "player"): 3, ("3", "robot"): 1, ("4", "player"): 4,
+    }  # fmt: skip
 
 
 def test_if_wanted_a_play_stops_when_somebody_leaves(tmp_path: Path) -> None:
@@ -558,6 +583,18 @@ def test_treatments_are_balanced_and_kept(tmp_path: Path) -> None:
         assert bool(room.look(person).debrief) == (assigned[person] == "mediator")
     means = summarize(room.hall).payoffs
     assert {(one.treatment, one.expected) for one in means} == {("mediator", 5.25), ("alone", None)}
+
+
+def test_who_does_not_take_part_leaves_nobody_alone_in_a_treatment(tmp_path: Path) -> None:
+    room = two_treatments(tmp_path, consent="May we?", gone=60)
+    lost = [room.find(room.join()) for _ in range(2)]
+    room.refuse(lost[0])
+    room.rounds.leave(lost[1])
+    for _ in range(8):
+        pass_all(room, room.find(room.join()))
+    counts = Counter(one.treatment for one in room.guests() if one.id not in lost)
+    assert counts == {"mediator": 4, "alone": 4}
+    assert room.state().waiting == 0
 
 
 def test_without_a_mediator_nobody_reads_about_one(tmp_path: Path) -> None:
