@@ -668,6 +668,8 @@ def test_shares_and_means(tmp_path: Path) -> None:
     assert found[1, None, None] == (4, 4)
     assert found[2, None, None] == (4, 0)
     assert found[None, "row", "row"] == found[None, "row", None] == (4, 2)
+    assert found[1, "row", "row"] == (2, 2)
+    assert found[2, "row", "row"] == (2, 0)
     with room.store.transaction():
         payoffs = [room.hall.payoffs(row.id) for row in room.store.plays()]
     for player, mean in enumerate(summary.payoffs):
@@ -684,7 +686,9 @@ def test_robots_do_not_count_as_obedient(tmp_path: Path) -> None:
     (person,) = come(room, 1)
     room.fill()
     play(room, [person], obey=False)
-    assert [one.obeyed for one in summarize(room.hall).shares] == [0] * 4
+    summary = summarize(room.hall)
+    assert [one.obeyed for one in summary.shares] == [0] * 5
+    assert [one.plays for one in summary.payoffs] == [1]  # the robot's payoff is nobody's
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 10), (50, 100), (1, 1)])

@@ -361,7 +361,7 @@ def test_the_operator_sees_threats(tmp_path: Path) -> None:
     with running(room) as server:
         operator = Client(server + operator_link(room.hall))
         page = plain(operator.get().text)
-        assert "The device is not credible: advice that nobody hears who obeys would be" in page
+        assert "The device is not credible: after a slip of somebody else, this advice" in page
         assert "player incumbent at 'entered' told 'fight' plays 'yield' instead" in page
         assert "threat" not in plain(operator.get("/play/1").text)
         shown = plain(operator.get("/play/1?reveal=yes").text)

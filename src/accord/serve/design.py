@@ -10,6 +10,7 @@ people of the same treatment in all rounds.
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -146,6 +147,8 @@ class Design:
         for what, number in (("rate", self.rate), ("gone", self.gone)):
             if number is not None:
                 check_positive(what, number)
+        if not 0 <= self.fee <= sys.float_info.max:
+            raise ArgumentError(f"fee must be at least 0 and finite; got {self.fee}")
         if (self.match == "list") != bool(self.people):
             raise ArgumentError("to match people by a list, give a file with their names")
         object.__setattr__(self, "names", {line.name.casefold(): line for line in self.people})
