@@ -40,7 +40,8 @@ def dashed(figure) -> int:
 @pytest.mark.parametrize("narrow", [False, True])
 def test_equal_polygons_are_drawn_once(found, narrow):
     figure = picture(found, narrow=narrow)
-    outer, inner = drawn(figure)
+    feasible, outer, inner = drawn(figure)
+    np.testing.assert_allclose(feasible, [(0, 6), (3, 3), (5, 5), (2, 8)], atol=1e-12)
     np.testing.assert_array_equal(outer, [v.payoffs for v in found[0].vertices])
     np.testing.assert_array_equal(inner, [v.payoffs for v in found[math.inf].vertices])
     assert marks(figure, "o") in ({(4.0, 6.0)}, {(3.5, 6.5)})  # both have a welfare of 10
@@ -49,7 +50,9 @@ def test_equal_polygons_are_drawn_once(found, narrow):
     shown = " ".join(texts(to_svg(figure)))
     for text in ("K = 0 (NFCCE)", "K ≥ 1 (EFCE)", "payoff of student"):
         assert text in shown
-    for text in ("payoff of professor", "best welfare", "pure Nash equilibrium"):
+    for text in (
+        "payoff of professor", "best welfare", "pure Nash equilibrium", "feasible payoffs",
+    ):  # fmt: skip
         assert text in shown
 
 
@@ -65,7 +68,8 @@ def test_other_notions_are_drawn_by_size():
 
 def test_everything_is_inside_the_picture(found):
     axes = picture(found).axes[0]
-    places = np.array([point for polygon in found.polygons for point in polygon.outer])
+    outer = [point for polygon in found.polygons for point in polygon.outer]
+    places = np.array([*outer, *found.feasible])
     assert (places[:, 0] > axes.get_xlim()[0]).all()
     assert (places[:, 0] < axes.get_xlim()[1]).all()
     assert (places[:, 1] > axes.get_ylim()[0]).all()

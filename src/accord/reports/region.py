@@ -2,7 +2,7 @@
 
 Polygons are labeled on their right, by lines to a place that belongs to no smaller polygon. Those
 that are equal share a label. Where the outer polygon reaches visibly beyond the inner one it is
-dashed.
+dashed. A dotted line surrounds the payoffs that are feasible at all.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
+COLUMNS = 3
+"""Of the legend."""
+
 LINE = 0.055
 """The height of a line of a label, as a part of the picture."""
 
@@ -48,11 +51,17 @@ def picture(
     size = high - low
     with drawing():
         names = [_group_name(group) for group in groups]
-        below = 0.25 + (0.2 * (len(groups) + 2) if narrow else 0.0)
+        best = any(_best(group[-1]) for group in groups)
+        marks = (best, found.nash, found.mixed_nash, found.feasible, marked is not None)
+        n_marks = sum(map(bool, marks))
+        below = 0.25 + 0.2 * (len(groups) + n_marks if narrow else (n_marks - 1) // COLUMNS)
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
+        if found.feasible:
+            dots = Polygon(np.array(found.feasible), fill=False, edgecolor=MUTED, lw=1.2, ls=":")
+            axes.add_patch(dots)
         for rank, group in enumerate(groups):
             _draw(axes, group[-1], color_of(rank), size)
         for axis in (axes.xaxis, axes.yaxis):
@@ -74,7 +83,7 @@ def picture(
         else:
             _label(axes, groups, names, size)
         axes.legend(
-            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else 3, loc="upper left",
+            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else COLUMNS, loc="upper left",
             bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
@@ -125,6 +134,7 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     """The corners of the picture."""
     places = [_corners(polygon) for polygon in found.polygons]
     places += [np.array(polygon.outer) for polygon in found.polygons]
+    places += [np.array(found.feasible)] if found.feasible else []
     points = np.concatenate(places)
     low, high = points.min(axis=0), points.max(axis=0)
     size = high - low
@@ -182,6 +192,8 @@ def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[A
         )  # fmt: skip
         label = f"mixed Nash equilibri{'um' if len(found.mixed_nash) == 1 else 'a'}"
         handles.append(Line2D([], [], ls="", marker="X", mfc=PAPER, mec=INK, ms=7, label=label))
+    if found.feasible:
+        handles.append(Line2D([], [], ls=":", color=MUTED, lw=1.2, label="feasible payoffs"))
     return handles
 
 

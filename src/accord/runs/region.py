@@ -31,6 +31,7 @@ from accord.errors import ArgumentError
 from accord.game.labels import as_players
 from accord.game.tree import Game, checked_game
 from accord.optimal.mixed_nash import mixed_nash_payoffs
+from accord.optimal.normal_form import feasible_payoffs
 from accord.optimal.polygon import nearest_mixture
 from accord.optimal.pure_nash import pure_nash_payoffs
 from accord.optimal.region import Found, RegionSearch, Side, strength
@@ -150,6 +151,7 @@ class Region:
     interrupted: bool = False  # by Ctrl-C
     mixed_nash: tuple[Point, ...] | None = None  # of those that are not pure, if they are known
     commits: tuple[str, ...] = ()  # the players who commit
+    feasible: tuple[Point, ...] | None = None  # corners of what all joint plans pay, if known
 
     @property
     def error(self) -> float:
@@ -224,6 +226,7 @@ class Region:
             "zero_sum": self.zero_sum,
             "nash": None if self.nash is None else [list(point) for point in self.nash],
             "mixed_nash": None if self.mixed_nash is None else list(map(list, self.mixed_nash)),
+            "feasible": None if self.feasible is None else list(map(list, self.feasible)),
             "directions": self.directions,
             "seconds": self.seconds,
         }
@@ -306,6 +309,7 @@ def region(
         loop.conclude()
         nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
         mixed = mixed_nash_payoffs(form) if search.nash is None else None
+        feasible = feasible_payoffs(form, pair)
     labels = game.player_labels
     return Region(
         game=game,
@@ -319,6 +323,7 @@ def region(
         seconds=time.perf_counter() - begun,
         interrupted=loop.interrupted or interruption.requested,
         commits=search.commits,
+        feasible=None if feasible is None else tuple((float(x), float(y)) for x, y in feasible),
     )
 
 
