@@ -465,6 +465,30 @@ def test_one_play_begins_again(tmp_path: Path) -> None:
     assert room.look(people[0]).round == 2
 
 
+def test_a_play_does_not_begin_again_when_its_people_play_another(tmp_path: Path) -> None:
+    room = room_of(tmp_path, rounds=3, practice=True)
+    people = come(room, 2)
+    practice = room.look(people[0]).seat.play
+    assert room.hall.may_restart(practice)
+    play(room, people)
+    for person in people:
+        room.proceed(person)
+    first = room.look(people[0]).seat.play
+    assert not room.hall.may_restart(practice)
+    play(room, people)
+    for person in people:
+        room.proceed(person)
+    assert room.look(people[0]).round == 2
+    assert not room.hall.may_restart(first)
+    with pytest.raises(MediatorError, match="play another"):
+        room.hall.restart(first)
+    assert len(room.look(people[0]).rounds) == 1
+    second = room.look(people[0]).seat.play
+    assert room.hall.may_restart(second)
+    room.end()
+    assert not room.hall.may_restart(second)
+
+
 def test_the_end_of_everything(tmp_path: Path) -> None:
     room = room_of(tmp_path, rounds=3)
     people = come(room, 5)

@@ -83,8 +83,8 @@ def picture(
         else:
             _label(axes, groups, names, size)
         axes.legend(
-            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else COLUMNS, loc="upper left",
-            bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
+            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else COLUMNS,
+            loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
         return figure
