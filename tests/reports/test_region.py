@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.polygon import area
 from accord.reports.chart import to_svg
 from accord.reports.region import picture
+from accord.reports.touch import region_page
 from accord.reports.write import write_report
 from tests.support.pages import texts
 
@@ -74,6 +76,23 @@ def test_everything_is_inside_the_picture(found):
     assert (places[:, 0] < axes.get_xlim()[1]).all()
     assert (places[:, 1] > axes.get_ylim()[0]).all()
     assert (places[:, 1] < axes.get_ylim()[1]).all()
+
+
+def test_a_region_stays_large_among_feasible_payoffs():
+    b = accord.GameBuilder(players=["a", "b"])
+    b.move(player="a", infoset="x", actions="l r")
+    b.payoff("l", 0, 0)
+    b.payoff("r", -1, 100)
+    alone = accord.region(b.build(), 1)
+    axes = picture(alone).axes[0]
+    assert axes.get_ylim()[1] > 100  # the region is a point
+    found = accord.region(signalling(), 1)  # which pays the professor 6 to 6.5, of 3 to 8
+    axes = picture(found).axes[0]
+    assert np.diff(axes.get_ylim()) < 5 * 0.5 * 1.2
+    spots = re.findall(r'aria-label="(\d[^"]*)', region_page(found))
+    corner = "corner of the feasible payoffs"
+    assert f"0, 6: vertex of K ≥ 1 (EFCE); pure Nash equilibrium; {corner}" in spots
+    assert not any(spot.startswith("3, 3:") for spot in spots)
 
 
 def test_bounds_that_are_not_tight_are_dashed():

@@ -290,6 +290,8 @@ def test_a_missing_list(tmp_path: Path) -> None:
     [
         ({"rounds": 0}, "rounds must be 1 to 1000; got 0"),
         ({"rematch": "friends"}, "rematch must be one of partners, strangers, perfect"),
+        ({"fee": -1.0}, "fee must be at least 0"),
+        ({"fee": float("nan")}, "fee must be at least 0"),
         ({"rate": -1}, "rate must be positive"),
         ({"gone": 0}, "gone must be positive"),
         ({"match": "list"}, "give a file with their names"),
@@ -317,6 +319,8 @@ def test_pay(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(payments_csv(room.guests()))))
     assert [row["name"] for row in rows] == ["person 0", "person 1"]
     assert [float(row["points"]) for row in rows] == [earned[p] for p in people]
+    assert [float(row["pay"]) for row in rows] == [4 + earned[p] / 2 for p in people]
+    assert {row["currency"] for row in rows} == {"EUR"}
     assert Design().money(7) is None
 
 

@@ -29,6 +29,9 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
+AROUND = 2.0
+"""How far the picture follows feasible payoffs on each side, in sizes of the region."""
+
 COLUMNS = 3
 """Of the legend."""
 
@@ -134,11 +137,16 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     """The corners of the picture."""
     places = [_corners(polygon) for polygon in found.polygons]
     places += [np.array(polygon.outer) for polygon in found.polygons]
-    places += [np.array(found.feasible)] if found.feasible else []
     points = np.concatenate(places)
     low, high = points.min(axis=0), points.max(axis=0)
     size = high - low
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
+    if found.feasible:
+        reach, corners = np.where(flat, np.inf, AROUND * size), np.array(found.feasible)
+        low = np.minimum(low, np.maximum(corners.min(axis=0), low - reach))
+        high = np.maximum(high, np.minimum(corners.max(axis=0), high + reach))
+        size = high - low
+        flat = size <= 1e-6 * max(1.0, float(np.abs(corners).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
     return low - spare, high + spare
 

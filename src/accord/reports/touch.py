@@ -126,6 +126,7 @@ def with_layer(figure: Figure, label: str, spots: list[dict[str, Any]], tab: str
             "top": bottom - (bottom - top) * (spot["y"] - y[0]) / (y[1] - y[0]),
         }
         for spot in spots
+        if x[0] <= spot["x"] <= x[1] and y[0] <= spot["y"] <= y[1]
     ]
     layer = render(
         "touch.svg", left=left, right=right, top=top, bottom=bottom, x=x, y=y, spots=places,

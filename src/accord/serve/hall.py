@@ -292,11 +292,13 @@ class Hall:
             self.store.save_play(replace(row, status="stopped", asked={}))
             (new,) = self.create(treatment=row.treatment, round=row.round)
             for seat in self.store.seats(play):
+                person = None if seat.person is None else self.store.person(seat.person)
+                robot = seat.robot or (person is not None and person.away is not None)
                 self.store.change_seat(
-                    new, seat.player, name=seat.name, robot=seat.robot, person=seat.person
+                    new, seat.player, name=seat.name, robot=robot, person=seat.person
                 )
-                if seat.person is not None:
-                    self.store.save_person(replace(self.store.person(seat.person), ready=None))
+                if person is not None:
+                    self.store.save_person(replace(person, ready=None))
             self.start(new)
             return new
 
