@@ -280,6 +280,16 @@ def test_bad_lists(tmp_path: Path, text: str, message: str) -> None:
         read_people(path, ("row", "col"), ("mediator",))
 
 
+def test_lists_as_spreadsheets_save_them(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes("\ufeffname;group;role\r\nZoë;1;col\r\nBob;1;\r\n".encode())
+    first, second = read_people(path, ("row", "col"), ("mediator",))
+    assert (first, second) == (Listed("Zoë", "1", 1), Listed("Bob", "1"))
+    path.write_bytes("name;group\r\nZoë;1\r\n".encode("cp1252"))
+    with pytest.raises(ArgumentError, match="must be saved as UTF-8"):
+        read_people(path, ("row", "col"), ("mediator",))
+
+
 def test_a_missing_list(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="cannot be read"):
         read_people(tmp_path / "no.csv", ("row", "col"), ())

@@ -434,7 +434,7 @@ class Room:
                 own += others_lines(hall, t, seat.play, seat.player)
             if len(over) > 1:
                 where = t.text("page.round", round=seat.round, rounds=self.design.rounds)
-                own = [f"{where}: {line}" for line in own]
+                own = [t.text("debrief.in_round", round=where, line=line) for line in own]
             lines += own
         return tuple(lines)
 
