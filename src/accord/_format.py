@@ -180,14 +180,14 @@ def _picture(letter: str) -> str:
     return letter
 
 
-def fraction(value: Fraction) -> str:
+def fraction(value: Fraction, letters: int = LONGEST_FRACTION) -> str:
     """A rational number as people write it: a short decimal, else a fraction, if that is not long;
     else rounded."""
     decimal = f"{float(value):.9g}"
     if Fraction(decimal) == value:
         return decimal
     exact = str(value)
-    return exact if len(exact) <= LONGEST_FRACTION else decimal
+    return exact if len(exact) <= letters else decimal
 
 
 def shares(probabilities: Sequence[float]) -> list[str]:

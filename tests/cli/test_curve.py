@@ -18,6 +18,8 @@ def test_table_picture_and_json(tmp_path):
         ["0.1", "0.2", "proved"], ["0.2", "0.4", "proved"], ["0.3", "0.6", "proved"]
     ]  # fmt: skip
     assert (tmp_path / "c" / "curve.svg").read_text().startswith("<?xml")
+    assert "curve.html" in shown
+    assert "Content-Security-Policy" in (tmp_path / "c" / "curve.html").read_text()
     content = run_json("curve", NAME, "x=0.1:0.3:0.1", *ASKED, "--out", tmp_path / "c")
     assert [point["x"] for point in content["series"][0]["points"]] == [0.1, 0.2, 0.3]
     weighted = run_json("curve", NAME, "x=1/2", "--objective", "weights=1,0", "-k", "0", "-k", "1")

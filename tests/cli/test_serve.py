@@ -26,7 +26,7 @@ from accord.serve.store import OPERATOR
 from tests.support.command import process, refused, run
 from tests.support.mediation import crossed, delayed
 from tests.support.policies import random_policy
-from tests.support.server import Client, device_policy, open_hall
+from tests.support.server import Client, device_policy, open_hall, threatened_entry
 
 
 @pytest.fixture
@@ -103,6 +103,19 @@ def saved(folder: Path, game: accord.Game) -> tuple[Path, Path]:
     loaded = accord.load_game(folder / "game.efg")
     accord.save_policy(random_policy(loaded, 1, components=2), folder / "policy.json")
     return folder / "game.efg", folder / "policy.json"
+
+
+@pytest.mark.parametrize(("fee", "warned"), [(1, True), (3, False)])
+def test_a_warning_about_negative_pay(
+    tmp_path: Path, no_server: list[Any], fee: float, warned: bool
+) -> None:
+    game, policy = tmp_path / "g.efg", tmp_path / "p.npz"
+    accord.save_game(threatened_entry().game, game)
+    accord.save_policy(threatened_entry(), policy)
+    pay = ("--rounds", 5, "--rate", 0.5, "--fee", fee, "--currency", "EUR")
+    said = run("serve", game, policy, *pay, "--data", tmp_path / "p.db").stderr
+    text = "whoever earns -1 in every round ends with -1.50 EUR; a larger --fee keeps pay from"
+    assert (text in said) == warned
 
 
 def test_warnings_about_time(tmp_path: Path, no_server: list[Any]) -> None:

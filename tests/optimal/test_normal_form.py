@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 import accord
 from accord.errors import BudgetError
 from accord.game.library import kuhn, library_game
+from accord.optimal.normal_form import feasible_payoffs
 from accord.treeplex.form import sequence_form
 from tests import reference
 from tests.support.command import refused, run_json
@@ -34,15 +35,21 @@ def full_plans(game, i):
     return found
 
 
-def best_nfce(game, weights):
-    """The largest weighted payoff of a correlated equilibrium of the normal form."""
+def paid_by_all(game):
+    """What every profile of full plans pays to each player."""
     plans = [full_plans(game, i) for i in range(game.n_players)]
     shape = [len(own) for own in plans]
-    profiles = list(np.ndindex(*shape))
     paid = np.empty((*shape, game.n_players))
-    for profile in profiles:
+    for profile in np.ndindex(*shape):
         joint = [plans[i][c] for i, c in enumerate(profile)]
         paid[profile] = reference.correlated_values(game, [(1.0, joint)])
+    return paid
+
+
+def best_nfce(game, weights):
+    """The largest weighted payoff of a correlated equilibrium of the normal form."""
+    paid = paid_by_all(game)
+    shape = paid.shape[:-1]
     rows = []
     for i in range(game.n_players):
         for told, other in itertools.permutations(range(shape[i]), 2):
@@ -54,7 +61,7 @@ def best_nfce(game, weights):
         -(paid @ weights).ravel(),
         A_ub=np.array(rows) if rows else None,
         b_ub=np.zeros(len(rows)) if rows else None,
-        A_eq=np.ones((1, len(profiles))),
+        A_eq=np.ones((1, np.prod(shape))),
         b_eq=[1.0],
     )
     assert found.status == 0
@@ -75,6 +82,28 @@ def test_the_best_nfce_is_that_of_a_program_over_all_full_plans(game):
         assert found.optimal
         assert found.gap <= 1e-9 * span
         assert found.bound >= found.value - 1e-9 * span
+
+
+@seed(30)
+@examples(50)
+@given(games(max_depth=4, max_actions=2))
+def test_feasible_payoffs_are_those_of_all_full_plans(game):
+    counts = [2 ** len(reference.infosets(game, i)) for i in range(game.n_players)]
+    assume(game.n_players > 1 and np.prod(counts) <= MOST)
+    corners = feasible_payoffs(sequence_form(game), (0, 1))
+    paid = paid_by_all(game).reshape(-1, game.n_players)[:, :2]
+    span = 1.0 + float(np.abs(paid).max())
+    for angle in np.linspace(0.0, 2 * np.pi, 40):
+        way = np.array([np.cos(angle), np.sin(angle)])
+        assert (corners @ way).max() == pytest.approx((paid @ way).max(), rel=0, abs=1e-8 * span)
+    for corner in corners:
+        assert np.abs(paid - corner).max(axis=1).min() <= 1e-12 * span
+
+
+def test_large_games_have_no_list_of_feasible_payoffs():
+    assert feasible_payoffs(sequence_form(kuhn()), (0, 1)) is not None
+    large = sequence_form(accord.load_game("kuhn_poker(players=3)"))
+    assert feasible_payoffs(large, (0, 1)) is None
 
 
 def test_the_signalling_game_of_von_stengel_and_forges():

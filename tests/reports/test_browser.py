@@ -447,3 +447,34 @@ def test_a_page_of_a_region_alone(opened: Callable[[Path], Any], tmp_path: Path)
     with screen(browser, 390):
         wide, width = page_and_screen(browser)
         assert wide <= width
+
+
+def test_a_point_of_a_curve_has_its_device(opened: Callable[[Path], Any], tmp_path: Path) -> None:
+    objectives = ("--objective", "player=prosecutor", "--objective", "welfare")
+    words = ("persuasion:prior=x", "x=0.1:0.5:0.1", *objectives, "--commits", "prosecutor")
+    run("curve", *words, "--out", tmp_path / "c")
+    browser = opened(tmp_path / "c" / "curve.html")
+    slider = find(browser, ".choice input[type=range]")
+    slider.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert slider.get_attribute("aria-valuetext") == "x = 0.3"
+    text, plans = chosen_device(browser)
+    assert "x = 0.3: 0.6 (player=prosecutor). No equilibrium has a better value." in text
+    assert "0.6 for player prosecutor, 0.7 for player judge" in text
+    game, device = accord.load_game("persuasion:prior=0.3"), []
+    for probability, told in plans:
+        said = dict(line.split() for line in told)
+        own = {label: said.pop(label) for label in game.infoset_labels[0]}
+        device.append((probability, [own, {"accuse": "convict", "clear": "acquit", **said}]))
+    total = sum(probability for probability, _ in device)  # rounded
+    policy = accord.CorrelatedPolicy.from_device(game, [(p / total, plan) for p, plan in device])
+    assert policy.values() == pytest.approx([0.6, 0.7], abs=5e-3)
+    spots = [spot for spot in find_all(browser, ".touch .spot") if spot.is_displayed()]
+    assert [spot.get_attribute("aria-label") for spot in spots[4:6]] == [
+        "x = 0.5: 1, player=prosecutor",
+        "x = 0.1: 1.1, welfare",
+    ]
+    spots[-1].click()
+    assert chosen_device(browser)[0].startswith("x = 0.5: 1.5 (welfare).")
+    with screen(browser, 390):
+        wide, width = page_and_screen(browser)
+        assert wide <= width

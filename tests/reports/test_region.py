@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.polygon import area
 from accord.reports.chart import to_svg
 from accord.reports.region import picture
+from accord.reports.touch import region_page
 from accord.reports.write import write_report
 from tests.support.pages import texts
 
@@ -40,7 +42,8 @@ def dashed(figure) -> int:
 @pytest.mark.parametrize("narrow", [False, True])
 def test_equal_polygons_are_drawn_once(found, narrow):
     figure = picture(found, narrow=narrow)
-    outer, inner = drawn(figure)
+    feasible, outer, inner = drawn(figure)
+    np.testing.assert_allclose(feasible, [(0, 6), (3, 3), (5, 5), (2, 8)], atol=1e-12)
     np.testing.assert_array_equal(outer, [v.payoffs for v in found[0].vertices])
     np.testing.assert_array_equal(inner, [v.payoffs for v in found[math.inf].vertices])
     assert marks(figure, "o") in ({(4.0, 6.0)}, {(3.5, 6.5)})  # both have a welfare of 10
@@ -49,7 +52,9 @@ def test_equal_polygons_are_drawn_once(found, narrow):
     shown = " ".join(texts(to_svg(figure)))
     for text in ("K = 0 (NFCCE)", "K ≥ 1 (EFCE)", "payoff of student"):
         assert text in shown
-    for text in ("payoff of professor", "best welfare", "pure Nash equilibrium"):
+    for text in (
+        "payoff of professor", "best welfare", "pure Nash equilibrium", "feasible payoffs",
+    ):  # fmt: skip
         assert text in shown
 
 
@@ -65,11 +70,29 @@ def test_other_notions_are_drawn_by_size():
 
 def test_everything_is_inside_the_picture(found):
     axes = picture(found).axes[0]
-    places = np.array([point for polygon in found.polygons for point in polygon.outer])
+    outer = [point for polygon in found.polygons for point in polygon.outer]
+    places = np.array([*outer, *found.feasible])
     assert (places[:, 0] > axes.get_xlim()[0]).all()
     assert (places[:, 0] < axes.get_xlim()[1]).all()
     assert (places[:, 1] > axes.get_ylim()[0]).all()
     assert (places[:, 1] < axes.get_ylim()[1]).all()
+
+
+def test_a_region_stays_large_among_feasible_payoffs():
+    b = accord.GameBuilder(players=["a", "b"])
+    b.move(player="a", infoset="x", actions="l r")
+    b.payoff("l", 0, 0)
+    b.payoff("r", -1, 100)
+    alone = accord.region(b.build(), 1)
+    axes = picture(alone).axes[0]
+    assert axes.get_ylim()[1] > 100  # the region is a point
+    found = accord.region(signalling(), 1)  # which pays the professor 6 to 6.5, of 3 to 8
+    axes = picture(found).axes[0]
+    assert np.diff(axes.get_ylim()) < 5 * 0.5 * 1.2
+    spots = re.findall(r'aria-label="(\d[^"]*)', region_page(found))
+    corner = "corner of the feasible payoffs"
+    assert f"0, 6: vertex of K ≥ 1 (EFCE); pure Nash equilibrium; {corner}" in spots
+    assert not any(spot.startswith("3, 3:") for spot in spots)
 
 
 def test_bounds_that_are_not_tight_are_dashed():

@@ -29,6 +29,21 @@ def test_the_prosecutor_gets_twice_the_prior_up_to_a_half():
     assert found.plot().axes[0].get_xlabel() == "prior"
 
 
+def test_every_point_has_its_device():
+    found = accord.curve(persuasion, PRIORS, **ASKED)
+    for point in found.series[0].points:
+        game = persuasion(point.x)
+        convicted = 0.0  # the prosecutor earns 1 if the judge convicts
+        for plan in point.device:
+            said, judged = plan["told"]
+            for state, chance in (("guilty", point.x), ("innocent", 1 - point.x)):
+                assert said[state] in game.action_labels[0][0]
+                convicted += plan["probability"] * chance * (judged[said[state]] == "convict")
+        assert convicted == pytest.approx(point.value)
+    assert found.to_json()["series"][0]["points"][3]["device"] == list(point.device)
+    assert 'data-kind="curve"' in found._repr_html_()
+
+
 def test_points_are_those_of_optimize_whatever_they_start_from():
     games = [accord.load_game(f"random:seed={seed},depth=3") for seed in range(4)]
     found = accord.curve(lambda x: games[int(x)], range(4), [0, 1], ["welfare", "egalitarian"])

@@ -16,8 +16,7 @@ from accord.runs.region import region
 
 KEYS = [
     "game", "players", "commits", "exact", "error", "tolerance", "polygons", "zero_sum", "nash",
-    "mixed_nash", "directions",
-    "seconds",
+    "mixed_nash", "feasible", "directions", "seconds",
 ]  # fmt: skip
 
 

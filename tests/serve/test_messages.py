@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ SERVE = Path(__file__).parents[2] / "src" / "accord" / "serve"
 
 
 def texts(language: str) -> dict[str, str]:
-    return load_messages(language)._texts
+    """The texts in the file of a language, by the names of their table and themselves."""
+    content = tomllib.loads((SERVE / "languages" / f"{language}.toml").read_text("utf-8"))
+    assert content.pop("language") == language
+    return {f"{table}.{key}": text for table, own in content.items() for key, text in own.items()}
 
 
 @pytest.mark.parametrize("language", languages())
@@ -24,9 +28,9 @@ def test_every_language_has_every_text(language: str) -> None:
     for key, text in own.items():
         assert fields(text) == fields(english[key]), key
         assert text.strip() == text != "", key
-        if language != "en" and key != "language":
+        words = re.sub(r"\{.*?\}", "", text)
+        if language != "en" and re.search(r"\w", words):
             assert text != english[key] or len(text) < 12, f"{key} is not translated"
-    assert own["language"] == language
 
 
 def test_there_are_five_languages() -> None:

@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -204,32 +205,27 @@ def test_partners_stay_together(tmp_path: Path, roles: str) -> None:
 
 
 @pytest.mark.parametrize("match", ["arrival", "random"])
-def test_perfect_strangers_meet_once(tmp_path: Path, match: str) -> None:
-    room = room_of(tmp_path, rounds=3, match=match, rematch="perfect", roles="random")
-    people = come(room, 6, ready=False)
-    if match == "arrival":  # all become ready at once, as after a round
-        for person in people:
-            pass_all(room, person)
-    else:
-        for person in people:
-            pass_all(room, person)
-        room.begin()
-    met: Counter[frozenset[int]] = Counter()
-    for _ in range(3):
-        groups = {frozenset(mates(room, person)) for person in people}
-        assert len(groups) == 3
-        met.update(groups)
-        play(room, people)
-        for person in people:
+@pytest.mark.parametrize(("roles", "rounds"), [("fixed", 5), ("rotating", 5), ("random", 5)])
+def test_perfect_strangers_meet_once(tmp_path: Path, match: str, roles: str, rounds: int) -> None:
+    room = room_of(tmp_path, rounds=rounds, match=match, rematch="perfect", roles=roles)
+    people, met, rng = come(room, 12), Counter[frozenset[int]](), Random(1)
+    room.begin()
+    while left := [person for person in people if not room.look(person).last]:
+        person = rng.choice(left)  # everybody is as fast as they are
+        view = room.look(person)
+        if view.proceeds:
             room.proceed(person)
-    if match == "random":
-        assert max(met.values()) == 1
-        assert room.state().met_again == ()
-    assert all(room.look(person).last for person in people)
+        elif view.seat is not None and view.seat.status == "act":
+            met.update([frozenset(mates(room, person))])
+            move(room, person)
+    assert sum(met.values()) == rounds * 12
+    assert set(met.values()) == {2}  # each pair was seen by two people, in one round
+    assert room.state().met_again == ()
 
 
-def test_strangers_wait_until_nobody_plays(tmp_path: Path) -> None:
-    room = room_of(tmp_path, rounds=2, match="random", rematch="strangers")
+@pytest.mark.parametrize("match", ["arrival", "random"])
+def test_strangers_wait_until_nobody_plays(tmp_path: Path, match: str) -> None:
+    room = room_of(tmp_path, rounds=2, match=match, rematch="strangers")
     people = come(room, 4)
     room.begin()
     one, other = sorted({frozenset(mates(room, person)) for person in people}, key=min)
@@ -284,6 +280,16 @@ def test_bad_lists(tmp_path: Path, text: str, message: str) -> None:
         read_people(path, ("row", "col"), ("mediator",))
 
 
+def test_lists_as_spreadsheets_save_them(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes("\ufeffname;group;role\r\nZoë;1;col\r\nBob;1;\r\n".encode())
+    first, second = read_people(path, ("row", "col"), ("mediator",))
+    assert (first, second) == (Listed("Zoë", "1", 1), Listed("Bob", "1"))
+    path.write_bytes("name;group\r\nZoë;1\r\n".encode("cp1252"))
+    with pytest.raises(ArgumentError, match="must be saved as UTF-8"):
+        read_people(path, ("row", "col"), ("mediator",))
+
+
 def test_a_missing_list(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="cannot be read"):
         read_people(tmp_path / "no.csv", ("row", "col"), ())
@@ -294,6 +300,8 @@ def test_a_missing_list(tmp_path: Path) -> None:
     [
         ({"rounds": 0}, "rounds must be 1 to 1000; got 0"),
         ({"rematch": "friends"}, "rematch must be one of partners, strangers, perfect"),
+        ({"fee": -1.0}, "fee must be at least 0"),
+        ({"fee": float("nan")}, "fee must be at least 0"),
         ({"rate": -1}, "rate must be positive"),
         ({"gone": 0}, "gone must be positive"),
         ({"match": "list"}, "give a file with their names"),
@@ -321,6 +329,8 @@ def test_pay(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(payments_csv(room.guests()))))
     assert [row["name"] for row in rows] == ["person 0", "person 1"]
     assert [float(row["points"]) for row in rows] == [earned[p] for p in people]
+    assert [float(row["pay"]) for row in rows] == [4 + earned[p] / 2 for p in people]
+    assert {row["currency"] for row in rows} == {"EUR"}
     assert Design().money(7) is None
 
 
@@ -350,6 +360,35 @@ def test_who_leaves_is_replaced_and_may_come_back(tmp_path: Path) -> None:
     assert room.look(professor).seat.status == "act"
     move(room, professor)
     assert room.look(student).last
+
+
+@pytest.mark.parametrize("match", ["arrival", "random"])
+def test_among_strangers_a_robot_sits_for_somebody_who_has_left(tmp_path: Path, match: str) -> None:
+    clock = Clock()
+    room = room_of(tmp_path, clock=clock, match=match, rounds=4, rematch="strangers", gone=60)
+    *others, leaver = people = come(room, 4)
+    room.begin()
+    room.tick()
+    for round in (1, 2, 3, 4):
+        here = people if round == 4 else others
+        assert {room.look(person).round for person in others} == {round}
+        clock.now += 60
+        for person in here:
+            room.rounds.hear(person)
+        room.tick()
+        play(room, here)
+        if round == 3:
+            room.rounds.hear(leaver)  # they come back, and play the next round with the others
+            room.proceed(leaver)
+        for person in others:
+            room.proceed(person)
+    assert all(len(room.look(person).rounds) == 4 for person in others)
+    assert [one.round for one in room.look(leaver).rounds] == [1, 4]
+    rows = list(csv.DictReader(io.StringIO(export(room.hall, private=True))))
+    assert Counter((row["round"], row["by"]) for row in rows) == {
+        ("1", "player"): 3, ("1", "robot"): 1, ("2", "player"): 3, ("2", "robot"): 1,
+        ("3", "player"): 3, ("3", "robot"): 1, ("4", "player"): 4,
+    }  # fmt: skip
 
 
 def test_if_wanted_a_play_stops_when_somebody_leaves(tmp_path: Path) -> None:
@@ -438,6 +477,30 @@ def test_one_play_begins_again(tmp_path: Path) -> None:
     for person in people:
         room.proceed(person)
     assert room.look(people[0]).round == 2
+
+
+def test_a_play_does_not_begin_again_when_its_people_play_another(tmp_path: Path) -> None:
+    room = room_of(tmp_path, rounds=3, practice=True)
+    people = come(room, 2)
+    practice = room.look(people[0]).seat.play
+    assert room.hall.may_restart(practice)
+    play(room, people)
+    for person in people:
+        room.proceed(person)
+    first = room.look(people[0]).seat.play
+    assert not room.hall.may_restart(practice)
+    play(room, people)
+    for person in people:
+        room.proceed(person)
+    assert room.look(people[0]).round == 2
+    assert not room.hall.may_restart(first)
+    with pytest.raises(MediatorError, match="play another"):
+        room.hall.restart(first)
+    assert len(room.look(people[0]).rounds) == 1
+    second = room.look(people[0]).seat.play
+    assert room.hall.may_restart(second)
+    room.end()
+    assert not room.hall.may_restart(second)
 
 
 def test_the_end_of_everything(tmp_path: Path) -> None:
@@ -560,6 +623,18 @@ def test_treatments_are_balanced_and_kept(tmp_path: Path) -> None:
     assert {(one.treatment, one.expected) for one in means} == {("mediator", 5.25), ("alone", None)}
 
 
+def test_who_does_not_take_part_leaves_nobody_alone_in_a_treatment(tmp_path: Path) -> None:
+    room = two_treatments(tmp_path, consent="May we?", gone=60)
+    lost = [room.find(room.join()) for _ in range(2)]
+    room.refuse(lost[0])
+    room.rounds.leave(lost[1])
+    for _ in range(8):
+        pass_all(room, room.find(room.join()))
+    counts = Counter(one.treatment for one in room.guests() if one.id not in lost)
+    assert counts == {"mediator": 4, "alone": 4}
+    assert room.state().waiting == 0
+
+
 def test_without_a_mediator_nobody_reads_about_one(tmp_path: Path) -> None:
     room = two_treatments(tmp_path)
     assert "computer program" not in room.rules["alone"].as_text(room.messages)
@@ -631,6 +706,8 @@ def test_shares_and_means(tmp_path: Path) -> None:
     assert found[1, None, None] == (4, 4)
     assert found[2, None, None] == (4, 0)
     assert found[None, "row", "row"] == found[None, "row", None] == (4, 2)
+    assert found[1, "row", "row"] == (2, 2)
+    assert found[2, "row", "row"] == (2, 0)
     with room.store.transaction():
         payoffs = [room.hall.payoffs(row.id) for row in room.store.plays()]
     for player, mean in enumerate(summary.payoffs):
@@ -647,7 +724,9 @@ def test_robots_do_not_count_as_obedient(tmp_path: Path) -> None:
     (person,) = come(room, 1)
     room.fill()
     play(room, [person], obey=False)
-    assert [one.obeyed for one in summarize(room.hall).shares] == [0] * 4
+    summary = summarize(room.hall)
+    assert [one.obeyed for one in summary.shares] == [0] * 5
+    assert [one.plays for one in summary.payoffs] == [1]  # the robot's payoff is nobody's
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (3, 10), (50, 100), (1, 1)])

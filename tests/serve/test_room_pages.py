@@ -78,6 +78,29 @@ def to_the_end(clients: list[Client], room: Room) -> list[str]:
     raise AssertionError(f"not everybody came to the end: {heads}")
 
 
+def test_who_scans_the_code_again_can_continue(tmp_path: Path) -> None:
+    """On the same device, also when the doors are closed; elsewhere nothing is known of them."""
+    room = open_room(tmp_path / "p.db", design=Design(ask="name"), clock=Clock())
+    with running(room) as server:
+        door, path = Client(server), f"/join/{room.code}"
+        came = door.post(path, given="Ann", once="a")
+        kept, *limits = came.headers["set-cookie"].split("; ")
+        assert {"HttpOnly", "Path=/join", "SameSite=lax"} <= set(limits)
+        seat = came.headers["location"]
+        words = "already come in on this device"
+        for _ in range(2):
+            again = door.get(path, Cookie=kept).text
+            assert words in plain(again) and f'href="{seat}"' in again
+            assert words not in plain(door.get(path).text)
+            room.set_doors(False)
+        operator = operator_link(room.hall).rsplit("/", 1)[1]
+        for other in (operator, "x", ""):
+            assert words not in plain(door.get(path, Cookie=f"accord-seat={other}").text)
+        assert "Instructions" in plain(door.get(seat).text)
+        room.remove(room.find(seat.rsplit("/", 1)[1]))
+        assert words not in plain(door.get(path, Cookie=kept).text)
+
+
 def test_a_session_from_the_door_to_the_pay(tmp_path: Path) -> None:
     room = open_room(tmp_path / "p.db", "signalling", Design(**FULL), clock=Clock())
     with running(room) as server:

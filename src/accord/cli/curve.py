@@ -67,7 +67,8 @@ def curve(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep the points here, and draw curve.svg; the same command continues a curve.",
+            help="Keep the points here, and draw curve.svg and curve.html, a page with the device "
+            "of each point; the same command continues a curve.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -112,11 +113,9 @@ def curve(
             say("points that are done are kept; repeat the command to continue")
         raise typer.Exit(INTERRUPTED) from None
     if out is not None:
-        from accord._files import write_whole
-        from accord.reports.chart import to_svg
+        from accord.reports.write import write_curve
 
-        drawn = to_svg(found.plot()).encode()
-        write_whole(out / "curve.svg", drawn)
+        write_curve(found, out)
     _print(found, out, as_json=as_json)
     if not all(point.optimal for one in found.series for point in one.points):
         say("not all points are proved optimal; the table has their bounds")
@@ -172,4 +171,4 @@ def _print(found: Curve, out: Path | None, *, as_json: bool) -> None:
         )
         print_text("")
     if out is not None:
-        print_text(f"Kept in {out}; drawn in {out / 'curve.svg'}.")
+        print_text(f"Kept in {out}; drawn in {out / 'curve.svg'} and {out / 'curve.html'}.")

@@ -155,6 +155,7 @@ def serve(
         rate=rate, fee=fee, currency=currency, gone=gone, stop=stop,
     )  # fmt: skip
     check_quiz(treatments[0].mediator.game, design)
+    _say_whether_pay_can_be_negative(treatments[0].mediator, design)
     with _listen(host, port) as listener:
         _run(treatments, design, messages, listener, data, limit, pace, root_path, proxy, url)
     say(f"stopped; all plays are in {data}")
@@ -228,6 +229,19 @@ def _say_whether_threats_are_shown(treatment: Treatment) -> None:
     if treatment.judged is not None and treatment.threats:
         sentence, *threats = treatment.judged.credibility()
         say("\n".join([f"warning: the device is {sentence}", *threats]))
+
+
+def _say_whether_pay_can_be_negative(mediator: Mediator, design: Design) -> None:
+    """Warn if somebody who earns the worst payoff in every round would have to pay."""
+    from accord.treeplex.form import sequence_form
+
+    worst = float(sequence_form(mediator.game).leaves.worst.min())
+    least = design.fee + design.rounds * worst * (design.rate or 0.0)
+    if least < 0:
+        say(
+            f"warning: whoever earns {number(worst)} in every round ends with "
+            f"{design.money(design.rounds * worst)}; a larger --fee keeps pay from being negative"
+        )
 
 
 def _run(

@@ -22,6 +22,7 @@ from accord.errors import BudgetError
 from accord.game.labels import player_name
 from accord.game.library.matrix import matrix_game
 from accord.optimal.enumeration import all_plans, count_plans
+from accord.optimal.polygon import hull
 from accord.treeplex.form import SequenceForm, sequence_form
 from accord.treeplex.strategy import behavior_to_reach
 from accord.treeplex.treeplex import Treeplex
@@ -29,6 +30,9 @@ from accord.treeplex.treeplex import Treeplex
 PROFILES, WORK, ROOM = 1e6, 1e9, 2e7
 """A game is small up to this many profiles; profiles times leaves; and the same without the last
 player, which is the size of the largest array."""
+
+FLAT = 1e-9
+"""Corners that stand out by at most this part of the payoff ranges are rounding."""
 
 MOST_PROFILES = 20_000
 """The most profiles of a normal form whose equilibria are looked for."""
@@ -65,6 +69,20 @@ class Plans:
             payoffs[..., i] = (paid @ last.T).reshape(shape)
             sizes[..., i] = (np.abs(paid) @ last.T).reshape(shape)
         return cls(plans, payoffs, sizes)
+
+
+def feasible_payoffs(form: SequenceForm, pair: tuple[int, int]) -> Floats | None:
+    """``[n, 2]`` the corners, counterclockwise, of what all lotteries over joint plans pay to two
+    players, in equilibrium or not; None for a large game."""
+    table = Plans.of(form)
+    if table is None:
+        return None
+    span = form.leaves.payoff_range[list(pair)]
+    unit = np.where(span > 0, span, 1.0)
+    points = table.payoffs.reshape(-1, form.n_players)[:, list(pair)]
+    _, first = np.unique(np.round(points / unit, 12), axis=0, return_index=True)
+    points = points[first]
+    return np.asarray(points[hull(points / unit, FLAT)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from itertools import product
 import numpy as np
 
 from accord._arrays import Bools, Floats, Ints
+from accord.deviations.notions import EFCE
 from accord.game.rationals import as_rational
 from accord.optimal.enumeration import all_plans, count_plans
 from accord.optimal.exact_mixture import ExactLeaves, ExactMixture, ExactPlans
@@ -56,10 +57,10 @@ def equally_good_plans(
             return
         plans = ExactPlans(leaves, [tuple(plan)], commits)
         payoffs = plans.payoffs([Fraction(1)])
-        reaches = objective.sign * (exact_value(objective, payoffs) - value) >= 0
+        reaches = objective.sign * (exact_value(objective, payoffs, leaves) - value) >= 0
         floors = zip(payoffs, objective.floor or (), strict=False)
         held = all(v == -math.inf or u >= as_rational(v) for u, v in floors)
-        if reaches and held and not plans.gaining([Fraction(1)], 1):
+        if reaches and held and not plans.gaining([Fraction(1)], EFCE):
             yield leaves, plans, ExactMixture((Fraction(1),), payoffs)
 
 

@@ -23,7 +23,7 @@ from accord.game.labels import player_name
 from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_svg
-from accord.reports.curve import drawn_curve
+from accord.reports.curve import curve_data, curve_label, drawn_curve, touchable_curve
 from accord.reports.marginals import marginals
 from accord.reports.page import render
 from accord.reports.progress import progress_of_bounds
@@ -151,7 +151,19 @@ def region_html(found: Region) -> str:
         "display_picture.html",
         drawn=touchable(wide, narrow, label, found),
         touch=region_data(found),
+        kind="region",
         caption=f"{label}: {found.game.name}.",
+    )
+
+
+def curve_html(found: Curve) -> str:
+    """The picture of a curve."""
+    return render(
+        "display_picture.html",
+        drawn=touchable_curve(found),
+        touch=curve_data(found),
+        kind="curve",
+        caption=f"{curve_label(found)}.",
     )
 
 

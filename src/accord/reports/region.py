@@ -30,8 +30,11 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
-WIDEST = 2.5
-"""The picture has all feasible payoffs if it is at most so many times as wide and high then."""
+AROUND = 2.0
+"""How far the picture follows feasible payoffs on each side, in sizes of the region."""
+
+COLUMNS = 3
+"""Of the legend."""
 
 LINE = 0.055
 """The height of a line of a label, as a part of the picture."""
@@ -53,7 +56,7 @@ def picture(
     with drawing():
         names = [_group_name(group) for group in groups]
         entries = _n_entries(found, groups) + (marked is not None)
-        lines = len(groups) + entries if narrow else -(-entries // 3)
+        lines = len(groups) + entries if narrow else -(-entries // COLUMNS)
         below = 0.05 + 0.2 * lines
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
@@ -81,8 +84,8 @@ def picture(
         else:
             _label(axes, groups, names, size)
         axes.legend(
-            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else 3, loc="upper left",
-            bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
+            handles=handles, frameon=False, fontsize=9, ncols=1 if narrow else COLUMNS,
+            loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=0.0, handletextpad=0.5,
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
         return figure
@@ -141,13 +144,14 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     places += [np.array(polygon.outer) for polygon in found.polygons]
     points = np.concatenate(places)
     low, high = points.min(axis=0), points.max(axis=0)
-    if found.feasible:
-        every = np.concatenate([points, np.array(found.feasible)])
-        lowest, highest = every.min(axis=0), every.max(axis=0)
-        if (high > low).all() and (highest - lowest <= WIDEST * (high - low)).all():
-            low, high = lowest, highest
     size = high - low
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
+    if found.feasible:
+        reach, corners = np.where(flat, np.inf, AROUND * size), np.array(found.feasible)
+        low = np.minimum(low, np.maximum(corners.min(axis=0), low - reach))
+        high = np.maximum(high, np.minimum(corners.max(axis=0), high + reach))
+        size = high - low
+        flat = size <= 1e-6 * max(1.0, float(np.abs(corners).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
     return low - spare, high + spare
 

@@ -33,7 +33,7 @@ MOST_TOLD = 50_000
 def touchable(wide: Figure, narrow: Figure, label: str, found: Region) -> Picture:
     """The picture of a region with a layer that can be clicked; ``label`` says what it shows."""
     spots = [{"x": x, "y": y, "text": text} for (x, y), text in _spots(found)]
-    return Picture(*(_with_layer(figure, label, spots) for figure in (wide, narrow)))
+    return Picture(*(with_layer(figure, label, spots) for figure in (wide, narrow)))
 
 
 def region_data(found: Region) -> dict[str, Any] | None:
@@ -84,7 +84,7 @@ def _polygon_data(polygon: PayoffPolygon) -> dict[str, Any]:
 
 
 def _spots(found: Region) -> Iterator[tuple[Point, str]]:
-    """The equilibria that stand out, each place once, with what there is to say about it."""
+    """The points that stand out, each place once, with what there is to say about it."""
     words: dict[tuple[str, str], tuple[Point, list[str]]] = {}
 
     def add(point: Point, text: str) -> None:
@@ -102,11 +102,15 @@ def _spots(found: Region) -> Iterator[tuple[Point, str]]:
         add(point, f"{'' if found.zero_sum else 'pure '}Nash equilibrium")
     for point in found.mixed_nash or ():
         add(point, "mixed Nash equilibrium")
+    for point in found.feasible or ():
+        add(point, "corner of the feasible payoffs")
     for (x, y), (point, texts) in words.items():
         yield point, f"{x}, {y}: {'; '.join(texts)}"
 
 
-def _with_layer(figure: Figure, label: str, spots: list[dict[str, Any]]) -> Markup:
+def with_layer(figure: Figure, label: str, spots: list[dict[str, Any]], tab: str = "0") -> Markup:
+    """A figure with a layer that can be clicked, and its spots; ``tab`` is "-1" where the keyboard
+    has another way to them."""
     svg = to_svg(figure)
     name = f"a{hashlib.sha256(svg.encode()).hexdigest()[:10]}"  # ids that no other figure has
     axes = figure.axes[0]
@@ -122,10 +126,12 @@ def _with_layer(figure: Figure, label: str, spots: list[dict[str, Any]]) -> Mark
             "top": bottom - (bottom - top) * (spot["y"] - y[0]) / (y[1] - y[0]),
         }
         for spot in spots
+        if x[0] <= spot["x"] <= x[1] and y[0] <= spot["y"] <= y[1]
     ]
     layer = render(
-        "touch.svg", left=left, right=right, top=top, bottom=bottom, x=x, y=y, spots=places
-    )
+        "touch.svg", left=left, right=right, top=top, bottom=bottom, x=x, y=y, spots=places,
+        tab=tab,
+    )  # fmt: skip
     head, end, _ = to_inline(svg, name, label).rpartition("</svg>")
     # Buttons inside must be found by readers who cannot see the picture.
     head = head.replace(' role="img"', ' role="group"', 1)

@@ -16,12 +16,14 @@ from accord.game.tree import Game
 from accord.reports import plots
 from accord.reports.chart import to_inline, to_pdf, to_png, to_svg
 from accord.reports.compare import compare
+from accord.reports.curve import curve_page, drawn_curve
 from accord.reports.page import comparison_page, run_page, tree_svg
 from accord.reports.region import picture
 from accord.reports.source import Result, Source, read_source, source_of_result
 from accord.reports.summary import optimum_row, summarize
 from accord.reports.touch import region_data, region_page, touchable
 from accord.reports.view import Axis, Picture, RunView
+from accord.runs.curve import Curve
 from accord.runs.region import Region
 from accord.runs.result import Learned, Optimum, Solution
 
@@ -140,6 +142,12 @@ def write_region(found: Region, path: Path) -> None:
     else:
         data = to_png(picture(found)) if suffix == ".png" else to_pdf(picture(found))
     _write(path, data)
+
+
+def write_curve(found: Curve, folder: Path) -> None:
+    """Draw a curve into the folder: ``curve.svg``, and ``curve.html`` with the devices."""
+    _write(folder / "curve.svg", to_svg(drawn_curve(found)).encode())
+    _write(folder / "curve.html", curve_page(found).encode())
 
 
 def write_comparison(folders: list[Path], out: Path, game: Game | None = None) -> list[Path]:

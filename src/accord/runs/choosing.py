@@ -127,7 +127,7 @@ class Choice:
         notion, exact = outcome_notion(self.request.notion), found.exact
         if exact is None or notion.k != 1 or found.policy.n_components == 1:
             return found
-        value = exact_value(self.objective, exact[2].payoffs)
+        value = exact_value(self.objective, exact[2].payoffs, exact[0])
         end = min(end, time.monotonic() + CHOOSING)
         best, fewest = found, len(found.certificate.threats)
         for other in equally_good_plans(self.form, self.objective, value, end, self.commits):

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_POINTS = 100_000
+MOST_PLANS = 40
+"""Plans of the device of a point that are kept, the likeliest."""
+
 NAMES = (WELFARE, EGALITARIAN)
 
 
@@ -49,6 +52,7 @@ class CurvePoint:
     optimal: bool  # whether both meet
     values: tuple[float, ...]  # expected payoffs of all players
     components: int
+    device: tuple[dict[str, Any], ...] = ()  # the likeliest plans: probability, and what is told
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,10 @@ class Curve:
                 {
                     "notion": one.notion,
                     "objective": one.objective,
-                    "points": [{**vars(p), "values": list(p.values)} for p in one.points],
+                    "points": [
+                        {**vars(p), "values": list(p.values), "device": list(p.device)}
+                        for p in one.points
+                    ],
                 }
                 for one in self.series
             ],
@@ -89,6 +96,9 @@ class Curve:
         """The values against the parameter, with bounds where they are not met."""
         figure: Figure = call_above(DISPLAY, "curve_plot", self)
         return figure
+
+    def _repr_html_(self) -> str:
+        return str(call_above(DISPLAY, "curve_html", self))
 
 
 def curve(
@@ -163,19 +173,25 @@ def curve(
         last[:] = [found.policy]
         content = found.to_json()
         kept = ("value", "bound", "optimal", "values", "components")
-        return {key: content[key] for key in kept}
+        device = [
+            {"probability": plan["probability"], "told": plan["told"]}
+            for plan in found.policy.device(MOST_PLANS).to_json()["plans"]
+        ]
+        return {**{key: content[key] for key in kept}, "device": device}
 
     with tempfile.TemporaryDirectory(prefix="accord-") as aside:
         done = sweep(job, tasks, aside if folder is None else folder, progress=progress)
     series = []
     for (notion, n), text in written.items():
         names = [f"k={notion.written},o={n},{parameter}={x!r}" for x in xs]
-        points = (
-            CurvePoint(x, **{**done[one], "values": tuple(done[one]["values"])})
-            for x, one in zip(xs, names, strict=True)
-        )
+        points = (_point(x, **done[one]) for x, one in zip(xs, names, strict=True))
         series.append(CurveSeries(notion.name, text, tuple(points)))
     return Curve(name or first.name, parameter, tuple(labels), tuple(series))
+
+
+def _point(x: float, *, values: list[float], device: Sequence[Any] = (), **kept: Any) -> CurvePoint:
+    """A point as it is kept in a folder; older ones have no device."""
+    return CurvePoint(x, values=tuple(values), device=tuple(device), **kept)
 
 
 def _are_several(objective: Any) -> bool:

@@ -35,10 +35,10 @@ from accord.game.labels import as_players
 from accord.game.tree import Game, checked_game
 from accord.optimal.exact_nash import minmax_payoff
 from accord.optimal.mixed_nash import mixed_nash_payoffs
-from accord.optimal.normal_form import Plans
-from accord.optimal.polygon import hull, nearest_mixture
+from accord.optimal.normal_form import feasible_payoffs
+from accord.optimal.polygon import nearest_mixture
 from accord.optimal.pure_nash import pure_nash_payoffs
-from accord.optimal.region import FLAT, Found, RegionSearch, Side, strength
+from accord.optimal.region import Found, RegionSearch, Side, strength
 from accord.runs.checkpoint import Checkpoint, RegionProgress
 from accord.runs.footprint import SMALLER_K, check_run, region_memory
 from accord.runs.interrupt import Interruption, heeding_interrupts
@@ -330,7 +330,7 @@ def region(
         loop.conclude()
         nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
         mixed = mixed_nash_payoffs(form) if search.nash is None else None
-        feasible, minmax = _feasible(form, pair), _minmax(form, pair)
+        feasible, minmax = feasible_payoffs(form, pair), _minmax(form, pair)
     labels = game.player_labels
     return Region(
         game=game,
@@ -339,13 +339,13 @@ def region(
         zero_sum=search.nash is not None,
         nash=None if nash is None else _distinct(nash[:, list(pair)]),
         mixed_nash=None if mixed is None else _distinct(mixed[:, list(pair)]),
-        feasible=feasible,
         minmax=minmax,
         tolerance=tolerance,
         directions=search.directions,
         seconds=time.perf_counter() - begun,
         interrupted=loop.interrupted or interruption.requested,
         commits=search.commits,
+        feasible=None if feasible is None else tuple((float(x), float(y)) for x, y in feasible),
     )
 
 
@@ -445,17 +445,6 @@ def _vertex(search: RegionSearch, found: Found) -> RegionVertex:
 def _rounded(value: float) -> str:
     """Seven digits are enough for a table, and hide rounding."""
     return f"{round(value, 12) + 0.0:.7g}"
-
-
-def _feasible(form: SequenceForm, pair: tuple[int, int]) -> tuple[Point, ...] | None:
-    """The corners of the payoffs of all mixtures of joint plans; None for a large game."""
-    table = Plans.of(form)
-    if table is None:
-        return None
-    points = np.unique(table.payoffs.reshape(-1, form.n_players)[:, list(pair)], axis=0)
-    span = np.ptp(points, axis=0)
-    places = points[hull((points - points.min(axis=0)) / np.where(span > 0, span, 1.0), FLAT)]
-    return tuple((float(x), float(y)) for x, y in places)
 
 
 def _minmax(form: SequenceForm, pair: tuple[int, int]) -> tuple[Fraction, Fraction] | None:

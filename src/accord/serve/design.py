@@ -10,6 +10,7 @@ people of the same treatment in all rounds.
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -148,6 +149,8 @@ class Design:
         for what, number in (("rate", self.rate), ("gone", self.gone)):
             if number is not None:
                 check_positive(what, number)
+        if not 0 <= self.fee <= sys.float_info.max:
+            raise ArgumentError(f"fee must be at least 0 and finite; got {self.fee}")
         if (self.match == "list") != bool(self.people):
             raise ArgumentError("to match people by a list, give a file with their names")
         object.__setattr__(self, "names", {line.name.casefold(): line for line in self.people})
@@ -178,16 +181,22 @@ class Design:
 def read_people(path: Path, players: Sequence[str], treatments: Sequence[str]) -> list[Listed]:
     """Read a list of people: a CSV file with the columns name and group, perhaps role, treatment.
 
-    People of the same group play together in the first round.
+    People of the same group play together in the first round. Spreadsheets in some languages
+    separate columns by semicolons, which are understood too.
 
     Raises:
         ArgumentError: If it is not such a file; the message says what is wrong, and where.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
+            head = file.readline()
+            file.seek(0)
+            apart = ";" if ";" in head and "," not in head else ","
+            reader = csv.DictReader(file, delimiter=apart)
             columns, rows = reader.fieldnames or [], list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        raise ArgumentError(f"the list of people {path} must be saved as UTF-8 text") from None
+    except (OSError, csv.Error) as error:
         raise ArgumentError(f"the list of people {path} cannot be read: {error}") from None
     if not {"name", "group"} <= set(columns):
         raise ArgumentError(

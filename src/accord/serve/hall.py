@@ -264,21 +264,42 @@ class Hall:
                 self.store.save_play(replace(row, status="stopped", asked={}, ended=now))
         self.changes += 1
 
-    def restart(self, play: str) -> str:
-        """Stop a play for good and begin another with the same people; return its name."""
+    def may_restart(self, play: str) -> bool:
+        """Whether a play can begin again: it has begun, the session has not ended, and none of its
+        people has gone on to another play."""
         with self.store.transaction():
             row = self._row(play)
+            practice = row.round == 0
+            begun = row.status != "open" and self.store.noted("ended") is None
+            return begun and all(
+                self.store.seat_of(seat.person, practice) == (play, seat.player)
+                and not (practice and "practice" in self.store.person(seat.person).passed)
+                for seat in self.store.seats(play)
+                if seat.person is not None
+            )
+
+    def restart(self, play: str) -> str:
+        """Stop a play for good and begin another with the same people; return its name.
+
+        Raises:
+            MediatorError: If it cannot begin again (:meth:`may_restart`).
+        """
+        with self.store.transaction():
+            row = self._row(play)
+            if not self.may_restart(play):
+                raise MediatorError(f"play {play} cannot begin again: its people play another one")
             self.store.add_event(play, self.clock(), "restarted")
             self.store.save_play(replace(row, status="stopped", asked={}))
             (new,) = self.create(treatment=row.treatment, round=row.round)
             for seat in self.store.seats(play):
+                person = None if seat.person is None else self.store.person(seat.person)
+                robot = seat.robot or (person is not None and person.away is not None)
                 self.store.change_seat(
-                    new, seat.player, name=seat.name, robot=seat.robot, person=seat.person
+                    new, seat.player, name=seat.name, robot=robot, person=seat.person
                 )
-                if seat.person is not None:
-                    self.store.save_person(replace(self.store.person(seat.person), ready=None))
-            if row.status != "open":
-                self.start(new)
+                if person is not None:
+                    self.store.save_person(replace(person, ready=None))
+            self.start(new)
             return new
 
     def pause(self) -> None:

@@ -221,7 +221,7 @@ class OperatorPages:
             "play.html", base=base, game=self.game, play=play, links=links, reveal=reveal,
             ready=ready, digest=digest(play), local=any(map(_is_local, links)),
             once=secrets.token_urlsafe(12), table=links_csv(links),
-            several=len(self.hall.treatments) > 1,
+            several=len(self.hall.treatments) > 1, restarts=self.hall.may_restart(play.id),
             threats=self.hall.treatments[play.treatment].threats,
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ class OperatorPages:
             ]
             return self._play_page(request, base, links)
         if what == "restart":
-            if self._is_first(fields):
+            if self._is_first(fields) and self.hall.may_restart(play):
                 play = self.hall.restart(play)
             return redirect(f"{base}/play/{quote(play)}")
         if what not in ("start", "stop"):

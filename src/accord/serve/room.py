@@ -10,6 +10,7 @@ are *ready* for the next play. So a server that is killed continues where it was
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random, SystemRandom
@@ -184,7 +185,8 @@ class Room:
     def _treatment(self, line: Listed | None, people: list[Person]) -> str:
         """The treatment of a new person: that of their group, or one that has the fewest people.
 
-        Those who come one after another fill a group before another treatment is drawn.
+        Those who come one after another fill a group before another treatment is drawn; who does
+        not take part, or has left before the first round, does not count.
         """
         names = list(self.hall.treatments)
         if line is not None and line.treatment is not None:
@@ -194,12 +196,13 @@ class Room:
                 other = self.design.names.get(one.name.casefold())
                 if other is not None and other.group == line.group:
                     return one.treatment
-        counts = {name: sum(one.treatment == name for one in people) for name in names}
+        lost = [REFUSED in one.passed or (one.away and one.role is None) for one in people]
+        counts = Counter(one.treatment for one, gone in zip(people, lost, strict=True) if not gone)
         size = self.hall.game.n_players
         begun = [name for name in names if counts[name] % size]
         if begun and line is None:
             return begun[0]
-        fewest = min(counts.values())
+        fewest = min(counts[name] for name in names)
         return self._rng.choice([name for name in names if counts[name] == fewest])
 
     # What a person sees and does
@@ -431,7 +434,7 @@ class Room:
                 own += others_lines(hall, t, seat.play, seat.player)
             if len(over) > 1:
                 where = t.text("page.round", round=seat.round, rounds=self.design.rounds)
-                own = [f"{where}: {line}" for line in own]
+                own = [t.text("debrief.in_round", round=where, line=line) for line in own]
             lines += own
         return tuple(lines)
 

@@ -3,11 +3,12 @@
 People are matched by ``serve/matching.py``, among those of one treatment. *By arrival* a play
 begins as soon as enough people wait. *At random* the operator begins, and everybody who waits is
 matched. *By a list* a group begins when it is complete. Afterwards partners continue when all of
-them are ready; strangers are matched by arrival among those who wait, otherwise as soon as nobody
-plays any more.
+them are ready. Strangers are matched when nobody plays the round before any more: two who have just
+played together are often the first to be ready, and would meet again.
 
 Who has not been heard of for ``gone`` seconds has left: a robot takes their seat, or the play is
-stopped. They get the seat back when they return.
+stopped. They get the seat back when they return. In later rounds robots sit for those who have left
+wherever people are missing.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Rounds:
         with self.store.transaction():
             if self.hall.paused or self.store.noted("ended") is not None:
                 return 0
-            people = [one for one in self.store.people() if one.room and one.away is None]
+            everybody = [one for one in self.store.people() if one.room]
+            people = [one for one in everybody if one.away is None]
             waiting = {one.id: one for one in people if one.ready is not None}
             if not waiting:
                 return 0
@@ -86,8 +88,13 @@ class Rounds:
             for treatment in self.hall.treatments:
                 own = {id: one for id, one in waiting.items() if one.treatment == treatment}
                 here = [one for one in people if one.treatment == treatment]
+                left = not self.design.stop and any(
+                    one.away is not None and one.treatment == treatment and one.id in past
+                    for one in everybody
+                )
                 for round, pool in self._pools(own, here, past, now or fill):
-                    begun += self._match_pool(pool, treatment, round, past, fill)
+                    filled = fill or (left and round > 1)
+                    begun += self._match_pool(pool, treatment, round, past, filled)
             return begun
 
     def _next(self, person: int, past: dict[int, list[PastSeat]]) -> int:
@@ -130,9 +137,7 @@ class Rounds:
         new = [one for one in waiting.values() if one.id not in past]
         old = [one for one in waiting.values() if one.id in past]
         if self.design.match == "arrival":
-            for round in sorted({self._next(id, past) for id in waiting}):
-                pool = [one for one in waiting.values() if self._next(one.id, past) == round]
-                yield round, sorted(pool, key=lambda one: one.ready or 0.0)
+            yield from self._arrived_pools(waiting, here, past, now)
             return
         if self.design.match == "list":
             yield from self._listed_pools(new, now)
@@ -140,6 +145,27 @@ class Rounds:
         busy = any(self._plays(one, past) for one in here if one.id not in waiting)
         if now or (old and not busy):
             yield max((self._next(one.id, past) for one in old + new), default=1), old + new
+
+    def _arrived_pools(
+        self,
+        waiting: dict[int, Person],
+        here: list[Person],
+        past: dict[int, list[PastSeat]],
+        now: bool,
+    ) -> Iterator[tuple[int, list[Person]]]:
+        """Those who wait for the same round, in the order in which they came.
+
+        Who was left over in an earlier round, or has missed it, plays the next one with the others.
+        """
+        coming = {self._next(one.id, past) for one in here if one.id not in waiting}
+        late: list[Person] = []
+        for round in sorted({self._next(id, past) for id in waiting}):
+            if round > 1 and round in coming and not now:
+                continue
+            pool = [one for one in waiting.values() if self._next(one.id, past) == round] + late
+            yield round, sorted(pool, key=lambda one: one.ready or 0.0)
+            left = [one for one in pool if self.store.person(one.id).ready is not None]
+            late = left if round > 1 else []
 
     def _plays(self, person: Person, past: dict[int, list[PastSeat]]) -> bool:
         """Whether somebody has begun and not finished all rounds."""

@@ -38,6 +38,9 @@ from accord.serve.views import (
 SPARE = 4_096
 """Bytes of the texts around a quiz; an eighth of them for those around a line of the debriefing."""
 
+COOKIE, REMEMBERED = "accord-seat", 86_400
+"""A device remembers the link of who came in last, for so many seconds; only the door reads it."""
+
 LONG = math.pi * 1e-300
 """A number that is long on a page."""
 
@@ -180,7 +183,13 @@ class SeatPages:
         """The page behind the code, which asks for a name if the design says so."""
         self.check_code(request)
         asks = self.room.design.asks if self.room.is_open else "closed"
-        return self._join_page(self._entrance(request), asks)
+        return self._join_page(self._entrance(request), asks, back=self._known_seat(request))
+
+    def _known_seat(self, request: Request) -> str | None:
+        """The seat of whoever came in on this device before, perhaps by the same QR code."""
+        token = request.cookies.get(COOKIE, "")
+        known = bool(token) and self.room.find(token) is not None
+        return f"{request.scope.get('root_path', '')}/seat/{quote(token)}" if known else None
 
     def enter(self, request: Request, fields: Fields) -> Response:
         self.check_code(request)
@@ -189,8 +198,14 @@ class SeatPages:
             token = self.room.join(given, fields.get("once") or None)
         except JoinError as error:
             asks = self.room.design.asks if self.room.is_open else "closed"
-            return self._join_page(self._entrance(request), asks, str(error), given)
-        return redirect(f"{request.scope.get('root_path', '')}/seat/{token}")
+            back = self._known_seat(request)
+            return self._join_page(self._entrance(request), asks, str(error), given, back)
+        answer = redirect(f"{request.scope.get('root_path', '')}/seat/{token}")
+        answer.set_cookie(
+            COOKIE, token, REMEMBERED, path=f"{request.scope.get('root_path', '')}/join",
+            secure=request.url.scheme == "https", httponly=True, samesite="lax",
+        )  # fmt: skip
+        return answer
 
     def check_code(self, request: Request) -> None:
         """Answer as to any wrong link unless the address has the code."""
@@ -207,11 +222,13 @@ class SeatPages:
     def _entrance(self, request: Request) -> str:
         return f"{request.scope.get('root_path', '')}/join/{quote(self.room.code)}"
 
-    def _join_page(self, action: str, asks: str, note: str = "", given: str = "") -> Response:
+    def _join_page(
+        self, action: str, asks: str, note: str = "", given: str = "", back: str | None = None
+    ) -> Response:
         shown = " ".join(given.split())[:60]
         return page(
             "join.html", t=self.t, speaks=True, action=action, asks=asks, given=shown,
-            once=secrets.token_urlsafe(12),
+            back=back, once=secrets.token_urlsafe(12),
             note=self.t(note, name=shown) if note and asks != "closed" else None,
         )  # fmt: skip
 

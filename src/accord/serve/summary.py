@@ -3,7 +3,7 @@
 A share of k out of n decisions has the exact interval of Clopper and Pearson (1934) at 95 percent;
 a mean payoff has Student's interval. Both treat decisions and plays as independent. Decisions of
 one person, or of people who have met, are not, so a paper should resample people or groups from the
-exported rows. Only decisions of people count, not those of robots, and no practice.
+exported rows. Only decisions and payoffs of people count, not those of robots, and no practice.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _or_all(value: object) -> str:
 
 
 def _shares(told: Iterable[Decision]) -> Iterable[Share]:
-    """All decisions together, then by round, by player, and by infoset."""
+    """All decisions together, then by round, by player, by infoset, and by infoset and round."""
     counts: dict[tuple[str, int | None, str | None, str | None], list[int]] = {}
     for one in told:
         assert one.move is not None
@@ -121,6 +121,7 @@ def _shares(told: Iterable[Decision]) -> Iterable[Share]:
             (name, one.row.round, None, None),
             (name, None, role, None),
             (name, None, role, infoset),
+            (name, one.row.round, role, infoset),
         }
         for key in keys:
             count = counts.setdefault(key, [0, 0])
@@ -134,10 +135,11 @@ def _shares(told: Iterable[Decision]) -> Iterable[Share]:
 
 
 def _payoffs(hall: Hall, found: list[Decision]) -> Iterable[MeanPayoff]:
-    """The mean payoff of each player in each treatment."""
+    """The mean payoff of each player in each treatment, where a person played."""
     payoffs: dict[tuple[str, int], dict[str, float]] = {}
     for one in found:
-        if one.seat.payoff is not None:
+        robot = one.seat.robot if one.move is None else one.move.by == "robot"
+        if one.seat.payoff is not None and not robot:
             plays = payoffs.setdefault((one.row.treatment, one.seat.number), {})
             plays[one.row.id] = one.seat.payoff
     for (name, player), plays in sorted(payoffs.items()):

@@ -32,11 +32,12 @@ def links_csv(links: Iterable[tuple[str, str]]) -> str:
 
 
 def payments_csv(guests: Iterable[Guest]) -> str:
-    """What everybody has earned."""
-    head = ("person", "name", "treatment", "rounds", "points", "pay", "doing")
+    """What everybody has earned; the pay is a number, with its currency in a column of its own."""
+    head = ("person", "name", "treatment", "rounds", "points", "pay", "currency", "doing")
     rows = (
-        (one.id, harmless(one.name), one.treatment, one.rounds, repr(one.points), one.money or "",
-            one.doing)
+        (one.id, harmless(one.name), one.treatment, one.rounds, repr(one.points), pay,
+            harmless(currency), one.doing)
         for one in guests
+        for pay, _, currency in [(one.money or "").partition(" ")]
     )  # fmt: skip
     return as_csv(head, rows)

@@ -1,9 +1,8 @@
 // Regions that can be touched: the reader chooses payoffs, and the page shows a device with them.
 // A point of a polygon is a mixture of at most three vertices; so is its device.
-for (const box of document.querySelectorAll(".touchable:not([data-ready])")) {
+for (const box of document.querySelectorAll(".touchable[data-kind=region]:not([data-ready])")) {
   box.dataset.ready = "";
-  const data = JSON.parse(box.querySelector(".region-data").textContent);
-  const MOST_PLANS = 40; // in the table
+  const data = JSON.parse(box.querySelector(".touch-data").textContent);
   const SNAP = 8; // distance from an equilibrium that stands out at which a click means it
   const NOTHING = 1e-9; // of the size of the picture, or a probability
   const layers = [...box.querySelectorAll(".touch")];
@@ -96,22 +95,6 @@ for (const box of document.querySelectorAll(".touchable:not([data-ready])")) {
   for (const hint of box.querySelectorAll(".how-to")) hint.hidden = false;
 
   const payoffs = (point) => point.map((value, i) => `${num(value)} for ${data.players[data.axes[i]]}`).join(" and ");
-  function table(plans) {
-    const players = data.players.map((name, i) => [name, i]).filter(([, i]) => plans.some(({ told }) => Object.keys(told[i]).length));
-    const rows = plans.slice(0, MOST_PLANS).map(({ probability, told }) => make("tr", {},
-      make("th", { scope: "row", "data-name": "probability" }, make("span", {}, percent(probability),
-        make("span", { class: "bar" }, make("i", { style: `width:${100 * probability}%` })))),
-      ...players.map(([name, i]) => {
-        const lines = Object.entries(told[i]).map(([infoset, action]) => make("li", {},
-          make("span", { class: "label" }, infoset || "(no label)"), " ", make("strong", {}, action || "(no label)")));
-        if (!lines.length) lines.push(make("li", { class: "note" }, "does not decide"));
-        return make("td", { class: "left", "data-name": name }, make("ul", {}, ...lines));
-      })));
-    const head = make("tr", {}, make("th", { scope: "col" }, "probability"),
-      ...players.map(([name]) => make("th", { scope: "col", class: "left" }, name)));
-    return make("div", { class: "scroll" }, make("table", { class: "device stacked" },
-      make("thead", {}, head), make("tbody", {}, ...rows)));
-  }
   function show() {
     if (!state.point) return;
     const polygon = data.polygons[state.polygon];
@@ -131,22 +114,14 @@ for (const box of document.querySelectorAll(".touchable:not([data-ready])")) {
       .map(([name, i]) => `, ${num(sum(members.map(([v, share]) => share * polygon.vertices[v].values[i])))} for ${name}`).join("");
     const drawn = plans.length === 1 ? "always has this plan" : `draws one of ${plans.length} plans`;
     parts.push(make("p", {}, `In this ${polygon.name} the mediator ${drawn}. Expected payoffs: ${payoffs(point)}${others}.`));
-    parts.push(table(plans));
-    if (plans.length > MOST_PLANS) parts.push(make("p", { class: "note" }, `and ${plans.length - MOST_PLANS} more plans`));
+    parts.push(...deviceTable(plans, data.players));
     chosen.replaceChildren(...parts);
     for (const layer of layers) mark(layer, point);
   }
   function mark(layer, point) {
     const { left, right, top, bottom } = layer.dataset;
-    const x = Number(left) + (right - left) * (point[0] - range.x[0]) / size[0];
-    const y = Number(bottom) - (bottom - top) * (point[1] - range.y[0]) / size[1];
-    let shown = layer.querySelector(".cross");
-    if (!shown) {
-      shown = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      shown.setAttribute("class", "cross");
-      layer.append(shown);
-    }
-    shown.setAttribute("d", `M${x - 11} ${y}h7m8 0h7M${x} ${y - 11}v7m0 8v7`);
+    markAt(layer, Number(left) + (right - left) * (point[0] - range.x[0]) / size[0],
+      Number(bottom) - (bottom - top) * (point[1] - range.y[0]) / size[1]);
   }
   function choose(point, fill = true) {
     state.point = point;
