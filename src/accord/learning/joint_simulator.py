@@ -23,6 +23,7 @@ from accord.play.joint_paths import Places
 from accord.play.joint_tree import FIRST, START, UNKNOWN, JointArrays, add_losses, find_or_add
 from accord.play.simulator import SimulatorArrays, draw_outcome, simulator
 from accord.treeplex.form import SequenceForm
+from accord.treeplex.strategy import draw_sequence
 from accord.treeplex.treeplex import Treeplex
 
 
@@ -213,12 +214,7 @@ def play_episodes(
                         break
             else:
                 seq = places.first_seq[places.first_infoset[mover] + node.place]
-                for b in range(n):
-                    if mixture[component, seq + b] > 0.0:
-                        a = b
-                        draw -= mixture[component, seq + b]
-                        if draw < 0.0:
-                            break
+                a = draw_sequence(mixture[component], seq, seq + n, draw) - seq
             edge = first + a
             tree.edges[edge].count += 1
             at = node.first_child + a

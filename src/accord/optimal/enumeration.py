@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,6 +118,15 @@ def _leads_to(tree: RechistoryTree, plan: list[int], node: int) -> bool:
     return True
 
 
+class AtPrices(NamedTuple):
+    """A player, their prices, and working memory."""
+
+    player: PricedPlayer
+    kappa: float
+    flow: Floats
+    buffers: Buffers
+
+
 class Enumeration:
     """Prices exactly, by trying ``count`` joint plans of all players but the replier.
 
@@ -138,6 +148,10 @@ class Enumeration:
     def plans(self) -> dict[int, Ints]:
         """The plans of every player but the replier."""
         return {i: all_plans(self.pricing.incentives.trees[i]) for i in self.others}
+
+    def _priced(self, prices: Multipliers, i: int) -> AtPrices:
+        pricing = self.pricing
+        return AtPrices(pricing.players[i], prices.kappa[i], prices.flow[i], pricing.buffers[i])
 
     def cheapest(
         self, prices: Multipliers, keep: int = 1, end: float | None = None
@@ -166,10 +180,8 @@ class Enumeration:
                 continue
             values = np.empty(len(self.plans[last]))
             _reply_to_all(
-                pricing.players[last], prices.kappa[last], prices.flow[last], pricing.buffers[last],
-                self.plans[last], pricing.players[reply], reply, prices.kappa[reply],
-                prices.flow[reply], pricing.buffers[reply], pricing.reach, pricing.share,
-                parts[reply], values,
+                self._priced(prices, last), self.plans[last], self._priced(prices, reply), reply,
+                pricing.reach, pricing.share, parts[reply], values,
             )  # fmt: skip
             for row in np.argsort(values, kind="stable")[:keep]:
                 parts[last][:] = self.plans[last][row]
@@ -185,16 +197,10 @@ class Enumeration:
 
 @jit
 def _reply_to_all(
-    other: PricedPlayer,
-    other_kappa: float,
-    other_flow: Floats,
-    other_buffers: Buffers,
+    other: AtPrices,
     plans: Ints,
-    me: PricedPlayer,
+    me: AtPrices,
     player: int,
-    kappa: float,
-    flow: Floats,
-    buffers: Buffers,
     reach: Floats,
     share: Floats,
     actions: Ints,
@@ -202,5 +208,7 @@ def _reply_to_all(
 ) -> None:
     """Overwrite ``values`` with the least G against each of the other player's plans."""
     for row in range(len(plans)):
-        spread_plan(other, other_kappa, other_flow, plans[row], other_buffers, reach, share)
-        values[row] = best_plan(me, player, kappa, flow, buffers, reach, share, actions)
+        spread_plan(other.player, other.kappa, other.flow, plans[row], other.buffers, reach, share)
+        values[row] = best_plan(
+            me.player, player, me.kappa, me.flow, me.buffers, reach, share, actions
+        )

@@ -105,7 +105,7 @@ class Checkpoint:
     episodes: int | None = None  # played so far; None if the run plays none
     best: Progressed | None = None  # how far the search for the best equilibrium is
     error: float = 0.0  # exact gaps differ from these by at most this much
-    value_error: float = 0.0  # the same for values
+    value_error: float = 0.0  # exact values differ from these by at most this much
     seen: Seen | None = None  # in an environment
     covered: float | None = None  # share of the game's ends that joint plays have shown, estimated
     region: RegionProgress | None = None  # of a region, which has no gap and is not kept in files

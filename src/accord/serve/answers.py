@@ -34,7 +34,7 @@ and they would tell what is recommended to whoever watches the network. Pages of
 long as the longest that the game can have."""
 
 PADDED_JSON_BYTES = 4_096
-"""The same for the answers to programs."""
+"""Answers to programs are filled with spaces to a multiple of this many bytes, as pages are."""
 
 
 def sealed(response: Response) -> Response:
