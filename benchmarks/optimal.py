@@ -144,6 +144,7 @@ def _table(rows: list[list[str]]) -> str:
 
 def _draw(results: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure = Figure(figsize=(9, 2.6 * ((len(results) + 1) // 2)), layout="constrained")
     axes = figure.subplots((len(results) + 1) // 2, 2, squeeze=False).ravel()
@@ -158,6 +159,9 @@ def _draw(results: dict[str, Any]) -> None:
         place.plot(cpu, bound, color="#1f6f8b", label="bound")
         place.plot(cpu, value, color="#c1502e", label="value")
         place.set_xscale("log")
+        place.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        place.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        place.xaxis.set_minor_formatter(NullFormatter())
         place.set_title(title, fontsize=9)
         place.set_xlabel("CPU seconds", fontsize=8)
         place.tick_params(labelsize=8)
