@@ -2,7 +2,8 @@
 
 A zero-sum game takes one program. A small game takes the relaxation (``optimal/polytope.py``) and
 then rounds of column generation. A large one takes tuples, averages, the programs over supports and
-the program that proves the bound (``optimal/large.py``). What follows is the same for all of them.
+the program that proves the bound (``optimal/large.py``); where chance is private, it takes averages
+and the phases of a small game instead, which is not known before. What follows is the same for all.
 
 Arrays are counted. What HiGHS takes cannot be: per tuple and per entry of a program it is what was
 measured on Sheriff, Battleship and poker, as are all times, on one core. A time says whether to
@@ -13,13 +14,14 @@ wait for a phase or to go for lunch: expect it to be wrong by a factor of two or
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accord.certifying.footprint import SMALL_BYTES, certify_bytes, leaf_bytes
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import Notion, NotionLike, as_notion, outcome_notion
 from accord.equilibrium.relevant import count_tuples
 from accord.errors import BudgetError
+from accord.game.tree import CHANCE
 from accord.optimal.column_generation import TUPLES
 from accord.optimal.incentives import Incentives
 from accord.optimal.large import (
@@ -114,6 +116,11 @@ def optimize_phases(
     if large:
         phases = _large(held, rest, tuples, entries + cells)
         held = held | {"tuples": BYTES_PER_TUPLE * tuples}
+        if (form.game.player == CHANCE).any():
+            phases += [
+                replace(phase, name=f"{phase.name}, if chance is private")
+                for phase in _small(held, rest, tuples, entries, pricing, work)
+            ]
     else:
         phases = _small(held, rest, tuples, entries, pricing, work)
     ending = held | {"prices and certifying": max(pricing, certifying)} | rest
