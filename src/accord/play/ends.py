@@ -39,7 +39,7 @@ class Ends:
         """Count a play."""
         last = {i: (label, action) for i, _, label, _, action in episode.moves}
         drawn = [move for shown in episode.shown for _, move in shown]
-        said = [f"{i}\0{last[i][1]}\0{last[i][0]}" for i in range(len(episode.paths)) if i in last]
+        said = [f"{i}\0{action}\0{label}" for i, (label, action) in sorted(last.items())]
         text = "\0\0".join((*said, str(drawn) if drawn else ""))
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
         end = int.from_bytes(digest.digest(), "little")
