@@ -24,6 +24,7 @@ END = b"\0"
 
 _asked: list[Callable[[], bool]] = []
 _ears: list[Callable[[int], None]] = []
+_ticks: list[Callable[[], None]] = []
 
 
 @contextmanager
@@ -163,11 +164,18 @@ def ticking(tick: Callable[[], None]) -> Iterator[None]:
     signal.signal(number, lambda *_: tick())
     signal.siginterrupt(number, False)  # calls of the system go on
     signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
+    _ticks.append(tick)
     try:
         yield
     finally:
+        _ticks.remove(tick)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(number, signal.SIG_DFL)
+
+
+def is_ticking() -> bool:
+    """Whether there is a context of :func:`ticking`; to enter another has no effect."""
+    return bool(_ticks)
 
 
 def interrupting() -> list[int]:

@@ -93,3 +93,14 @@ def test_what_cannot_start() -> None:
     three = library_game("kuhn:players=3")
     with pytest.raises(MismatchError, match="must be for 3 players; it is for 2"):
         accord.learn(Hidden(three), 1, episodes=300, start=first)
+
+
+def test_the_policy_of_another_environment_is_refused() -> None:
+    """It knows none of the infosets; under another name a policy of the same game may start."""
+    other = accord.learn(Hidden(library_game("chicken")), 1, episodes=90, plays=0)
+    with pytest.raises(MismatchError, match=r"it is one of chicken, and knows none of the infoset"):
+        accord.learn(Hidden(KUHN), 1, episodes=90, plays=0, start=other)
+    renamed = Hidden(KUHN)
+    renamed.name = "poker"
+    first = accord.learn(renamed, 1, episodes=900, plays=0)
+    assert accord.learn(Hidden(KUHN), 1, episodes=90, plays=0, start=first).episodes == 90

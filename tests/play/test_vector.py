@@ -13,6 +13,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import accord
 from accord.errors import ArgumentError, GameError, SimulatorError
+from accord.play.episodes import ACTIONS, Episode
+from accord.play.lanes import LaneWorkers
+from accord.play.own_tree import OwnTree
+from accord.play.streams import Streams
 from tests.support.command import run
 from tests.support.vector_envs import (
     AGENTS,
@@ -67,6 +71,45 @@ def test_what_is_learned_in_arrays_is_an_equilibrium() -> None:
     assert learned.coverage == 1.0
     assert learned.certificate is not None
     assert learned.certificate[1].lower < 0.05 < learned.certificate[1].upper < 0.3
+
+
+class UpToTwoRounds(ByAgent):
+    """A play ends when row takes action 1, or after two rounds. A mask resets some plays only."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        if options is None:
+            self.played = np.zeros(self.num_envs, int)
+            return super().reset(seed=seed)
+        self.played[options["reset_mask"]] = 0
+        return self.seen(), {}
+
+    def step(self, actions: dict[str, Any]) -> Any:
+        seen, paid, _, *rest = super().step(actions)
+        self.played = np.where(actions["row"] == 1, 2, self.played + 1)
+        return seen, paid, dict.fromkeys(AGENTS, self.played >= 2), *rest
+
+
+@pytest.mark.parametrize("mode", [None, AutoresetMode.DISABLED])
+def test_one_seed_for_all_gives_an_episode_the_same_chance(mode: AutoresetMode | None) -> None:
+    """Whatever is played, and so however long plays before it last, as certificates need it."""
+    vector = UpToTwoRounds()
+    vector.metadata = {"name": "rounds", "autoreset_mode": mode}  # type: ignore[dict-item]
+    env: Any = accord.PettingZooEnvironment(vector, (0, 2))
+    workers, draws = LaneWorkers(env, 7), Streams(7, ACTIONS).draws
+    trees = [OwnTree(agent) for agent in AGENTS]
+
+    def played(choose: Any) -> list[Episode]:
+        episodes = [Episode(number, -1, trees, choose, draws) for number in range(40)]
+        workers.play(episodes)
+        return episodes
+
+    short = played(lambda episode, i, x, n: int(episode.draw() < 0.5))
+    long = played(lambda episode, i, x, n: 1)
+    assert {len(episode.moves) for episode in short} == {2, 4}
+    assert {len(episode.moves) for episode in long} == {4}
+    firsts = [[[move[2] for move in one.moves[:2]] for one in run] for run in (short, long)]
+    assert firsts[0] == firsts[1]
+    assert len({tuple(labels) for labels in firsts[0]}) == 4
 
 
 def test_environments_by_agent_and_copies_that_are_agents() -> None:

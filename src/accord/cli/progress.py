@@ -181,11 +181,12 @@ def _seen(now: Checkpoint, seen: Seen) -> str:
     """Running values, and the size of what has been seen."""
     values = " ".join(f"{value:.3g}" for value in now.values[:MOST_VALUES])
     more = " ..." if len(now.values) > MOST_VALUES else ""
+    running = f", values {values}{more}" if seen.coverage is not None else ""  # else no plays yet
     full = "" if now.covered is None else ": no room for joint plays, players learn on their own"
     full = (full or ", full") if seen.full else ""
     known = "" if seen.coverage is None else f", {seen.coverage:.0%} of decisions known"
     infosets = f"{seen.infosets:,} infosets in {memory(seen.memory)}{full}"
-    return f", values {values}{more}, {infosets}{known}"
+    return f"{running}, {infosets}{known}"
 
 
 def _time_left(seconds: float) -> str:

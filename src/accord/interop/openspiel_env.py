@@ -123,8 +123,7 @@ class OpenSpielEnvironment:
 
     def step(self, action: int) -> None:
         """Make a move."""
-        i = self.turn()
-        if self._before is not None and i != CHANCE:
+        if self._before is not None and (i := self.turn()) != CHANCE:
             history = history_after(self.infoset(), self.actions()[action])
             self._before = (*self._before[:i], history, *self._before[i + 1 :])
         self.state.apply_action(self._legal()[action])

@@ -18,8 +18,8 @@ true of one play is said in one place (``interop/pettingzoo.py``).
 
 All lanes begin together, with a seed for each of them if ``reset`` takes a list, as Gymnasium's own
 vector environments do, and else with one seed. A lane whose play has ended is not looked at until
-all have ended, whatever it resets itself to. Only with ``AutoresetMode.DISABLED`` lanes begin again
-one by one.
+all have ended, whatever it resets itself to. Only with a seed for each lane and
+``AutoresetMode.DISABLED`` lanes begin again one by one.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ class VectorPlays:
                 f"{name}: num_envs must be a multiple of the {each} agents; it is {env.num_envs}"
             )
         mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
-        self.begins_alone = getattr(mode, "name", mode) == "DISABLED"
+        self._resets_nothing = getattr(mode, "name", mode) == "DISABLED"
         inner = getattr(env, "unwrapped", env)
         self._seeds_each = isinstance(inner, (SyncVectorEnv, AsyncVectorEnv)) and not self._flat
+        self.begins_alone = self._resets_nothing and self._seeds_each
         self._seen: Any = None
         self._infos: Any = {}
         self._rewards = np.zeros((self.count, len(self.agents)))
@@ -146,7 +147,7 @@ class VectorPlays:
         return self.env.reset(seed=seed, options={"reset_mask": mask})
 
     def _step(self, rounds: Mapping[int, Moves]) -> None:
-        if self.begins_alone:
+        if self._resets_nothing:
             idle = [n for n in range(self.count) if n not in rounds and self._over[n].all()]
             if idle:
                 self._seen, _ = self._cleared(idle)

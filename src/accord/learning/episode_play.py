@@ -29,6 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from accord._arrays import NO_INFOSET, Floats
+from accord._signals import ticking
 from accord.deviations.notions import NotionLike, as_notion, clipped_k
 from accord.errors import ArgumentError, MismatchError
 from accord.game.labels import player_name
@@ -187,6 +188,7 @@ class EnvironmentPlay:
                 "discover(env) as plexes"
             )
         self._notion, self._episodes = as_notion(k), episodes
+        self._start = start
         if start is not None:
             plexes = start.plexes
         self._meet([None] * len(self.players) if plexes is None else plexes)
@@ -258,14 +260,15 @@ class EnvironmentPlay:
         Returns how many were appended.
         """
         rows = 0
-        for _ in range(iterations):
-            for learner in self.learners:
-                learner.iteration = self.iteration  # it is more if an iteration has failed
-                learner.begin_iteration()
-            if kept is not None and self.sampled <= self.iteration:
-                rows += self._keep(kept)
-            self._play()
-            self.iteration += 1
+        with ticking(self._executor.check_answer):
+            for _ in range(iterations):
+                for learner in self.learners:
+                    learner.iteration = self.iteration  # it is more if an iteration has failed
+                    learner.begin_iteration()
+                if kept is not None and self.sampled <= self.iteration:
+                    rows += self._keep(kept)
+                self._play()
+                self.iteration += 1
         return rows
 
     def _keep(self, kept: Kept) -> int:
@@ -288,6 +291,8 @@ class EnvironmentPlay:
             for number, (active, policy) in enumerate(self._order, first)
         ]
         self._executor.play(episodes)
+        if self._start is not None and not self.iteration:
+            self._check_start(self._start, episodes)
         for episode in episodes:
             try:
                 if episode.fresh and self._planned:
@@ -326,6 +331,17 @@ class EnvironmentPlay:
         assert isinstance(learner, WholePlayKEFR)
         learner.add(before, n_actions)
         return True
+
+    def _check_start(self, start: WarmStart, episodes: Sequence[Episode]) -> None:
+        """Refuse the policy of another game: one that knows nothing of the first plays."""
+        shown = [label for episode in episodes for _, _, label, *_ in episode.moves]
+        known = any(path for episode in episodes for path in episode.paths)
+        if shown and not known and start.name != str(self.env.name):
+            raise MismatchError(
+                f"the policy to start from must be one of {self.env.name}; it is one of "
+                f"{start.name}, and knows none of the infosets of the first plays, such as "
+                f"{quoted(shown[0])}"
+            )
 
     def _refuse(self, episode: Episode) -> None:
         i, _, label, *_ = next(move for move in episode.moves if move[1] == NO_INFOSET)

@@ -38,6 +38,7 @@ class WarmStart:
     """A policy to start from.
 
     Attributes:
+        name: The name of its game.
         digest: What a run folder remembers of it.
         plexes: The treeplexes of its players.
         behaviors: The mean behavior of each player.
@@ -50,7 +51,7 @@ class WarmStart:
                 f"the policy to start from must be for {len(players)} players; it is for "
                 f"{len(policy.plexes)}"
             )
-        self.plexes: tuple[Treeplex, ...] = tuple(policy.plexes)
+        self.name, self.plexes = policy.name, tuple(policy.plexes)
         if policy.plan is not None:
             means = policy.split(policy.mean_behavior())
         else:

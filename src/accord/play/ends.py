@@ -1,7 +1,8 @@
 """How many ends a game has, estimated from plays of an environment.
 
 Two plays have the same end if all players had the same infosets and actions, and chance, as far as
-it is shown, the same moves. Of f1 ends that were seen once and f2 that were seen twice, Chao's
+it is shown, the same moves. With perfect recall the last infoset and action of a player tell all
+earlier ones. Of f1 ends that were seen once and f2 that were seen twice, Chao's
 estimate of the number of ends that were not seen is f1 (f1 - 1) / (2 (f2 + 1)). It is rather too
 low, since it knows nothing of ends that are rare.
 
@@ -36,9 +37,11 @@ class Ends:
 
     def add(self, episode: Episode) -> None:
         """Count a play."""
-        said = [f"{i}\0{label}\0{action}" for i, _, label, _, action in episode.moves]
-        said += [repr([drawn for _, drawn in shown]) for shown in episode.shown]
-        digest = hashlib.blake2b("\0\0".join(said).encode("utf-8", "surrogatepass"), digest_size=8)
+        last = {i: (label, action) for i, _, label, _, action in episode.moves}
+        drawn = [move for shown in episode.shown for _, move in shown]
+        said = [f"{i}\0{action}\0{label}" for i, (label, action) in sorted(last.items())]
+        text = "\0\0".join((*said, str(drawn) if drawn else ""))
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8)
         end = int.from_bytes(digest.digest(), "little")
         if end % self._every:
             return

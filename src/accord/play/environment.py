@@ -93,7 +93,7 @@ def whose_turn(env: Any) -> int:
     return int(i)
 
 
-def chance_law(env: Any) -> list[float]:
+def chance_law(env: Any) -> tuple[float, ...]:
     """The probabilities of chance's moves, one per action, made to sum to one.
 
     Raises:
@@ -106,9 +106,9 @@ def chance_law(env: Any) -> list[float]:
         )
     given, moves = env.probabilities(), env.actions()
     try:
-        law = list(map(float, given))
+        law = tuple(map(float, given))
     except (TypeError, ValueError):
-        law = []
+        law = ()
     if len(law) != len(moves) or not law:
         raise GameError(
             f"{env.name}: probabilities() must be one number for each of the {len(moves)} "
@@ -120,7 +120,7 @@ def chance_law(env: Any) -> list[float]:
             f"{env.name}: the probabilities of chance must not be negative and must sum to one; "
             f"got {quoted(given)}, which sum to {total:g}"
         )
-    return law if total == 1.0 else [share / total for share in law]
+    return law if total == 1.0 else tuple(share / total for share in law)
 
 
 def quoted(value: object) -> str:

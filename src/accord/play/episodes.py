@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from accord._arrays import NO_INFOSET
-from accord._signals import ticking
+from accord._signals import is_ticking, ticking
 from accord.errors import AccordError
 from accord.play.environment import Environment
 from accord.play.losses import Losses
@@ -133,6 +133,10 @@ class Executor(Protocol):
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them."""
 
+    def check_answer(self) -> None:
+        """Raise a SimulatorError if a simulator in this process does not answer. Whoever plays many
+        times a second calls it by :func:`~accord._signals.ticking` for all of them at once."""
+
     def close(self) -> None:
         """Release what is held for playing."""
 
@@ -146,7 +150,10 @@ class LocalExecutor:
 
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them."""
-        with ticking(self._playing.check_answer):
+        if is_ticking():
+            self._play(episodes)
+            return
+        with ticking(self.check_answer):
             self._play(episodes)
 
     def _play(self, episodes: Sequence[Episode]) -> None:
@@ -160,6 +167,9 @@ class LocalExecutor:
                 episode.end(payoffs, self._losses.of(payoffs), playing.chance)
             except AccordError as error:
                 raise placed(error, episode.number) from error.__cause__
+
+    def check_answer(self) -> None:
+        self._playing.check_answer()
 
     def close(self) -> None:
         """Nothing is held."""

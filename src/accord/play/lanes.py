@@ -2,6 +2,10 @@
 
 A lane is a worker as in ``play/workers.py``. Its answers come at once, except when a move completes
 a round: then the environment waits for the rounds of all other lanes, and makes one step.
+
+Where all lanes begin together, the episodes have lanes in the order of their numbers. So an episode
+has the same lane whenever the same episodes are played, and the same moves of chance, also if one
+seed is that of all lanes.
 """
 
 from __future__ import annotations
@@ -53,8 +57,11 @@ class LaneWorkers(Workers):
 
     def play(self, episodes: Sequence[Episode]) -> None:
         """Play all of them."""
-        with ticking(self._lanes.check_answer):
+        with ticking(self.check_answer):
             super().play(episodes)
+
+    def check_answer(self) -> None:
+        self._lanes.check_answer()
 
 
 class Lanes:
@@ -66,15 +73,16 @@ class Lanes:
         self._copies = [Copy(lane, seed) for lane in self._lanes]
         self._streams = Streams(seed, ENVIRONMENT)
         self._free = list(range(self.count))[::-1]
+        self._lane = list(range(self.count))  # of each worker
         self._orders: dict[int, tuple[int, int]] = {}
         self._answers: dict[int, tuple[int, Any]] = {}
         self._since: float | None = None  # when the simulator was asked, until it has answered
 
     def hire(self) -> int:
         """Use a lane."""
-        lane = self._free.pop()
-        self._answers[lane] = READY, None
-        return lane
+        worker = self._free.pop()
+        self._answers[worker] = READY, None
+        return worker
 
     def dismiss(self, worker: int) -> None:
         """Leave a lane."""
@@ -102,26 +110,39 @@ class Lanes:
             check_patience(self._env, time.monotonic() - self._since)
 
     def _carry_out(self) -> None:
-        begins = [lane for lane, (order, _) in self._orders.items() if order == BEGIN]
+        begins = [worker for worker, (order, _) in self._orders.items() if order == BEGIN]
         rounds = {
-            lane: self._lanes[lane].round_with(content)
-            for lane, (order, content) in self._orders.items()
+            worker: self._lanes[self._lane[worker]].round_with(content)
+            for worker, (order, content) in self._orders.items()
             if order != BEGIN
         }
-        now = [lane for lane, moves in rounds.items() if moves is None]
+        now = [worker for worker, moves in rounds.items() if moves is None]
         if not now:
             self._since = time.monotonic()
             try:
                 if begins and (self._together.begins_alone or not rounds):
-                    now = begins
-                    self._together.begin({lane: self._seed(lane) for lane in begins})
+                    now = self._begin(begins)
                 elif rounds:
                     now = list(rounds)
-                    self._together.step(rounds)
+                    self._together.step({self._lane[one]: rounds[one] for one in now})
             finally:
                 self._since = None
-        for lane in now:
-            self._answers[lane] = self._copies[lane].answer(*self._orders.pop(lane))
+        for worker in now:
+            copy = self._copies[self._lane[worker]]
+            self._answers[worker] = copy.answer(*self._orders.pop(worker))
 
-    def _seed(self, lane: int) -> int:
-        return self._env.drawn_seed(self._streams.at(self._orders[lane][1]))
+    def _begin(self, workers: list[int]) -> list[int]:
+        """Begin the episodes of these workers, in the order of their numbers."""
+        workers.sort(key=lambda worker: self._orders[worker][1])
+        if not self._together.begins_alone:
+            others = [one for one in range(self.count) if one not in workers]
+            for lane, worker in enumerate((*workers, *others)):
+                self._lane[worker] = lane
+        streams = self._streams
+        self._together.begin(
+            {
+                self._lane[one]: self._env.drawn_seed(streams.at(self._orders[one][1]))
+                for one in workers
+            }
+        )
+        return workers

@@ -115,21 +115,22 @@ class Playing:
 
     def _next(self) -> PendingDecision | None:
         env: Any = self.env
-        self.chance = ()
+        chance: tuple[ChanceMove, ...] = ()
         while (i := whose_turn(env)) == CHANCE:
             self._moves += 1
             if self._moves > self.longest:
                 self._refuse()
             law = chance_law(env)
             move = drawn_from(law, self._rng.random())
-            self.chance += ((tuple(law), move),)
+            chance += ((law, move),)
             env.step(move)
+        self.chance = chance
         if i == TERMINAL:
             self._last = None
             return None
         if self._moves > self.longest:
             self._refuse()
-        self._last = PendingDecision(i, env.infoset(), tuple(env.actions()), self.chance)
+        self._last = PendingDecision(i, env.infoset(), tuple(env.actions()), chance)
         return self._last
 
     def _refuse(self) -> NoReturn:

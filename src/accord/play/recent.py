@@ -24,27 +24,37 @@ NOW, LAST, EARLIER = 0, 1, 2
 class RecentPlays:
     """Payoffs of recent plays, and how many of their decisions were at known infosets.
 
-    Attributes:
-        sums: ``[stretch, 5, n_players]`` for each player the number of plays, the sum of payoffs,
-            that of their squares, the number of decisions, and that of decisions at infosets that
-            were known before the play.
+    For each stretch and player they are the number of plays, the sum of payoffs, that of their
+    squares, the number of decisions, and that of decisions at infosets that were known before the
+    play.
     """
 
     def __init__(self, n_players: int) -> None:
-        self.sums = np.zeros((3, 5, n_players))
+        self._sums = np.zeros((3, 5, n_players))
+        self._now: list[list[float]] = self._sums[NOW].tolist()  # faster than an array
+        self._before = 0.0  # plays in earlier stretches
+
+    @property
+    def sums(self) -> Floats:
+        """``[stretch, 5, n_players]`` everything that :meth:`restore` needs."""
+        self._sums[NOW] = self._now
+        return self._sums
 
     def add(self, episode: Episode) -> None:
         """Count a play."""
-        paid = np.array(episode.payoffs, np.float64)
-        decided, known = np.zeros((2, len(paid)))
+        plays, total, squares, decided, known = self._now
+        for i, paid in enumerate(map(float, episode.payoffs)):
+            plays[i] += 1.0
+            total[i] += paid
+            squares[i] += paid * paid
         for i, x, *_ in episode.moves:
             decided[i] += 1.0
             known[i] += x != NO_INFOSET
-        self.sums[NOW] += (np.ones(len(paid)), paid, paid * paid, decided, known)
-        plays = self.sums[:, 0, 0]
-        if plays[NOW] >= max(LEAST_STRETCH, plays.sum() // 4):
-            self.sums[EARLIER] += self.sums[LAST]
-            self.sums[LAST], self.sums[NOW] = self.sums[NOW], 0.0
+        if plays[0] >= max(LEAST_STRETCH, (plays[0] + self._before) // 4):
+            sums = self.sums
+            sums[EARLIER] += sums[LAST]
+            sums[LAST], sums[NOW] = sums[NOW], 0.0
+            self.restore(sums)
 
     def values(self) -> tuple[tuple[float, ...], tuple[float, ...], int]:
         """Mean payoffs, half the widths of their 95% confidence intervals, and how many plays."""
@@ -69,4 +79,5 @@ class RecentPlays:
         saved = np.array(sums, np.float64)
         if saved.shape != self.sums.shape or not np.isfinite(saved).all():
             raise ValueError("the counts of plays must fit the players")
-        self.sums = saved
+        self._sums, self._now = saved, saved[NOW].tolist()
+        self._before = float(saved[LAST:, 0, 0].sum())

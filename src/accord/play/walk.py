@@ -9,6 +9,7 @@ an environment with hidden chance is noticed and not mistaken for another game.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -85,7 +86,7 @@ def walked_game(env: Any, max_nodes: int | None = None) -> Game:
             reward.extend(map(float, payoffs))
             continue
         labels = tuple(state.actions())
-        law = [1.0] * len(labels)
+        law: Sequence[float] = [1.0] * len(labels)
         if i == CHANCE:
             law = chance_law(state)
             infoset.append(chance_rows.setdefault(tuple(map(str, labels)), len(chance_rows)))

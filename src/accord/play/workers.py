@@ -129,6 +129,9 @@ class Workers:
                     raise placed(error, episode.number) from None
         return answered
 
+    def check_answer(self) -> None:
+        """Answers are waited for in :meth:`play`."""
+
     def close(self) -> None:
         """End all workers."""
         for worker in (*self._idle, *self._new, *self._playing):
