@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}]|[^\s{},"]+')
+HUGE = re.compile(r'"[-+._/\d]*[eE][-+]?[_\d]{5,}"')  # a number that it would take forever to read
 Told = Any  # a sequence: None, or an infoset and an action
 
 
@@ -86,13 +87,11 @@ class Game:
                 require(sum(probs) == 1 and min(probs) >= 0, "chances must add up to 1")
                 below = [(chance * p, paid, told) for p in probs]
             elif kind == "p":
-                if x not in self.before[i]:
-                    self.after[i][told[i]].append(x)
+                self.after[i][told[i]] += [] if x in self.before[i] else [x]
                 require(self.before[i].setdefault(x, told[i]) == told[i], "players must not forget")
-                self.size[i][x] = len(moves[i, x])
+                self.size[i][x] = n = len(moves[i, x])
                 self.names[i][x] = max(name, self.names[i].get(x, '""'))
-                for a in range(self.size[i][x]):
-                    below.append((chance, paid, [*told[:i], (x, a), *told[i + 1 :]]))
+                below = [(chance, paid, [*told[:i], (x, a), *told[i + 1 :]]) for a in range(n)]
             waiting += reversed(below)
 
     def path(self, i: int, s: Told) -> list[Told]:
@@ -171,6 +170,7 @@ def proved_bound(game: Game, gradient: Any, proof: Any) -> Fraction:
 
 def check(text: str, proof: Any) -> Fraction:
     """The value that is proved to be the best in the game of an .efg file, or an error."""
+    require(not HUGE.search(json.dumps([TOKEN.findall(text), proof])), "a number is huge")
     game, value = Game(text), Fraction(proof["value"])
     plans = []
     for weight, plan in proof["plans"]:
@@ -196,5 +196,5 @@ if __name__ == "__main__":
     text, proof = (Path(name).read_text(encoding="utf-8") for name in sys.argv[1:3])
     try:
         print(f"proved: no equilibrium is better than {check(text, json.loads(proof))}")
-    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         sys.exit(f"refused: {type(error).__name__}: {error}")
