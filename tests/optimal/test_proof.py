@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -211,9 +210,9 @@ def test_the_checker_does_not_hang_on_a_number(number):
     assert found.rational is not None and found.rational.proof is not None
     proof = json.loads(json.dumps(found.rational.proof))
     assert check_proof.check(text, proof) == 10
-    for given in (text.replace("{ 4, 10 }", f"{{ {number}, 10 }}"), text.replace("1/2", number)):
+    for game in (text.replace("{ 4, 10 }", f"{{ {number}, 10 }}"), text.replace("1/2", number)):
         with pytest.raises(ValueError, match="a number is huge"):
-            check_proof.check(given, proof)
+            check_proof.check(game, proof)
     parts = {"value": number, "gradient": [number, "1"], "objective": [number, "1"]}
     parts |= {"plans": [[number, proof["plans"][0][1]]]}
     parts |= {"multipliers": [[*proof["multipliers"][0][:3], number]]}
