@@ -28,7 +28,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -404,7 +404,8 @@ class RegionSearch:
         certificate = certify(self.form.game, policy, [side.notion for side in self.sides])
         for side in self.sides:
             if is_nearly_exact(self.form, certificate, side.notion):
-                self._add(side, Found.of(policy, certificate, side.notion))
+                found = Found.of(policy, certificate, side.notion)
+                self._add(side, replace(found, values=self.nash))
             if side.rounds is not None:
                 continue
             side.welfare_bound = total
