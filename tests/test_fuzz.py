@@ -14,7 +14,9 @@ MUTANTS = 60
 NAMES = (
     "efg", "policy.json", "policy.npz", "other game", "run.json", "arrays of solve",
     "run.json of learn", "arrays of learn", "packed", "run.json of an environment",
-    "arrays of an environment", "sweep",
+    "arrays of an environment", "nfg", "correlation plan", "run.json of joint plays",
+    "arrays of joint plays", "run.json of optimize", "arrays of optimize", "proof", "language",
+    "sweep",
 )  # fmt: skip
 
 

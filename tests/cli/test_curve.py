@@ -38,6 +38,8 @@ def test_parameters():
         (NAME, "x=1:0:1", "must be NAME=FROM:TO:STEP"),
         (NAME, "x", "must be NAME=FROM:TO:STEP"),
         (NAME, "x=0:1e9:1e-9", "not too many values"),
+        (NAME, "x=0:1:1e-999999999", "must be NAME=FROM:TO:STEP"),
+        (NAME, "x=1e999999999", "must be NAME=FROM:TO:STEP"),
         ("persuasion", "x=1", "has no =x"),
         (NAME, "x=2", "prior must be a probability"),
     ],

@@ -97,6 +97,16 @@ def test_rewards_on_the_way_add_up_exactly():
     assert parse_efg(format_efg(game)).digest == game.digest
 
 
+@pytest.mark.parametrize("tiny", ["1e-999999999", "-1e-99999999", Decimal("1e-99999999")])
+def test_numbers_that_are_too_small_are_zero(tiny):
+    """As fractions they would have a billion digits."""
+    builder = GameBuilder(players="a")
+    builder.move(player="a", actions="x y")
+    builder.payoff("x", tiny)
+    builder.payoff("y", 1)
+    assert [paid for _, _, paid in exact_plays(builder.build())] == [(0,), (1,)]
+
+
 def test_outcomes_on_the_way_of_a_file_add_up_exactly():
     text = 'EFG 2 R "sums" { "1" } p "" 1 1 "" { "a" "b" } 1 "" { 0.1 } '
     text += 't "" 2 "" { 0.2 } t "" 3 "" { 2/3 }'

@@ -207,6 +207,25 @@ def test_the_checker_stands_alone(tmp_path):
     assert "refused: ValueError: the value must be that of the mixture" in done.stderr
 
 
+@pytest.mark.parametrize("number", ["1e999999999", "-1E-99999999", "1e+9_9_9_9_9"])
+def test_the_checker_does_not_hang_on_a_number(number):
+    """Ten characters can stand for a number with a billion digits."""
+    text, found = format_efg(signalling()), optimize(signalling())
+    assert found.rational is not None and found.rational.proof is not None
+    proof = json.loads(json.dumps(found.rational.proof))
+    assert check_proof.check(text, proof) == 10
+    for game in (text.replace("{ 4, 10 }", f"{{ {number}, 10 }}"), text.replace("1/2", number)):
+        with pytest.raises(ValueError, match="a number is huge"):
+            check_proof.check(game, proof)
+    parts = {"value": number, "gradient": [number, "1"], "objective": [number, "1"]}
+    parts |= {"plans": [[number, proof["plans"][0][1]]]}
+    parts |= {"multipliers": [[*proof["multipliers"][0][:3], number]]}
+    parts |= {"prices": [[0, None, number, []]]}
+    for key, part in parts.items():
+        with pytest.raises(ValueError, match="a number is huge"):
+            check_proof.check(text, proof | {key: part})
+
+
 @examples(50)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_systems_are_solved_exactly(seed, size):

@@ -237,6 +237,8 @@ def test_news_come_when_there_are_some(tmp_path: Path) -> None:
         row.act(obey(row.look()))
         before = row.look()
         assert row.wait(before, 0.3).view == before.view  # nothing has happened
+        news = f"/api/news?after={before.view}&wait=nan"
+        assert Client(row.url).get(news).status == 200  # no number, no wait
         found: list[Situation] = []
         thread = threading.Thread(target=lambda: found.append(row.wait(before, 60)), daemon=True)
         thread.start()

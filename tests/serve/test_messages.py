@@ -72,6 +72,8 @@ def test_a_translation_of_ones_own(tmp_path: Path) -> None:
     [
         ("[titles]\nfly = 'x'", "there is no text titles.fly"),
         ("[page]\nround = 'x {round}'", r"names in braces of page.round must be {round}, {rounds}"),
+        ("[page]\nround = '{round:>300000000} {rounds}'", "must be {round}, {rounds}"),
+        ("[page]\nround = '{round!r} {rounds}'", "must be {round}, {rounds}"),
         ("[page]\nround = 'x {round'", "page.round has a brace without its partner"),
         ("[page", "cannot be read"),
     ],

@@ -114,6 +114,14 @@ def test_questions_have_right_answers() -> None:
     assert len(asked) > 8
 
 
+@pytest.mark.parametrize("answer", ["1e999999999", "-1e-999999999", "1/1e999999999", "nan", "inf"])
+def test_an_answer_cannot_keep_the_server_busy(answer: str) -> None:
+    """Ten characters can stand for a number with a billion digits."""
+    rules = rules_of(accord.load_game("signalling"), quiz=True)
+    questions = [question for person in range(5) for question in rules.questions(person)]
+    assert not any(question.is_right(answer) for question in questions if question.answer)
+
+
 def test_a_quiz_needs_a_list_of_payoffs() -> None:
     with pytest.raises(ArgumentError, match="at most 60 endings"):
         check_quiz(accord.load_game("kuhn:players=3"), Design(quiz=True))

@@ -24,8 +24,9 @@ import time
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,17 @@ from scipy import stats
 
 import accord
 from accord.equilibrium import policy_npz
+from accord.equilibrium.correlation_plan import CorrelationPlan, PlanSteps
 from accord.equilibrium.packing import Packed
+from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import AccordError
+from accord.optimal import check_proof
 from accord.runs.folder import RunFolder
 from accord.runs.reading import read_run
 from accord.runs.result import Solution
 from accord.runs.sweep import sweep
+from accord.serve.messages import load_messages
+from accord.treeplex.form import sequence_form
 from tests.support.command import run
 from tests.support.environments import NoisyChicken
 from tests.support.exact_bounds import check_bounds, check_optimum, check_region, check_tree_bounds
@@ -303,12 +309,21 @@ def kinds(base: Path) -> dict[str, Kind]:
     """Every kind of file, with valid files in ``base``."""
     game, small = accord.load_game("kuhn"), accord.load_game("signalling")
     games, policies, solved = base / "games", base / "policies", base / "solved"
-    learned, tasks, played, large = (
-        base / name for name in ("learned", "tasks", "played", "large")
+    learned, tasks, played, large, joint, best, texts = (
+        base / name for name in ("learned", "tasks", "played", "large", "joint", "best", "texts")
     )
-    for folder in (games, policies):
+    for folder in (games, policies, texts):
         folder.mkdir(parents=True)
     accord.interop.write_efg(game, games / "game.efg")
+    accord.save_game(chicken := accord.load_game("chicken"), games / "game.nfg")
+    steps = PlanSteps.of_game(sequence_form(chicken))
+    plan = CorrelationPlan(steps, _shares(steps))
+    accord.save_policy(CorrelatedPolicy.of_plan(plan), policies / "plan.npz")
+    accord.learn(game, 1, feedback="joint", episodes=2000, components=4, folder=joint)
+    accord.optimize(small, folder=best)
+    accord.interop.write_efg(small, best / "game.efg")
+    german = (resources.files("accord.serve") / "languages" / "de.toml").read_text("utf-8")
+    (texts / "own.toml").write_text(german, encoding="utf-8")
     solution = accord.solve(game, 1, iterations=20, components=4, folder=solved)
     accord.save_policy(solution.policy, policies / "policy.json")
     accord.save_policy(solution.policy, policies / "policy.npz")
@@ -339,6 +354,20 @@ def kinds(base: Path) -> dict[str, Kind]:
         found = read_solved(folder)
         _check_numbers(found.values, [found.gap, found.average_gap])
 
+    def read_joint(folder: Path) -> None:
+        read_run(RunFolder.open(folder), game)
+        resume(game, folder, episodes=2500)
+
+    def read_best(folder: Path) -> None:
+        read_run(RunFolder.open(folder), small)
+        accord.optimize(small, folder=folder, resume=True)
+
+    def check(folder: Path) -> None:
+        """The checker may refuse a proof, but by no other errors than those that it reports."""
+        with suppress(ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+            proof = json.loads((folder / "proof.json").read_text())
+            assert check_proof.check((folder / "game.efg").read_text(), proof) == 10
+
     json_files = ("run.json",)
     arrays = ("checkpoint.npz", "policy.npz")
     return {
@@ -364,10 +393,34 @@ def kinds(base: Path) -> dict[str, Kind]:
         "packed": Kind(arrays, large, mutated_packed, read_large),
         "run.json of an environment": Kind(json_files, played, mutated_text, read_played),
         "arrays of an environment": Kind(arrays, played, mutated_npz, read_played),
+        "nfg": Kind(
+            ("game.nfg",), games, mutated_bytes, lambda f: accord.load_game(str(f / "game.nfg"))
+        ),
+        "correlation plan": Kind(
+            ("plan.npz",), policies, mutated_npz,
+            lambda f: accord.certify(chicken, accord.load_policy(f / "plan.npz", chicken)),
+        ),
+        "run.json of joint plays": Kind(json_files, joint, mutated_text, read_joint),
+        "arrays of joint plays": Kind(arrays, joint, mutated_npz, read_joint),
+        "run.json of optimize": Kind(json_files, best, mutated_text, read_best),
+        "arrays of optimize": Kind(("policy.npz",), best, mutated_npz, read_best),
+        "proof": Kind(("proof.json", "game.efg"), best, mutated_text, check),
+        "language": Kind(
+            ("own.toml",), texts, mutated_bytes,
+            lambda f: load_messages.__wrapped__(str(f / "own.toml")),
+        ),
         "sweep": Kind(
             ("one/result.json", ".one.json"), tasks, mutated_text, lambda f: sweep(_job, made, f)
         ),
     }  # fmt: skip
+
+
+def _shares(steps: PlanSteps) -> np.ndarray:
+    """Equal shares at every step."""
+    share = np.zeros(steps.n_tuples)
+    for first, size in zip(steps.sharing.first, steps.sharing.size, strict=True):
+        share[first : first + max(size, 0)] = 1.0 / max(size, 1)
+    return share
 
 
 def _check_numbers(values: Sequence[float], gaps: Sequence[float]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord._check import as_number
 from accord._format import number
 from accord.cli.arguments import AsJson, AtLeast, Commits, GameName, notion_option, number_option
 from accord.cli.loading import load_game
@@ -23,6 +23,7 @@ from accord.cli.terminal import (
 )
 from accord.deviations.notions import EFCE, Notion
 from accord.errors import ArgumentError
+from accord.game.rationals import as_rational
 
 if TYPE_CHECKING:
     from accord.runs.curve import Curve
@@ -133,8 +134,8 @@ def parsed_parameter(text: str) -> tuple[str, list[float]]:
         if not equals or not name.isidentifier():
             raise ValueError
         if ":" not in values:
-            return name, [float(Fraction(one.strip())) for one in values.split(",")]
-        start, end, step = (Fraction(one.strip()) for one in values.split(":"))
+            return name, [as_number("a value", one) for one in values.split(",")]
+        start, end, step = (as_rational(as_number("a value", one)) for one in values.split(":"))
         if step <= 0 or end < start or (end - start) / step > MOST:
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):

@@ -47,7 +47,11 @@ def written_otherwise(numbers: Mapping[float, Fraction]) -> dict[float, Fraction
 
 def exact_number(value: Number) -> Fraction:
     """A number as it was given: a text or a whole number as written, and of a float the number
-    that it stands for."""
+    that it stands for. Decimals that are too small for a double are 0: their denominators could
+    have any number of digits."""
+    decimal = isinstance(value, Decimal) or (isinstance(value, str) and "/" not in value)
+    if decimal and not float(value):
+        return Fraction(0)
     if isinstance(value, Decimal):
         return Fraction(value)
     if isinstance(value, Rational):

@@ -27,7 +27,6 @@ from accord.learning.tables import Tables
 from accord.regret.sampled import Infosets, SampledMinimizer
 from accord.regret.sampled_matching import SampledRegretMatching
 from accord.treeplex.strategy import average_behavior
-from accord.treeplex.treeplex import Treeplex
 
 WEIGHT = 30.0
 """The regrets of a warm start at an infoset, in units of losses. Of 1, 3, 10, 30 and 100 it gave

@@ -2,13 +2,13 @@
 
     python check_proof.py GAME.efg proof.json
 
-The game is a Gambit file; nothing is rounded. First, the mixture must be an equilibrium: whoever
-does not commit tries every action at every infoset, for all plans together that they cannot tell
-apart there. Second, let xi[s] be the probability that every player i is told s_i, an action and all
-that leads there. Nobody gains by deviating after a sequence (in an EFCCE, "coarse", at an infoset)
-or from the start, so objective <= objective + prices * what deviators lose: a sum of coefficients
-times xi[s], to which multiples of sum_a xi[.., (x, a), ..] - xi[.., what leads to x, ..] = 0 may be
-added. If only that of "nobody was told a thing" is positive, it is a bound.
+Nothing is rounded. First, the mixture must be an equilibrium: players who do not commit try every
+action at every infoset, for all plans together that they cannot tell apart. Second, let xi[s] be
+the probability that each player i is told s_i, an action and all before it. Nobody gains by
+deviating after a sequence (in an EFCCE, "coarse", at an infoset) or from the start, so objective <=
+objective + prices * what deviators lose: a sum of coefficients times xi[s], plus multiples of sum_a
+xi[.., (x, a), ..] - xi[.., what leads to x, ..] = 0. If only that of "nobody was told a thing" is
+positive, it is a bound.
 """
 
 import json
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}]|[^\s{},"]+')
+HUGE = re.compile(r'"[-+._/\d]*[eE][-+]?[_\d]{5,}"')  # a number that it would take forever to read
 Told = Any  # a sequence: None, or an infoset and an action
 
 
@@ -167,6 +168,7 @@ def proved_bound(game: Game, gradient: Any, k: float, coarse: bool, proof: Any) 
 
 def check(text: str, proof: Any) -> Fraction:
     """The value that is proved to be the best in the game of an .efg file, or an error."""
+    require(not HUGE.search(json.dumps([TOKEN.findall(text), proof])), "a number is huge")
     game, value, plans = Game(text), Fraction(proof["value"]), list[Any]()
     for weight, plan in proof["plans"]:
         require(len(plan) == game.n and Fraction(weight) > 0, "plans must have positive weights")
@@ -195,5 +197,5 @@ if __name__ == "__main__":
     text, proof = (Path(name).read_text(encoding="utf-8") for name in sys.argv[1:3])
     try:
         print(f"proved: no equilibrium is better than {check(text, json.loads(proof))}")
-    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         sys.exit(f"refused: {type(error).__name__}: {error}")

@@ -29,13 +29,15 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from accord._arrays import Floats
 from accord._signals import OutOfTime
+from accord.certifying.certificate import Certificate
 from accord.certifying.exact import certify
 from accord.deviations.notions import EFCE, NFCCE, Notion
 from accord.equilibrium.policy import CorrelatedPolicy
@@ -80,7 +82,32 @@ class Found:
     policy: CorrelatedPolicy
     values: Floats  # [n_players] expected payoffs when everybody obeys
     gap: float  # for the notion of the region, payoff units
+    errors: Floats  # [n_players] of the values
+    gains: Floats  # [n_players] gaps, as large as their errors allow
     exact: tuple[Fraction, ...] | None = None  # the payoffs in rational numbers, if they are known
+
+    @classmethod
+    def of(
+        cls,
+        policy: CorrelatedPolicy,
+        certificate: Certificate,
+        notion: Notion,
+        exact: tuple[Fraction, ...] | None,
+    ) -> Found:
+        """What a certificate says about a policy."""
+        own = certificate[notion]
+        gains = np.maximum(own.player_gaps, 0.0) + np.array(own.player_errors)
+        errors = np.array(certificate.value_errors)
+        values = np.array(certificate.values if exact is None else list(map(float, exact)))
+        return cls(policy, values, own.gap, errors, gains, exact)
+
+
+class Cut(NamedTuple):
+    """A half-plane that has all equilibria: ``direction . z <= most``."""
+
+    direction: Floats
+    most: float
+    worth: Floats  # [n_players] how far beyond a policy may be, per unit of a player's gap
 
 
 class Sandwich:
@@ -90,7 +117,8 @@ class Sandwich:
         self.box = box
         self.points: list[Floats] = []
         self.found: list[Found] = []  # the equilibrium of each point
-        self.cuts: list[tuple[Floats, float]] = []
+        self.margins: list[Floats] = []  # the error of each point
+        self.cuts: list[Cut] = []
         self.asked: list[Floats] = []
 
     @property
@@ -115,16 +143,17 @@ class Sandwich:
             NumericalError: If an equilibrium contradicts a half-plane by more than rounding.
         """
         polygon, points = _larger(self.box, rounding), self.inner
-        pairs = zip(self.points, self.found, strict=True)
-        equilibria = np.array([place for place, found in pairs if found.gap <= 0.0]).reshape(-1, 2)
-        for direction, most in self.cuts:
+        gains = np.array([found.gains for found in self.found])
+        for direction, most, worth in self.cuts:
             farthest = float((points @ direction).max(initial=-np.inf))
-            beyond = float((equilibria @ direction).max(initial=-np.inf)) - most
-            if beyond > FLAT:
-                raise NumericalError(
-                    f"an equilibrium was found {beyond:.3g} payoff ranges beyond a proved bound, "
-                    "which must not happen; please report this with the game"
-                )
+            if farthest > most + FLAT:
+                allowed = np.array(self.margins) @ np.abs(direction) + gains @ worth
+                beyond = float((np.array(self.points) @ direction - allowed).max()) - most
+                if beyond > FLAT:
+                    raise NumericalError(
+                        f"an equilibrium was found {beyond:.3g} payoff ranges beyond a proved "
+                        "bound, which must not happen; please report this with the game"
+                    )
             polygon = cut(polygon, direction, max(most, farthest) + OUTWARD + rounding)
         return polygon
 
@@ -202,9 +231,10 @@ class Side:
         """The largest welfare found."""
         return -np.inf if self.best is None else float(self.best.values.sum())
 
-    def add(self, place: Floats, found: Found) -> None:
+    def add(self, place: Floats, margin: Floats, found: Found) -> None:
         """Add a point of the region; of several with the best welfare the first is kept."""
         self.sandwich.points.append(place)
+        self.sandwich.margins.append(margin)
         self.sandwich.found.append(found)
         span = float(np.abs(found.values).sum())
         if float(found.values.sum()) > self.welfare + FLAT * span:
@@ -319,7 +349,7 @@ class RegionSearch:
             most = (rounds.bound + moved) / size
             for other in self.sides:
                 if side.notion.is_bounded_by(other.notion):
-                    other.sandwich.cuts.append((direction, most))
+                    other.sandwich.cuts.append(Cut(direction, most, rounds.worth / size))
 
     def _next_question(self) -> RegionQuestion | None:
         """One of the first questions, or the one about the largest error."""
@@ -359,6 +389,11 @@ class RegionSearch:
     def _scaled(self, values: Floats) -> Floats:
         return np.asarray((values[list(self.pair)] - self.least) / self.unit)
 
+    def _add(self, side: Side, found: Found) -> None:
+        """Add an equilibrium to a region."""
+        margin = found.errors[list(self.pair)] / self.unit
+        side.add(self._scaled(found.values), np.asarray(margin), found)
+
     def _reaches(self, side: Side, place: Floats, direction: Floats) -> bool:
         """Whether a point is farther than those known."""
         known = side.sandwich.inner
@@ -384,11 +419,9 @@ class RegionSearch:
         """Add an equilibrium of one side to all sides where it is one, and its plans to all."""
         notions = [other.notion for other in self.sides]
         certificate = certify(self.form.game, policy, notions, commits=self.commits)
-        values = np.array(certificate.values if exact is None else list(map(float, exact)))
-        place = self._scaled(values)
         for other in self.sides:
             if is_nearly_exact(self.form, certificate, other.notion):
-                other.add(place, Found(policy, values, certificate[other.notion].gap, exact))
+                self._add(other, Found.of(policy, certificate, other.notion, exact))
             if other is not side and other.rounds is not None and other.table is None:
                 other.rounds.offer(policy)
 
@@ -406,16 +439,17 @@ class RegionSearch:
         assert total is not None
         lowest = np.array([least, total - most])[list(self.pair)]
         highest = np.array([most, total - least])[list(self.pair)]
-        paid = policy.values() if exact is None else list(map(float, exact))
-        self.nash = values = np.asarray(paid)
+        self.nash = np.asarray(policy.values() if exact is None else list(map(float, exact)))
         certificate = certify(self.form.game, policy, [side.notion for side in self.sides])
         for side in self.sides:
             if is_nearly_exact(self.form, certificate, side.notion):
-                found = Found(policy, values, certificate[side.notion].gap, exact)
-                side.add(self._scaled(values), found)
+                found = Found.of(policy, certificate, side.notion, exact)
+                self._add(side, replace(found, values=self.nash))
             if side.rounds is not None:
                 continue
             side.welfare_bound = total
             for axis in map(np.array, AXES):
                 limit = np.where(axis > 0, highest, lowest)
-                side.sandwich.cuts.append((axis, float(axis @ ((limit - self.least) / self.unit))))
+                farthest = float(axis @ ((limit - self.least) / self.unit))
+                worth = np.full(2, 2.0 / self.unit.min())
+                side.sandwich.cuts.append(Cut(axis, farthest, worth))

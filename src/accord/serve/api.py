@@ -143,7 +143,7 @@ class SeatApi:
             wait = float(request.query_params.get("wait", LONGEST_WAIT))
         except ValueError:
             raise HTTPException(400) from None
-        end = time.monotonic() + min(max(wait, 0.0), LONGEST_WAIT)
+        end = time.monotonic() + max(0.0, min(wait, LONGEST_WAIT))  # 0 if it is not a number
         seen, looked = -1, 0.0
         while True:
             now = time.monotonic()

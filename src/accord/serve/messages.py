@@ -78,8 +78,13 @@ def load_messages(language: str = ENGLISH) -> Messages:
 
 
 def fields(text: str) -> set[str]:
-    """The names in braces."""
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    """What is in braces: names, and how they are to be formatted, which no text says."""
+    parts = string.Formatter().parse(text)
+    return {
+        name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+        for _, name, spec, conversion in parts
+        if name is not None
+    }
 
 
 def _own_texts(language: str) -> dict[str, str]:

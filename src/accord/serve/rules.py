@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from accord._arrays import CHANCE, TERMINAL
+from accord._check import as_number
 from accord._format import one_line, pretty
 from accord.deviations.notions import written_k
 from accord.errors import ArgumentError
@@ -73,8 +74,8 @@ class Question:
         """Whether somebody's answer is right; a comma may stand for the point."""
         text = answer.strip().replace(",", ".").replace("\N{MINUS SIGN}", "-")
         try:
-            given = float(Fraction(text))
-        except (ValueError, ZeroDivisionError, OverflowError):
+            given = as_number("an answer", text)
+        except ArgumentError:
             return False
         return abs(given - self.answer) <= CLOSE * max(1.0, abs(self.answer))
 
