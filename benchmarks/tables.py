@@ -152,20 +152,20 @@ def rate_table(part: Part) -> str:
 
 
 def zero_sum_table(part: Part) -> str:
-    """Both measures after the largest number of episodes that an entrant came to."""
-    rows = []
+    """EFCE gap and exploitability of every entrant after each number of episodes."""
+    counts, rows = part["settings"]["episodes"], []
     for game in part["games"]:
-        last = {point["name"]: point for point in game["points"]}
+        cells = {
+            (point["name"], point["episodes"]): " / ".join(
+                number(point[what]["gap"], 2) for what in ("gap", "exploitability")
+            )
+            for point in game["points"]
+        }
         rows += [
-            [
-                game["title"],
-                name,
-                f"{point['episodes']:,}",
-                *(number(point[what]["gap"], 2) for what in ("gap", "exploitability")),
-            ]
-            for name, point in last.items()
+            [game["title"], name, *(cells.get((name, count), NOTHING) for count in counts)]
+            for name in dict.fromkeys(point["name"] for point in game["points"])
         ]
-    return _table(["game", "", "episodes", "EFCE gap", "exploitability of the average"], rows)
+    return _table(["game", "", *(f"{count:,}" for count in counts)], rows)
 
 
 def catch_up_table(part: Part) -> str:
