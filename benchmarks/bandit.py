@@ -22,6 +22,7 @@ import accord
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import BudgetError
+from accord.play.feedback import JOINT, OWN
 from accord.regret.methods import SAMPLED_DEFAULT, SAMPLED_METHODS
 from accord.treeplex.form import SequenceForm, sequence_form
 from benchmarks.games import GAMES, HELD_OUT
@@ -29,8 +30,12 @@ from benchmarks.kefr import KS, sampled_kefr
 from benchmarks.measure import Runner, TimeUpError, cpu_limit, take_turns
 from benchmarks.peers import OutcomeSampling, SampledPeer, sampled_peers
 
-LEARNERS = (SAMPLED_DEFAULT, "swrhedge")
-"""The methods of ``learn`` whose gaps are compared: its default and the paper's."""
+LEARNERS: dict[str, dict[str, Any]] = {
+    "Accord joint": {"feedback": JOINT},
+    f"Accord {SAMPLED_DEFAULT}": {},
+    "Accord swrhedge": {"method": "swrhedge"},
+}
+"""The ways of ``learn`` whose gaps are compared: from joint plays, its default, the paper's."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Effort:
     episodes: tuple[int, ...]  # after which the gap is computed
     seeds: int  # 0, 1, ...; defaults were tuned with seeds 100, 101, ...
     lite_seconds: float  # that LiteEFG has for each seed
+    only: tuple[str, ...] = ()  # entrants whose gaps are measured; by default all, and times
 
 
 FULL = Effort(
@@ -61,9 +67,8 @@ def measure(effort: Effort, say: Callable[[str], None]) -> dict[str, Any]:
     for title, name in effort.games.items():
         say(title)
         form = sequence_form(accord.load_game(name))
-        games.append(
-            {"title": title, "entrants": _contest(form, effort), "gaps": _gaps(form, effort)}
-        )
+        times = {} if effort.only else {"entrants": _contest(form, effort)}
+        games.append({"title": title, **times, "gaps": _gaps(form, effort)})
     for title, name in effort.held_out.items():
         say(title)
         form = sequence_form(accord.load_game(name))
@@ -131,23 +136,33 @@ def quartiles(gaps: Sequence[float]) -> dict[str, Any]:
 def _entrants(form: SequenceForm, effort: Effort) -> dict[str, Callable[[int], list[float]]]:
     """By name, a function from the seed to the gaps after each number of episodes."""
 
-    def learned(method: str) -> Callable[[int], list[float]]:
+    def learned(how: Mapping[str, Any]) -> Callable[[int], list[float]]:
         return lambda seed: [
-            learned_gap(form, 1, episodes, seed, method) for episodes in effort.episodes
+            learned_gap(form, 1, episodes, seed, **how) for episodes in effort.episodes
         ]
 
     def averaged(peer: type[SampledPeer]) -> Callable[[int], list[float]]:
         limit = effort.lite_seconds if peer is not OutcomeSampling else np.inf
         return lambda seed: _averaged_gaps(form, peer, effort.episodes, seed, limit)
 
-    return {f"Accord {method}": learned(method) for method in LEARNERS} | {
+    entrants = {name: learned(how) for name, how in LEARNERS.items()} | {
         peer.name: averaged(peer) for peer in sampled_peers() if peer.applies(form.game)
     }
+    return {name: each for name, each in entrants.items() if name in (effort.only or entrants)}
 
 
-def learned_gap(form: SequenceForm, k: float, episodes: int, seed: int, method: str) -> float:
+def learned_gap(
+    form: SequenceForm,
+    k: float,
+    episodes: int,
+    seed: int,
+    method: str = SAMPLED_DEFAULT,
+    feedback: str = OWN,
+) -> float:
     """The exact K-EFCE gap of what ``learn`` saves, in units of the payoff range."""
-    learned = accord.learn(form.game, k, episodes=episodes, seed=seed, method=method)
+    learned = accord.learn(
+        form.game, k, episodes=episodes, seed=seed, method=method, feedback=feedback
+    )
     return float((np.array(learned.player_gaps) * form.leaves.loss_scale).max())
 
 

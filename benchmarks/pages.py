@@ -41,6 +41,13 @@ def page(parts: Mapping[str, Part]) -> str:
         "learning held out": tables.learning_table(bandit, bandit["held_out"]),
         "verdict tuned": tables.verdict(bandit, bandit["games"]),
         "verdict held out": tables.verdict(bandit, bandit["held_out"]),
+        "feedback": tables.feedback_table(bandit),
+        "feedback verdict": tables.feedback_verdict(bandit),
+        "floor": f"{plots.FLOOR:g}",
+        "fewer seeds": tables.fewer_seeds(bandit),
+        "zero-sum": tables.zero_sum_table(parts["zero-sum"]),
+        "rates": tables.rate_table(parts["zero-sum"]),
+        **_settings("zero-sum", parts["zero-sum"]),
         "catch up": tables.catch_up_table(parts["catch-up"]),
         "catch up verdict": tables.catch_up_verdict(parts["catch-up"]),
         "other k": tables.other_k_table(parts["other-k"]),
@@ -82,7 +89,8 @@ def figures(parts: Mapping[str, Part]) -> dict[str, Figure]:
     }
     bandit = parts["bandit"]
     points = [point for game in [*bandit["games"], *bandit["held_out"]] for point in game["gaps"]]
-    limits = min(point["low"] for point in points), max(point["high"] for point in points)
+    least = max(plots.FLOOR, min(point["low"] for point in points))
+    limits = least, max(point["high"] for point in points)
     against_size: dict[str, dict[str, plots.Curve]] = {}
     for what, unit in (("seconds", "CPU seconds"), ("bytes", "bytes")):
         for curve in parts["scaling"]["curves"]:
@@ -93,10 +101,29 @@ def figures(parts: Mapping[str, Part]) -> dict[str, Figure]:
         "time-to-gap.svg": plots.panels(against_time, "CPU seconds", gap),
         "episodes-to-gap.svg": plots.learning(bandit["games"], limits),
         "episodes-to-gap-held-out.svg": plots.learning(bandit["held_out"], limits),
+        "zero-sum.svg": plots.panels(
+            _zero_sum_curves(parts["zero-sum"]), "episodes", "share of the payoff range, medians"
+        ),
         "scaling.svg": plots.panels(
             against_size, "infosets X, or horizon H", "an iteration against the size of the game"
         ),
     }
+
+
+def _zero_sum_curves(part: Part) -> dict[str, dict[str, plots.Curve]]:
+    """Per game a panel of EFCE gaps and one of exploitabilities, with a curve per entrant."""
+    panels: dict[str, dict[str, plots.Curve]] = {}
+    for game in part["games"]:
+        names = list(dict.fromkeys(point["name"] for point in game["points"]))
+        for what, title in (("gap", "EFCE gap"), ("exploitability", "exploitability")):
+            panels[f"{game['title']}, {title}"] = {
+                name: _curve(
+                    ((p["episodes"], p[what]["gap"]) for p in game["points"] if p["name"] == name),
+                    0, 1,
+                )
+                for name in names
+            }  # fmt: skip
+    return panels
 
 
 def _infosets(games: Iterable[Part]) -> str:
@@ -117,6 +144,8 @@ def _shown(value: Any) -> str:
         return ", ".join(f"`{name} = {_shown(item)}`" for name, item in value.items())
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -124,15 +153,21 @@ def _machines(parts: Mapping[str, Part]) -> str:
     """What was measured where; parts that were measured on one machine together."""
     machines: dict[str, list[str]] = {}
     for name, part in parts.items():
-        facts = part["machine"]
-        packages = [f"{name} {found}" for name, found in facts["packages"].items() if found]
-        text = (
-            f"{facts['date']}, {facts['processor']}, {facts['cores']} cores, "
-            f"{facts['memory'] / 2**30:.0f} GiB, {facts['system']}, Python {facts['python']}, "
-            f"{', '.join(packages)}"
-        )
+        text = _machine(part["machine"])
         machines.setdefault(text, []).append(name)
+        if "again" in part:
+            again = f"{', '.join(part['again']['entrants'])} of {name}"
+            machines.setdefault(_machine(part["again"]["machine"]), []).append(again)
     return "\n".join(f"- {', '.join(names)}: {text}" for text, names in machines.items())
+
+
+def _machine(facts: Part) -> str:
+    packages = [f"{name} {found}" for name, found in facts["packages"].items() if found]
+    return (
+        f"{facts['date']}, {facts['processor']}, {facts['cores']} cores, "
+        f"{facts['memory'] / 2**30:.0f} GiB, {facts['system']}, Python {facts['python']}, "
+        f"{', '.join(packages)}"
+    )
 
 
 def _curve(points: Iterable[Any], x: Any, y: Any) -> plots.Curve:

@@ -19,8 +19,8 @@ import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote
@@ -35,6 +35,9 @@ from accord.game.tree import Game
 from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel
 from accord.treeplex.form import sequence_form
+
+THINNED = 10
+"""One in so many iterates of a tuned peer is averaged."""
 
 
 class Peer(ABC):
@@ -138,15 +141,19 @@ class TwiceInformedEFR(_EFR):
 
 
 class _Lite:
-    """A baseline of LiteEFG at work on a game, in C++."""
+    """A baseline of LiteEFG at work on a game, in C++; ``every`` so many iterates are averaged."""
 
-    def __init__(self, game: Game, module: str, traversal: str) -> None:
+    def __init__(
+        self, game: Game, module: str, traversal: str, *, every: int = 1, **options: float
+    ) -> None:
         import LiteEFG
+
+        self._every, self._done = every, 0
 
         LiteEFG.set_threads(1)
         self._environment = LiteEFG.FileEnv(str(_game_file(game.name)), traversal)
         with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner
-            self._graph = importlib.import_module(f"LiteEFG.baselines.{module}").graph()
+            self._graph = importlib.import_module(f"LiteEFG.baselines.{module}").graph(**options)
         self._environment.set_graph(self._graph)
         self._places = [
             self._places_of(i + 1, labels) for i, labels in enumerate(game.infoset_labels)
@@ -162,7 +169,9 @@ class _Lite:
         strategy = self._graph.current_strategy()
         for _ in range(iterations):
             self._graph.update_graph(self._environment)
-            self._environment.update_strategy(strategy)
+            self._done += 1
+            if self._done % self._every == 0:
+                self._environment.update_strategy(strategy)
 
     def probabilities(self, *, averaged: bool) -> list[float]:
         """The policies of all players, or the averages of them, in Accord's order."""
@@ -258,17 +267,10 @@ class OutcomeSampling(SampledPeer):
         return from_openspiel(self.game, self._solver.average_policy(), self.spiel)
 
 
-class LiteOutcomeSampling(SampledPeer):
-    """Outcome-sampling MCCFR of LiteEFG, in C++, which looks at every infoset for its average."""
+class _LiteSampled(SampledPeer):
+    """A baseline of LiteEFG that learns from episodes, in C++."""
 
-    name = "LiteEFG OS-MCCFR"
-
-    def __init__(self, game: Game, seed: int) -> None:
-        super().__init__(game, seed)
-        import LiteEFG
-
-        LiteEFG.set_seed(seed)
-        self._lite = _Lite(game, "OS_MCCFR", "Outcome")
+    _lite: _Lite
 
     @classmethod
     def applies(cls, game: Game) -> bool:
@@ -283,6 +285,61 @@ class LiteOutcomeSampling(SampledPeer):
         return sequence_form(self.game).split(joint)
 
 
+class LiteOutcomeSampling(_LiteSampled):
+    """Outcome-sampling MCCFR of LiteEFG, which looks at every infoset for its average."""
+
+    name = "LiteEFG OS-MCCFR"
+
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        import LiteEFG
+
+        LiteEFG.set_seed(seed)
+        self._lite = _Lite(game, "OS_MCCFR", "Outcome")
+
+
+class TunedPeer(_LiteSampled):
+    """A baseline of LiteEFG that needs a learning rate. Both players learn from every episode.
+
+    Its parameter of implicit exploration is half the rate, as in LiteEFG's defaults. Averaging
+    looks at every infoset, so one in :data:`THINNED` iterates is averaged.
+    """
+
+    module: ClassVar[str]
+
+    def __init__(self, game: Game, seed: int, rate: float) -> None:
+        super().__init__(game, seed)
+        import LiteEFG
+
+        LiteEFG.set_seed(seed)
+        options = {"eta": rate, "gamma": rate / 2}
+        self._lite = _Lite(game, self.module, "Outcome", every=THINNED, **options)
+
+    @classmethod
+    def at(cls, rate: float) -> Callable[[Game, int], TunedPeer]:
+        """The peer with this rate."""
+        return partial(cls, rate=rate)
+
+    @property
+    def episodes_per_iteration(self) -> int:
+        return 1
+
+
+class IXOMD(TunedPeer):
+    name = "LiteEFG IXOMD"
+    module = "IXOMD"
+
+
+class BalancedOMD(TunedPeer):
+    name = "LiteEFG Balanced OMD"
+    module = "Balanced_OMD"
+
+
+class BalancedFTRL(TunedPeer):
+    name = "LiteEFG Balanced FTRL"
+    module = "Balanced_FTRL"
+
+
 def peers() -> tuple[type[Peer], ...]:
     """Those that are installed."""
     lite = (LiteCFR, LiteCFRPlus) if importlib.util.find_spec("LiteEFG") else ()
@@ -293,11 +350,15 @@ def sampled_peers() -> tuple[type[SampledPeer], ...]:
     """Those that learn from episodes and are installed.
 
     External sampling is not among them: it tries every action of a player before it goes on, so
-    that it cannot learn from plays. LiteEFG's IXOMD, Balanced OMD and Balanced FTRL are not
-    either: they need a learning rate for each game.
+    that it cannot learn from plays. Those that need a learning rate are :func:`tuned_peers`.
     """
     lite = (LiteOutcomeSampling,) if importlib.util.find_spec("LiteEFG") else ()
     return (OutcomeSampling, *lite)
+
+
+def tuned_peers() -> tuple[type[TunedPeer], ...]:
+    """Those that learn from episodes with a learning rate for each game, if installed."""
+    return (IXOMD, BalancedOMD, BalancedFTRL) if importlib.util.find_spec("LiteEFG") else ()
 
 
 def _filled(game: Game) -> NDArray[np.int64]:

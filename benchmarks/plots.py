@@ -21,9 +21,12 @@ WIDTH = 8.4
 COLUMNS = 2
 LEGEND_COLUMNS = 3
 PANEL_HEIGHT = 2.3
+FLOOR = 1e-5
+"""Smaller gaps are drawn here; joint plays end with a gap of zero in some games."""
 PROGRAMS = ("Accord", "OpenSpiel", "LiteEFG")
 MARKERS = ("o", "s", "D")
 LEARNERS = {
+    "Accord joint": ("Accord joint", SERIES[4], DASHES[0]),
     "Accord prm": ("Accord prm", SERIES[0], DASHES[0]),
     "Accord swrhedge": ("Accord swrhedge", SERIES[2], DASHES[3]),
     "OpenSpiel OS-MCCFR": ("OpenSpiel MCCFR", SERIES[1], DASHES[1]),
@@ -144,7 +147,8 @@ def learning(games: Sequence[Mapping[str, Any]], limits: tuple[float, float]) ->
                     continue
                 xs = [point["episodes"] for point in points]
                 low, middle, high = (
-                    [point[key] for point in points] for key in ("low", "gap", "high")
+                    [max(limits[0], point[key]) for point in points]
+                    for key in ("low", "gap", "high")
                 )
                 axes.fill_between(xs, low, high, color=color, alpha=0.2, lw=0)
                 axes.plot(xs, middle, color=color, ls=dashes, lw=1.6, marker="o", ms=3)

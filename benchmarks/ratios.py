@@ -31,6 +31,9 @@ SPEED = 5
 LEARNER, MCCFR = "Accord prm", "OpenSpiel OS-MCCFR"
 """What ``learn`` does when nothing else is asked for, and the peer that it is measured by."""
 
+JOINT = "Accord joint"
+"""``learn`` with joint feedback."""
+
 EPISODES = {method: f"Accord {method}, K = 1" for method in SAMPLED_METHODS}
 
 
@@ -89,6 +92,32 @@ def learning_ratios(part: Part, games: Iterable[Part]) -> dict[str, tuple[float,
             gaps[LEARNER, late] / gaps[MCCFR, late],
         )
     return ratios
+
+
+def feedback_ratios(games: Iterable[Part]) -> dict[tuple[str, int], float]:
+    """Per game and number of episodes: the gap of joint feedback over that of own feedback."""
+    ratios = {}
+    for game in games:
+        gaps = median_gaps(game)
+        for name, episodes in gaps:
+            if name == JOINT:
+                ratios[game["title"], episodes] = gaps[JOINT, episodes] / gaps[LEARNER, episodes]
+    return ratios
+
+
+def worse_with_joint(games: Iterable[Part]) -> dict[tuple[str, int], bool]:
+    """Where the median gap of joint feedback is larger: whether by more than seeds differ.
+
+    That is, whether it exceeds the gaps of all seeds with own feedback.
+    """
+    worse = {}
+    for game in games:
+        found = {(point["name"], point["episodes"]): point for point in game["gaps"]}
+        for (name, episodes), point in found.items():
+            own = found[LEARNER, episodes]
+            if name == JOINT and point["gap"] > own["gap"]:
+                worse[game["title"], episodes] = point["gap"] > max(own["gaps"])
+    return worse
 
 
 def catch_up_ratios(part: Part) -> dict[str, float | None]:

@@ -11,6 +11,7 @@ from benchmarks.ratios import (
     DEFAULT,
     EPISODES,
     GOAL,
+    JOINT,
     LEARNER,
     MCCFR,
     SPEED,
@@ -18,11 +19,13 @@ from benchmarks.ratios import (
     catch_up_ratios,
     early_and_late,
     episode_ratios,
+    feedback_ratios,
     gap_ratios,
     iteration_ratios,
     learning_ratios,
     median_gaps,
     other_k_ratios,
+    worse_with_joint,
 )
 
 
@@ -91,6 +94,78 @@ def verdict(part: Part, games: Sequence[Part]) -> str:
         f"{late:,}. After {late:,} it is at most half of MCCFR's on "
         f"{sum(r[1] <= GOAL for r in ratios)} of {count}."
     )
+
+
+def feedback_table(part: Part) -> str:
+    """Median gaps with joint feedback over those with own feedback; bold where joint is better."""
+    games = [*part["games"], *part["held_out"]]
+    counts = part["settings"]["episodes"]
+    ratios = feedback_ratios(games)
+    rows = []
+    for game in games:
+        cells = [ratios.get((game["title"], episodes)) for episodes in counts]
+        shown = [NOTHING if ratio is None else number(ratio, 2) for ratio in cells]
+        bold = [ratio is not None and ratio < 1 for ratio in cells]
+        row = [f"**{text}**" if heavy else text for text, heavy in zip(shown, bold, strict=True)]
+        rows.append([game["title"], *row])
+    return _table(["game", *(f"{episodes:,}" for episodes in counts)], rows)
+
+
+def feedback_verdict(part: Part) -> str:
+    games = [*part["games"], *part["held_out"]]
+    ratios, worse = feedback_ratios(games), worse_with_joint(games)
+    text = f"The median gap is smaller with joint feedback in {len(ratios) - len(worse)} of "
+    text += f"{len(ratios)} cases."
+    for beyond, what in ((False, "within"), (True, "beyond")):
+        cases = [f"{title} after {n:,} episodes" for (title, n), far in worse.items()
+                 if far == beyond]  # fmt: skip
+        if cases:
+            text += f" It is larger, but {what} the range of the seeds of own feedback, on "
+            text += f"{', '.join(cases)}."
+    return text.replace("but beyond", "and beyond")
+
+
+def fewer_seeds(part: Part) -> str:
+    """A sentence about games that joint feedback was not measured on with all seeds."""
+    seeds = part["settings"]["seeds"]
+    fewer = {
+        game["title"]: len(point["gaps"])
+        for game in [*part["games"], *part["held_out"]]
+        for point in game["gaps"]
+        if point["name"] == JOINT and len(point["gaps"]) < seeds
+    }
+    if not fewer:
+        return ""
+    games = ", ".join(f"{title} ({count})" for title, count in fewer.items())
+    return f" With joint feedback there are fewer seeds on {games}."
+
+
+def rate_table(part: Part) -> str:
+    """The learning rates that were chosen for peers that need one."""
+    names = list(dict.fromkeys(name for game in part["games"] for name in game["rates"]))
+    if not names:
+        return "LiteEFG was not installed, so its baselines are missing."
+    return _table(
+        ["", *(game["title"] for game in part["games"])],
+        ([name, *(f"{game['rates'][name]:g}" for game in part["games"])] for name in names),
+    )
+
+
+def zero_sum_table(part: Part) -> str:
+    """EFCE gap and exploitability of every entrant after each number of episodes."""
+    counts, rows = part["settings"]["episodes"], []
+    for game in part["games"]:
+        cells = {
+            (point["name"], point["episodes"]): " / ".join(
+                number(point[what]["gap"], 2) for what in ("gap", "exploitability")
+            )
+            for point in game["points"]
+        }
+        rows += [
+            [game["title"], name, *(cells.get((name, count), NOTHING) for count in counts)]
+            for name in dict.fromkeys(point["name"] for point in game["points"])
+        ]
+    return _table(["game", "", *(f"{count:,}" for count in counts)], rows)
 
 
 def catch_up_table(part: Part) -> str:

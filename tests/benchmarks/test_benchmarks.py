@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python.algorithms.exploitability import exploitability
 
 import accord
 from accord._arrays import Floats
@@ -24,11 +25,11 @@ from accord.interop.openspiel_games import openspiel_game
 from accord.interop.openspiel_policies import from_openspiel
 from accord.regret.methods import METHODS
 from accord.treeplex.form import sequence_form
-from accord.treeplex.strategy import uniform_behavior
+from accord.treeplex.strategy import behavior_to_reach, uniform_behavior
 from accord.treeplex.treeplex import Treeplex
-from benchmarks import catch_up, tables
+from benchmarks import catch_up, tables, zero_sum
 from benchmarks.__main__ import PARTS, main
-from benchmarks.bandit import averaged_gap, learned_gap, quartiles
+from benchmarks.bandit import LEARNERS, averaged_gap, learned_gap, quartiles
 from benchmarks.games import GAMES, HELD_OUT
 from benchmarks.kefr import kefr
 from benchmarks.measure import TimeUpError, Timing, cpu_limit, fitted_exponent, take_turns
@@ -44,6 +45,7 @@ from benchmarks.peers import (
     TwiceInformedEFR,
     peers,
     sampled_peers,
+    tuned_peers,
 )
 from benchmarks.ratios import (
     catch_up_ratios,
@@ -55,6 +57,7 @@ from benchmarks.ratios import (
 )
 from benchmarks.results import OUT, load, save
 from benchmarks.time_to_gap import SHARES, JudgedPeer
+from tests.support.policies import random_policy
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +115,7 @@ def test_everybody_takes_part(folder: Path) -> None:
     for group in ("games", "held_out"):
         [game] = parts["bandit"][group]
         learners = {e["name"] for e in game["gaps"]}
-        assert {"Accord prm", "Accord swrhedge", "OpenSpiel OS-MCCFR"} <= learners
+        assert {*LEARNERS, "OpenSpiel OS-MCCFR"} <= learners
     [game] = parts["bandit"]["games"]
     assert {e["name"] for e in game["gaps"] if not e["name"].startswith("Accord")} == {
         peer.name for peer in sampled_peers()
@@ -129,6 +132,38 @@ def test_a_gap_after_episodes_is_the_median_of_what_learn_saves(folder: Path) ->
     assert entries[1]["gaps"] == pytest.approx(gaps, rel=1e-4)
     assert entries[1]["gap"] == sorted(entries[1]["gaps"])[1]
     assert entries[1]["low"] <= entries[1]["gap"] <= entries[1]["high"]
+
+
+@pytest.mark.parametrize(("name", "how"), LEARNERS.items())
+def test_every_learner_is_asked_as_its_name_says(
+    folder: Path, name: str, how: dict[str, Any]
+) -> None:
+    [game] = load(folder)["bandit"]["games"]
+    found = next(e for e in game["gaps"] if e["name"] == name and e["episodes"] == 1000)
+    learned = accord.learn(accord.load_game("kuhn_poker"), 1, episodes=1000, seed=1, **how)
+    assert found["gaps"][1] == pytest.approx(learned.certificate[1].relative, rel=1e-4, abs=1e-12)
+
+
+def test_exploitability_is_that_of_openspiel(folder: Path) -> None:
+    """After 1,000 episodes of MCCFR: the measure here, and OpenSpiel's own, over the range."""
+    form = sequence_form(accord.load_game("kuhn_poker"))
+    peer = OutcomeSampling(form.game, seed=0)
+    peer.advance(500)
+    ours = zero_sum.exploitability(form, CorrelatedPolicy.product(form.game, peer.average()))
+    theirs = exploitability(openspiel_game("kuhn_poker"), peer._solver.average_policy())
+    assert ours == pytest.approx(theirs / form.leaves.payoff_range[0], rel=1e-9)
+    [game] = load(folder)["zero-sum"]["games"]
+    point = next(p for p in game["points"] if p["name"] == MCCFR and p["episodes"] == 1000)
+    assert point["exploitability"]["gaps"][0] == pytest.approx(ours, rel=1e-4)
+
+
+def test_an_average_has_the_mean_reach_of_its_components() -> None:
+    form = sequence_form(accord.load_game(UNEVEN))
+    policy = random_policy(form.game, 3, components=3)
+    [mean] = [behaviors for _, behaviors in zero_sum.average(form, policy).components()]
+    for i, plex in enumerate(form.plexes):
+        wanted = sum(w * behavior_to_reach(plex, parts[i]) for w, parts in policy.components())
+        np.testing.assert_allclose(behavior_to_reach(plex, mean[i]), wanted, atol=1e-12)
 
 
 def test_gaps_reached_are_in_the_record(folder: Path) -> None:
@@ -199,7 +234,29 @@ def test_a_game_is_measured_alone_and_the_others_are_kept(folder: Path, tmp_path
     assert after["cpu_seconds"] == pytest.approx(sum(times), rel=1e-4)
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["--small"], ["--game", "Chess"]])
+def test_an_entrant_is_measured_again_and_the_others_are_kept(folder: Path, tmp_path: Path) -> None:
+    before = load(folder)
+    changed = json.loads(json.dumps(before))
+    for point in changed["bandit"]["games"][0]["gaps"]:
+        point["gap"] = -1.0
+    save(tmp_path, changed)
+    main(["--small", "--out", str(tmp_path), "--only", "Accord joint", "bandit"])
+    after = load(tmp_path)["bandit"]
+    assert after["again"]["entrants"] == ["Accord joint"]
+    [game], [wanted] = after["games"], before["bandit"]["games"]
+    assert game["entrants"] == wanted["entrants"]
+    points = {(p["name"], p["episodes"]): p["gap"] for p in wanted["gaps"]}
+    assert {(p["name"], p["episodes"]) for p in game["gaps"]} == set(points)
+    for point in game["gaps"]:
+        joint = point["name"] == "Accord joint"
+        assert point["gap"] == (points[point["name"], point["episodes"]] if joint else -1.0)
+    assert "Accord joint of bandit" in (tmp_path / "index.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nothing"], ["--small"], ["--game", "Chess"], ["--only", "Accord joint", "gap"]],
+)
 def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(arguments)
@@ -273,6 +330,25 @@ def test_goals_are_counted_and_marked() -> None:
     assert rows[1].startswith("| 1 | 3 | 2 | 1.5 | 3 | 4 | 0.75 |")
 
 
+def test_joint_feedback_is_compared_with_own() -> None:
+    def game(title: str, joint: float, own: list[float], seeds: int = 3) -> dict[str, Any]:
+        rows = {"Accord joint": [joint] * seeds, "Accord prm": own}
+        gaps = [{"name": n, "episodes": 100, **quartiles(r)} for n, r in rows.items()]
+        return {"title": title, "gaps": gaps}
+
+    part = {
+        "settings": {"episodes": [100], "seeds": 3},
+        "games": [game("better", 1.0, [1.0, 2.0, 3.0]), game("level", 2.5, [1.0, 2.0, 3.0])],
+        "held_out": [game("worse", 4.0, [1.0, 2.0, 3.0], seeds=2)],
+    }
+    assert "| better | **0.5** |" in tables.feedback_table(part)
+    text = tables.feedback_verdict(part)
+    assert "in 1 of 3 cases" in text
+    assert "but within the range of the seeds of own feedback, on level after 100" in text
+    assert "and beyond the range of the seeds of own feedback, on worse after 100" in text
+    assert "worse (2)" in tables.fewer_seeds(part)
+
+
 def test_a_gap_that_learn_does_not_reach_is_not_a_ratio() -> None:
     part = {"games": [{"title": "hard", "target": 0.1, "episodes": None}]}
     assert catch_up_ratios(part) == {"hard": None}
@@ -309,7 +385,7 @@ def test_panels_of_learning_have_the_same_axes(folder: Path) -> None:
     assert len(panels) == 2
     assert len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}) == 1
     for axes in panels:
-        assert len(axes.collections) == len(axes.lines) >= 3  # a band for each curve
+        assert len(axes.collections) == len(axes.lines) >= 4  # a band for each curve
 
 
 # Measuring
@@ -506,3 +582,17 @@ def test_liteefg_and_openspiel_agree_on_cfr_plus() -> None:
         one.advance(1)
         other.advance(1)
         assert one.iterate() == pytest.approx(other.iterate(), abs=1e-9)
+
+
+def test_tuned_peers_learn_with_their_rates() -> None:
+    """A rate that is far too small learns nothing; a good one does."""
+    pytest.importorskip("LiteEFG")
+    form = sequence_form(accord.load_game("kuhn_poker"))
+    for peer in tuned_peers():
+        far = []
+        for rate in (1e-6, 0.01):
+            entrant = peer.at(rate)(form.game, 0)
+            entrant.advance(10_000)
+            policy = CorrelatedPolicy.product(form.game, entrant.average())
+            far.append(zero_sum.exploitability(form, policy))
+        assert far[1] < 0.3 * far[0]

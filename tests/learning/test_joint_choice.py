@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from accord._arrays import Floats
 from accord.equilibrium.gap import efce_gaps
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.game.library import kuhn, random_game
 from accord.game.tree import Game
-from accord.learning.joint_choice import DECIDED, TESTS, Choice, measured_gap
-from accord.learning.joint_play import JointPlay
+from accord.learning.joint_choice import (
+    COVERED,
+    DECIDED,
+    STEADY,
+    TESTS,
+    Choice,
+    measured_gap,
+)
+from accord.learning.joint_play import FINAL_COMPONENTS, ROUND_COMPONENTS, JointPlay
 from accord.learning.joint_simulator import SimulatorJointPlay
 from accord.learning.simulator_play import SimulatorPlay
 from accord.play.joint_tree import is_tree
@@ -21,7 +29,7 @@ from accord.play.venue import venue
 from accord.runs.learn import learn
 from accord.runs.learning_run import in_environment, on_simulator
 from accord.runs.request import LearnRequest
-from accord.treeplex.form import sequence_form
+from accord.treeplex.form import Form, sequence_form
 from tests.support.environments import Hidden, Open
 from tests.support.policies import random_policy
 
@@ -139,3 +147,65 @@ def test_players_continue_alone_when_joint_histories_do_not_fit(kind: Any, tmp_p
     )
     assert again.episodes == EPISODES + 300
     assert whole.gap < 0.5 * sequence_form(GAME).leaves.payoff_range.max()
+
+
+class Kept:
+    """Keeps the mixture that it is given."""
+
+    def replace(self, parts: list[Floats]) -> list[Floats]:
+        self.parts = parts
+        return parts
+
+
+def after_tests(kind: Any = None) -> JointPlay:
+    """A joint learner who has had whole rounds, while most of the game is unseen."""
+    play = beside(kind, episodes=20_000)
+    play.advance(1200)
+    assert play.champion
+    assert 0.0 < play.covered < COVERED
+    return play
+
+
+def test_the_champion_has_the_smallest_gap_of_those_that_were_tested() -> None:
+    play, seen = beside(None, episodes=20_000), []
+    challenge = play._challenge
+
+    def watched(tested: float, model: Form, order: Any) -> None:
+        rivals = [play.champion, play.behavior] if play.champion else [play.behavior]
+        challenge(tested, model, order)
+        gaps = [play._measured(model, order, rival) for rival in rivals]
+        assert play._measured(model, order, play.champion) == min(gaps)
+        seen.append(gaps)
+
+    play._challenge = watched  # type: ignore[method-assign]
+    play.advance(2500)
+    assert any(len(gaps) == 2 and gaps[0] < gaps[1] for gaps in seen)  # some champion stayed
+    assert any(len(gaps) == 2 and gaps[1] < gaps[0] for gaps in seen)  # and some did not
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_the_champion_is_saved_if_tests_differ(steady: bool) -> None:
+    play, kept = after_tests(), Kept()
+    gap = play._measured(*play._model(), play.champion)
+    play.choice.tests = [0.0, 0.0, gap * STEADY * (0.99 if steady else 1.01)]
+    play.conclude(kept, None)
+    saved = [part.tobytes() for part in kept.parts]
+    assert (saved == [part.tobytes() for part in play.champion]) == (not steady)
+    assert len(kept.parts[0]) == (FINAL_COMPONENTS if steady else ROUND_COMPONENTS)
+
+
+def test_the_last_solution_is_saved_once_the_game_is_covered() -> None:
+    play, kept = after_tests(), Kept()
+    play.choice.tests, play.unseen = [1.0] * TESTS, 0.04 * play.tree.n_ends
+    play.conclude(kept, None)
+    assert len(kept.parts[0]) == FINAL_COMPONENTS
+
+
+@pytest.mark.parametrize("kind", [None, Hidden])
+def test_a_champion_survives_an_interruption(kind: Any) -> None:
+    whole, first, restored = after_tests(kind), after_tests(kind), beside(kind, episodes=20_000)
+    whole.advance(500)
+    restored.restore({name: np.copy(value) for name, value in first.state().items()})
+    restored.follow(first.behavior)
+    restored.advance(500)
+    same(whole, restored)

@@ -19,6 +19,11 @@ Had the n own plays been all m plays so far, the gap of *own* would be smaller b
 Once *joint* has at most half of that, or everything has been seen, the joint learner has all
 further plays. In the end the mixture with the smaller measured gap is saved. No step looks at the
 true game.
+
+While much is unseen, the solutions of successive rounds may be good and bad in turn, and the last
+one has not been tested. The *champion* is the best of those that whole rounds of the joint learner
+have tested, measured in the game that all plays have shown. It is saved in place of the last
+solution if one of the last three tests was more than three times as bad.
 """
 
 from __future__ import annotations
@@ -46,6 +51,12 @@ ROOM = 3.0
 
 TESTS = 3
 """As many rounds must have tested joint mixtures well."""
+
+STEADY = 3.0
+"""The last solution is saved if no recent test was worse than this many times the champion."""
+
+COVERED = 0.95
+"""It is saved as well if plays have shown this share of the game: it is then better than before."""
 
 MEASURED_COMPONENTS = 50
 """How many components of a mixture are measured, evenly spaced."""
@@ -94,6 +105,8 @@ class Choice:
     def decide(self, joint: float, own: float, own_plays: int, plays: int) -> bool:
         """Whether the next round belongs to the players, given measured gaps."""
         self.tests = [*self.tests[1:], joint]
+        if self.settled:
+            return False
         if own_plays == 0:
             return True
         expected = own * math.sqrt(own_plays / plays)

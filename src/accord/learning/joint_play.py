@@ -28,7 +28,15 @@ from accord._jit import jit
 from accord.deviations.notions import NotionLike, as_notion
 from accord.learning.averaging import UNREACHED
 from accord.learning.empirical_game import completed_rows
-from accord.learning.joint_choice import OWN_SHARE, ROOM, Choice, OwnLearning, measured_gap
+from accord.learning.joint_choice import (
+    COVERED,
+    OWN_SHARE,
+    ROOM,
+    STEADY,
+    Choice,
+    OwnLearning,
+    measured_gap,
+)
 from accord.learning.joint_exploration import FIRST_SHARES, exploration_weights, shares_of
 from accord.learning.self_play import SelfPlay
 from accord.play.joint_paths import Places
@@ -81,11 +89,13 @@ class JointPlay(ABC):
         iteration: How many episodes have been played.
         round_end: After how many episodes the game is solved next.
         rounds: How many rounds are over.
-        own_end: Until then the players play for themselves in this round.
+        own_end: Until then the players play for themselves in this round; 0 if it is not theirs.
         unseen: The estimated number of ends of the game that no play has shown.
         own: The players who learn for themselves beside the joint learner; None for nobody.
         planned: How many episodes will be played.
         choice: Which of them plays next.
+        champion: The best mixture that a round of the joint learner has tested, like ``behavior``.
+            There is none once everything has been seen.
     """
 
     episodes_per_iteration = 1
@@ -102,6 +112,7 @@ class JointPlay(ABC):
         self.planned = 0
         self.own_start = self.own_end = 0
         self.choice = Choice()
+        self.champion: list[Floats] = []
         self._shares = FIRST_SHARES
         self.behavior = []
         self._explore = np.zeros((1, 1 + n_players))
@@ -205,12 +216,18 @@ class JointPlay(ABC):
             if self._measured(model, order, mixture) < tested:
                 kept.replace(mixture)
                 return
+        if self.champion and self.covered < COVERED:
+            champion = self._measured(model, order, self.champion)
+            if self.choice.tested > STEADY * champion:
+                kept.replace(self.champion)
+                return
         kept.replace(self._solved(model, order, FINAL_ITERATIONS, components or FINAL_COMPONENTS))
 
     def _begin_round(self, kept: Mixture | None) -> None:
         """Solve the game, and explore against its solution."""
         model, order = self._model()
         to_players = self._decide(model, order)
+        self.own_start = self.own_end = 0
         solution = self._solved(model, order, ROUND_ITERATIONS, ROUND_COMPONENTS)
         self.behavior = solution if kept is None else kept.replace(solution)
         self.rounds += 1
@@ -220,7 +237,7 @@ class JointPlay(ABC):
         self._shares = shares_of(self.unseen, self.round_end - self.iteration)
         self.block_end = min(self.block_end, self.round_end)
         if self.unseen == 0.0:
-            self.choice.settled = True
+            self.choice.settled, self.champion = True, []
         if self.is_full and self.own is not None:
             self.own_start, self.own_end = self.iteration, FOREVER
             return
@@ -231,15 +248,22 @@ class JointPlay(ABC):
             self.own_start, self.own_end = self.iteration, self.iteration + share
 
     def _decide(self, model: Form, order: Sequence[NDArray[np.int64]]) -> bool:
-        """Whether the next round belongs to the players who learn for themselves."""
-        if self.own is None or self.choice.settled:
+        """Test the mixture of the round, and say whether the next one belongs to the players."""
+        if self.own is None or self.unseen == 0.0:
             return False
         tested = own = math.inf
         if self.behavior:
             tested = self._measured(model, order, self.behavior)
-        if self.own_plays:
+            if not self.own_end:  # all plays of the round have tested it
+                self._challenge(tested, model, order)
+        if self.own_plays and not self.choice.settled:
             own = self._measured(model, order, self.own.behaviors())
         return self.choice.decide(tested, own, self.own_plays, self.iteration)
+
+    def _challenge(self, tested: float, model: Form, order: Sequence[NDArray[np.int64]]) -> None:
+        """Make the mixture of the round champion, unless the champion has a smaller gap."""
+        if not self.champion or tested <= self._measured(model, order, self.champion):
+            self.champion = self.behavior
 
     def _measured(
         self, model: Form, order: Sequence[NDArray[np.int64]], parts: Sequence[Floats]
@@ -357,6 +381,7 @@ class JointPlay(ABC):
             "ends": np.array([self.round_end, self.block_end, self.rounds]),
             "own_ends": np.array([self.own_start, self.own_end]),
             "choice": np.array([float(self.choice.settled), *self.choice.tests]),
+            **{f"champion_{i}": part for i, part in enumerate(self.champion)},
             "unseen": np.array(self.unseen),
             "shares": np.array(self._shares),
             "explore": self._explore,
@@ -374,6 +399,8 @@ class JointPlay(ABC):
         self.own_start, self.own_end = state["own_ends"].tolist()
         settled, *self.choice.tests = state["choice"].tolist()
         self.choice.settled = bool(settled)
+        parts = (state.get(f"champion_{i}") for i in range(self.tree.n_players))
+        self.champion = [part for part in parts if part is not None]
         if self.own is not None:
             start = "own_"
             self.own.restore({n[len(start) :]: v for n, v in state.items() if n.startswith(start)})
