@@ -4,11 +4,10 @@
 
 Nothing is rounded. First, the mixture must be an equilibrium: players who do not commit try every
 action at every infoset, for all plans together that they cannot tell apart. Second, let xi[s] be
-the probability that each player i is told s_i, an action and all before it. Nobody gains by
-deviating after a sequence (in an EFCCE, "coarse", at an infoset) or from the start, so objective <=
-objective + prices * what deviators lose: a sum of coefficients times xi[s], plus multiples of sum_a
-xi[.., (x, a), ..] - xi[.., what leads to x, ..] = 0. If only that of "nobody was told a thing" is
-positive, it is a bound.
+the probability that each player i is told s_i, an action and all before it. Nobody gains by leaving
+after a sequence (in an EFCCE, "coarse", at an infoset) or at the start, so objective <= objective +
+prices * losses of deviators: a sum of coefficients times xi[s], plus multiples of sum_a xi[.., (x,
+a), ..] - xi[.., what leads to x, ..] = 0. If no other is positive, the first one is the bound.
 """
 
 import json
