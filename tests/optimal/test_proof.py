@@ -28,7 +28,7 @@ from accord.optimal.exact_linear import IntegerMatrix, solve_exactly
 from accord.optimal.exact_mixture import ExactLeaves, ExactPlans
 from accord.treeplex.form import sequence_form
 from accord.treeplex.strategy import pure_behavior
-from tests.reference import optimum as reference
+from tests import reference
 from tests.support.strategies import examples
 
 SHERIFF = "sheriff(item_value=5.0,item_penalty=1.0,sheriff_penalty=1.0,max_bribe=2,"
