@@ -134,6 +134,9 @@ def test_a_run_is_a_folder(
         "seed": 0,
         "seconds": None,
         "components": 25,
+        "bounds": None,
+        "estimated": False,
+        "start": None,
     }
     assert list(record["result"]) == KEYS
     game = kuhn()
