@@ -29,7 +29,7 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
-AROUND = 2.0
+AROUND = 1.0
 """How far the picture follows feasible payoffs on each side, in sizes of the region."""
 
 COLUMNS = 3
