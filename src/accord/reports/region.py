@@ -29,8 +29,8 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
-AROUND = 1.0
-"""How far the picture follows feasible payoffs on each side, in sizes of the region."""
+LEAST = 0.25
+"""The part of each axis that a region keeps if all feasible payoffs are to be in the picture."""
 
 COLUMNS = 3
 """Of the legend."""
@@ -52,25 +52,27 @@ def picture(
     groups = _groups(found)
     low, high = _limits(found)
     size = high - low
+    feasible = _visible_feasible(found, low, high)
     with drawing():
         names = [_group_name(group) for group in groups]
         best = any(_best(group[-1]) for group in groups)
-        marks = (best, found.nash, found.mixed_nash, found.feasible, marked is not None)
+        marks = (best, found.nash, found.mixed_nash, feasible is not None, marked is not None)
         n_marks = sum(map(bool, marks))
-        below = 0.25 + 0.2 * (len(groups) + n_marks if narrow else (n_marks - 1) // COLUMNS)
+        below = 0.25 + 0.2 * (len(groups) + n_marks if narrow else max(0, n_marks - 1) // COLUMNS)
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-        if found.feasible:
-            dots = Polygon(np.array(found.feasible), fill=False, edgecolor=MUTED, lw=1.2, ls=":")
-            axes.add_patch(dots)
+        if feasible is not None:
+            axes.add_patch(Polygon(feasible, fill=False, edgecolor=MUTED, lw=1.2, ls=":"))
         for rank, group in enumerate(groups):
             _draw(axes, group[-1], color_of(rank), size)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(4 if narrow else 7, steps=(1, 2, 2.5, 5, 10)))
         _make_room(axes)
         handles = _mark(axes, found, groups)
+        if feasible is not None:
+            handles.append(Line2D([], [], ls=":", color=MUTED, lw=1.2, label="feasible payoffs"))
         if marked is not None:
             axes.plot(*marked, "*", color=INK, mec=PAPER, mew=1.0, ms=15, zorder=6)
             handles.append(Line2D([], [], ls="", marker="*", color=INK, ms=11, label="this run"))
@@ -142,13 +144,23 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     size = high - low
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
     if found.feasible:
-        reach, corners = np.where(flat, np.inf, AROUND * size), np.array(found.feasible)
+        corners = np.array(found.feasible)
+        reach = np.where(flat | (size >= LEAST * np.ptp(corners, axis=0)), np.inf, size)
         low = np.minimum(low, np.maximum(corners.min(axis=0), low - reach))
         high = np.maximum(high, np.minimum(corners.max(axis=0), high + reach))
         size = high - low
         flat = size <= 1e-6 * max(1.0, float(np.abs(corners).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
     return low - spare, high + spare
+
+
+def _visible_feasible(found: Region, low: Floats, high: Floats) -> Floats | None:
+    """The corners of what is feasible, if their polygon passes through the picture."""
+    if not found.feasible:
+        return None
+    corners = np.array(found.feasible)
+    frame = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+    return None if not distances(frame, corners).any() else corners
 
 
 def _group_name(group: list[PayoffPolygon]) -> str:
@@ -200,8 +212,6 @@ def _mark(axes: Any, found: Region, groups: list[list[PayoffPolygon]]) -> list[A
         )  # fmt: skip
         label = f"mixed Nash equilibri{'um' if len(found.mixed_nash) == 1 else 'a'}"
         handles.append(Line2D([], [], ls="", marker="X", mfc=PAPER, mec=INK, ms=7, label=label))
-    if found.feasible:
-        handles.append(Line2D([], [], ls=":", color=MUTED, lw=1.2, label="feasible payoffs"))
     return handles
 
 
