@@ -30,7 +30,7 @@ VISIBLE = 2e-3
 
 PADDING = 0.06
 LEAST = 0.25
-"""The part of each axis that a region keeps if all feasible payoffs are to be in the picture."""
+"""The part of an axis that a region must keep if all feasible payoffs are to be in the picture."""
 
 COLUMNS = 3
 """Of the legend."""
@@ -145,9 +145,9 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
     if found.feasible:
         corners = np.array(found.feasible)
-        reach = np.where(flat | (size >= LEAST * np.ptp(corners, axis=0)), np.inf, size)
-        low = np.minimum(low, np.maximum(corners.min(axis=0), low - reach))
-        high = np.maximum(high, np.minimum(corners.max(axis=0), high + reach))
+        all_in = flat | (size >= LEAST * np.ptp(corners, axis=0))
+        low = np.where(all_in, np.minimum(low, corners.min(axis=0)), low)
+        high = np.where(all_in, np.maximum(high, corners.max(axis=0)), high)
         size = high - low
         flat = size <= 1e-6 * max(1.0, float(np.abs(corners).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
