@@ -88,11 +88,14 @@ def test_a_region_stays_large_among_feasible_payoffs():
     assert axes.get_ylim()[1] > 100  # the region is a point
     found = accord.region(signalling(), 1)  # which pays the professor 6 to 6.5, of 3 to 8
     axes = picture(found).axes[0]
-    assert np.diff(axes.get_ylim()) < 5 * 0.5 * 1.2
+    assert np.diff(axes.get_ylim()) < 0.5 * 1.2
+    assert axes.get_xlim()[1] > 5  # the student can have 0 to 4, of 0 to 5
     spots = re.findall(r'aria-label="(\d[^"]*)', region_page(found))
     corner = "corner of the feasible payoffs"
     assert f"0, 6: vertex of K ≥ 1 (EFCE); pure Nash equilibrium; {corner}" in spots
     assert not any(spot.startswith("3, 3:") for spot in spots)
+    within = replace(found, feasible=((-50.0, -50.0), (60.0, -50.0), (60.0, 60.0), (-50.0, 60.0)))
+    assert "feasible payoffs" not in texts(to_svg(picture(within)))
 
 
 def test_bounds_that_are_not_tight_are_dashed():

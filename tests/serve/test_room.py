@@ -536,7 +536,7 @@ def test_looking_back(tmp_path: Path) -> None:
     role = room.look(people[0]).seat.player
     assert lines[0] == f"If everybody follows the mediator, {role} earns 5.25 on average."
     assert lines[1] == "Round 1 of 2: You followed every recommendation."
-    assert lines[2].startswith(f"Round 2 of 2: At {role} you were told ")
+    assert lines[2].startswith("Round 2 of 2: At your turn you were told ")
     assert "following from there on was worth" in lines[2]
     assert len(lines) == 3
 
@@ -576,8 +576,8 @@ def test_looking_back_at_a_threat(tmp_path: Path, obey: bool) -> None:
     move(room, people["incumbent"], obey)
     lines = room.look(people["incumbent"]).debrief
     assert lines[1:] == (
-        "You were told fight at entered only because somebody had disobeyed. It was a threat that "
-        "nobody should carry out: yield was worth 2 more on average.",
+        "You were told fight at your turn only because somebody had disobeyed. It was a threat "
+        "that nobody should carry out: yield was worth 2 more on average.",
     )
     assert not any("threat" in line for line in room.look(people["entrant"]).debrief)
     rows = list(csv.DictReader(io.StringIO(export(room.hall, private=True))))

@@ -30,8 +30,8 @@ VISIBLE = 2e-3
 """Distances below this part of the picture cannot be seen."""
 
 PADDING = 0.06
-AROUND = 2.0
-"""How far the picture follows feasible payoffs on each side, in sizes of the region."""
+LEAST = 0.25
+"""The part of an axis that a region must keep if all feasible payoffs are to be in the picture."""
 
 COLUMNS = 3
 """Of the legend."""
@@ -53,22 +53,32 @@ def picture(
     groups = _groups(found)
     low, high = _limits(found)
     size = high - low
+    feasible, minmax = _visible_feasible(found, low, high), _visible_minmax(found, low, high)
     with drawing():
         names = [_group_name(group) for group in groups]
-        entries = _n_entries(found, groups) + (marked is not None)
-        lines = len(groups) + entries if narrow else -(-entries // COLUMNS)
-        below = 0.05 + 0.2 * lines
+        best = any(_best(group[-1]) for group in groups)
+        outlines = [feasible is not None, minmax is not None, marked is not None]
+        n_marks = sum(map(bool, (best, found.nash, found.mixed_nash, *outlines)))
+        below = 0.25 + 0.2 * (len(groups) + n_marks if narrow else max(0, n_marks - 1) // COLUMNS)
         beside = 0.2 if narrow else margin(line for name in names for line in name.split("\n"))
         figure, axes = chart(SLIM if narrow else SIZE, beside, below)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-        outlines = _outline(axes, found)
+        if feasible is not None:
+            axes.add_patch(Polygon(feasible, fill=False, edgecolor=MUTED, lw=1.2, ls=":"))
+        if minmax is not None:
+            (x, y), (right, top) = minmax, high
+            axes.plot([x, x, right], [top, y, y], color=MUTED, lw=0.9, ls="-.", zorder=0.9)
         for rank, group in enumerate(groups):
             _draw(axes, group[-1], color_of(rank), size)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(4 if narrow else 7, steps=(1, 2, 2.5, 5, 10)))
         _make_room(axes)
-        handles = _mark(axes, found, groups) + outlines
+        handles = _mark(axes, found, groups)
+        if feasible is not None:
+            handles.append(Line2D([], [], ls=":", color=MUTED, lw=1.2, label="feasible payoffs"))
+        if minmax is not None:
+            handles.append(Line2D([], [], ls="-.", color=MUTED, lw=0.9, label="minmax payoffs"))
         if marked is not None:
             axes.plot(*marked, "*", color=INK, mec=PAPER, mew=1.0, ms=15, zorder=6)
             handles.append(Line2D([], [], ls="", marker="*", color=INK, ms=11, label="this run"))
@@ -89,13 +99,6 @@ def picture(
             bbox_transform=axes.transAxes + ScaledTranslation(-0.1, -0.5, figure.dpi_scale_trans),
         )  # fmt: skip
         return figure
-
-
-def _n_entries(found: Region, groups: list[list[PayoffPolygon]]) -> int:
-    """How many marks and outlines the legend explains."""
-    best = any(_best(group[-1]) for group in groups)
-    outlines = (found.feasible is not None and len(found.feasible) > 1) + (found.minmax is not None)
-    return best + bool(found.nash) + bool(found.mixed_nash) + outlines
 
 
 def _make_room(axes: Any) -> None:
@@ -147,30 +150,32 @@ def _limits(found: Region) -> tuple[Floats, Floats]:
     size = high - low
     flat = size <= 1e-6 * max(1.0, float(np.abs(points).max()))
     if found.feasible:
-        reach, corners = np.where(flat, np.inf, AROUND * size), np.array(found.feasible)
-        low = np.minimum(low, np.maximum(corners.min(axis=0), low - reach))
-        high = np.maximum(high, np.minimum(corners.max(axis=0), high + reach))
+        corners = np.array(found.feasible)
+        all_in = flat | (size >= LEAST * np.ptp(corners, axis=0))
+        low = np.where(all_in, np.minimum(low, corners.min(axis=0)), low)
+        high = np.where(all_in, np.maximum(high, corners.max(axis=0)), high)
         size = high - low
         flat = size <= 1e-6 * max(1.0, float(np.abs(corners).max()))
     spare = np.where(flat, max(float(size.max()), 1.0) / 4, PADDING * size)
     return low - spare, high + spare
 
 
-def _outline(axes: Any, found: Region) -> list[Any]:
-    """Draw feasible and minmax payoffs, lightly; return what the legend shows."""
-    handles = []
-    if found.feasible is not None and len(found.feasible) > 1:
-        ring = np.array([*found.feasible, found.feasible[0]])
-        axes.plot(*ring.T, color=MUTED, lw=0.8, alpha=0.6, zorder=0.9)
-        label = "feasible payoffs"
-        handles.append(Line2D([], [], color=MUTED, lw=0.8, alpha=0.6, label=label))
-    if found.minmax is not None:
-        style: dict[str, Any] = {"color": MUTED, "lw": 0.9, "ls": (0, (1, 2)), "zorder": 0.9}
-        x, y = map(float, found.minmax)
-        corner = axes.get_xlim()[1], axes.get_ylim()[1]
-        axes.plot([x, x, corner[0]], [corner[1], y, y], **style)
-        handles.append(Line2D([], [], label="minmax payoffs", **style))
-    return handles
+def _visible_feasible(found: Region, low: Floats, high: Floats) -> Floats | None:
+    """The corners of what is feasible, if their polygon passes through the picture."""
+    if not found.feasible:
+        return None
+    corners = np.array(found.feasible)
+    frame = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+    return None if not distances(frame, corners).any() else corners
+
+
+def _visible_minmax(found: Region, low: Floats, high: Floats) -> tuple[float, float] | None:
+    """The minmax payoffs, if the lines above and to the right of them are in the picture."""
+    if found.minmax is None:
+        return None
+    x, y = map(float, found.minmax)
+    inside = x <= high[0] and y <= high[1] and (x >= low[0] or y >= low[1])
+    return (x, y) if inside else None
 
 
 def _group_name(group: list[PayoffPolygon]) -> str:

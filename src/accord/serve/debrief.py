@@ -28,7 +28,7 @@ def own_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
     for n, move in enumerate(moves, 1):
         if move.told is None:
             continue
-        infoset, said, did = _words(hall, player, move)
+        infoset, said, did = _words(hall, t, player, move, "moves.own_turn")
         if (threat := _threat(hall, treatment, player, moves[:n])) is not None:
             better, gain = one_line(threat.plays), pretty(threat.gain_there, 3)
             lines.append(
@@ -83,7 +83,7 @@ def others_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
     for i, moves in enumerate(hall.moves(play)):
         for move in moves:
             if i != player and move.told is not None:
-                infoset, told, action = _words(hall, i, move)
+                infoset, told, action = _words(hall, t, i, move, "moves.other_turn")
                 name = t.role(one_line(hall.game.player_labels[i]))
                 lines.append(
                     t.text("debrief.other", role=name, infoset=infoset, told=told, action=action)
@@ -91,9 +91,12 @@ def others_lines(hall: Hall, t: Messages, play: str, player: int) -> list[str]:
     return lines
 
 
-def _words(hall: Hall, player: int, move: Move) -> tuple[str, str, str]:
-    """The infoset, what was told and what was played, as labels."""
-    actions = hall.game.action_labels[player][move.infoset]
+def _words(hall: Hall, t: Messages, player: int, move: Move, turn: str) -> tuple[str, str, str]:
+    """The infoset, what was told and what was played, as labels; of players who decide at one place
+    only, the text ``turn`` in place of its label."""
+    game, x = hall.game, move.infoset
+    actions = game.action_labels[player][x]
     told = "" if move.told is None else one_line(actions[move.told])
-    infoset = one_line(hall.game.infoset_labels[player][move.infoset])
+    known = game.n_infosets[player] > 1
+    infoset = one_line(game.infoset_labels[player][x]) if known else t.text(turn)
     return infoset, told, one_line(actions[move.action])
