@@ -13,6 +13,7 @@ import accord
 from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.polygon import area
 from accord.reports.chart import to_svg
+from accord.reports.colors import MUTED
 from accord.reports.region import picture
 from accord.reports.write import write_report
 from tests.support.pages import texts
@@ -34,7 +35,8 @@ def marks(figure, marker: str) -> set[tuple[float, float]]:
 
 
 def dashed(figure) -> int:
-    return sum(line.get_linestyle() == "--" for line in figure.axes[0].lines)
+    lines = (line for line in figure.axes[0].lines if line.get_color() != MUTED)
+    return sum(line.get_linestyle() == "--" for line in lines)
 
 
 @pytest.mark.parametrize("narrow", [False, True])
