@@ -549,3 +549,23 @@ def test_columns_of_plans_in_latex_have_their_numbers_above():
     assert r" & probability & $0.25$ & $0.25$" in table
     assert r"ann & 0 & go on" in table
     assert r"\begin{tabular}{@{}llllll@{}}" in table
+
+
+def test_probabilities_of_one_table_are_written_alike() -> None:
+    third = CorrelatedPolicy.from_device(
+        game := accord.load_game("chicken"),
+        [(p, ({"row": r}, {"col": c})) for p, r, c in (
+            (1 / 2, "dare", "yield"), (1 / 3, "yield", "dare"), (1 / 6, "yield", "yield"))],
+    ).device()  # fmt: skip
+    assert third.probabilities() == ["1/2", "1/3", "1/6"]
+    assert r"$\frac{1}{6}$" in third.to_latex() == third._repr_latex_()
+    assert [plan["exact"] for plan in third.to_json()["plans"]] == ["1/2", "1/3", "1/6"]
+    half = CorrelatedPolicy.from_device(game, [(1.0, ({"row": "dare"}, {"col": "yield"}))])
+    assert half.device().probabilities() == ["1"]
+
+
+def test_many_recommendations_are_read_in_rows() -> None:
+    kuhn = accord.load_game("kuhn")
+    device = accord.optimize(kuhn).policy.device()
+    assert device.is_tall == (len(device.plans) > 1 and device._by_plan().width <= 100)
+    assert not device_of("chicken").is_tall and not device_of("signalling").is_tall

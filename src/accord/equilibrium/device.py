@@ -237,6 +237,9 @@ class Device:
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "device_html", self))
 
+    def _repr_latex_(self) -> str:
+        return self.to_latex()
+
 
 def heading(player: str) -> str:
     """The label of a player in a table; with the word ``player`` if it has no letters."""

@@ -269,6 +269,10 @@ class Region:
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "region_html", self))
 
+    def _repr_png_(self) -> bytes:
+        png: bytes = self.plot()._repr_png_()  # type: ignore[attr-defined]  # a Plot
+        return png
+
 
 def region(
     game: Game,
