@@ -177,7 +177,7 @@ def _picture(letter: str) -> str:
     return letter
 
 
-def fraction(value: Fraction, letters: int = 24) -> str:
+def fraction(value: Fraction, letters: int = 16) -> str:
     """A rational number as people write it: a short decimal, else a fraction, if that is not long;
     else rounded."""
     decimal = f"{float(value):.9g}"
