@@ -1,3 +1,14 @@
+"""Certificates as LaTeX tables."""
+
+from __future__ import annotations
+
+import pytest
+
+import accord
+
+pytestmark = pytest.mark.kernels
+
+
 def test_payoffs_of_a_certificate_are_fractions() -> None:
     game = accord.load_game("kuhn")
     certificate = accord.optimize(game).certificate
