@@ -20,6 +20,9 @@ DRAWING = "accord.reports.drawing"
 FRAMES = "accord.exports.frames"
 """Results as pandas data frames."""
 
+LATEX = "accord.exports.latex"
+"""Certificates as LaTeX tables."""
+
 WALK = "accord.play.walk"
 """Environments as games."""
 

@@ -24,7 +24,7 @@ ROUNDED = 1e-14
 LONGEST_MESSAGE = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
 
-LONGEST_FRACTION = 24
+LONGEST_FRACTION = 16
 """Letters of the longest fraction that is not rounded."""
 
 SHORTEST_ITEM = 60

@@ -176,3 +176,16 @@ def test_floors_points_and_players_who_commit():
 def test_bad_conditions_are_refused(words, message):
     refused = run("optimize", "chicken", *words, code=2)
     assert message in " ".join(refused.stderr.split())
+
+
+def test_normal_form_equilibria_are_shown_with_their_plans_in_words():
+    shown = run("optimize", "signalling", "-k", "nfce").stdout
+    assert "signalling: NFCE, welfare 6, proved optimal to 1e-9" in shown
+    assert "no player can gain by deviating from it" in shown
+    assert "told 'X at good, Y at bad', would play 'X at good, X at bad': binding" in shown
+
+
+def test_values_of_zero_sum_games_are_fractions():
+    shown = run("optimize", "kuhn", "--objective", "player=1").stdout
+    assert "player=1 -1/18 = -0.0555555556, proved optimal;" in shown
+    assert "bound -1/18, from the sequence form of the zero-sum game, in rational" in shown

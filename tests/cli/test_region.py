@@ -18,7 +18,7 @@ def test_the_tables():
     assert "best welfare 10.5 at (5.25, 5.25)" in shown
     assert "payoffs of pure Nash equilibria: (2, 7), (7, 2)" in shown
     assert "EFCCE: 3 vertices, exact" in run("region", "signalling", "--notion", "efcce").stdout
-    assert "payoffs of Nash equilibria: (-0.05555556, 0.05555556)" in run("region", "kuhn").stdout
+    assert "payoffs of Nash equilibria: (-1/18, 1/18)" in run("region", "kuhn").stdout
 
 
 def test_json():

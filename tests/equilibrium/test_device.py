@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -317,7 +318,7 @@ def test_plans_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.plans == ()
     assert not device.is_complete
     assert device.to_text() == "probability\n1            plans, each at most 1"
-    assert device.to_csv() == "plan,probability\nother,1.0\n"
+    assert device.to_csv() == "plan,probability,exact\nother,1.0,\n"
     assert "$1$ \\\\" in device.to_latex()
 
 
@@ -333,11 +334,11 @@ def test_plans_must_be_a_number() -> None:
 
 def test_csv() -> None:
     assert device_of("signalling", plans=3).to_csv().splitlines() == [
-        "plan,probability,student: good,student: bad,professor: X,professor: Y",
-        "1,0.25,X,X,accept,",
-        "2,0.25,X,Y,accept,refuse",
-        "3,0.25,Y,X,refuse,accept",
-        "other,0.25,,,,",
+        "plan,probability,exact,student: good,student: bad,professor: X,professor: Y",
+        "1,0.25,1/4,X,X,accept,",
+        "2,0.25,1/4,X,Y,accept,refuse",
+        "3,0.25,1/4,Y,X,refuse,accept",
+        "other,0.25,,,,,",
     ]
 
 
@@ -347,11 +348,14 @@ def test_csv_and_json_have_everything(game: Game, seed: int) -> None:
     device = random_policy(game, seed, pure=1.0).device()
     header, *rows = csv.reader(io.StringIO(device.to_csv()))
     places = [(i, x) for i, infosets in enumerate(device.infosets) for x in infosets]
-    assert header[2:] == [f"{device.players[i]}: {x}" for i, x in places]
+    assert header[3:] == [f"{device.players[i]}: {x}" for i, x in places]
     data = json.loads(json.dumps(device.to_json(), allow_nan=False))
     for row, plan, written in zip(rows, device.plans, data["plans"], strict=True):
         assert float(row[1]) == plan.probability == written["probability"]
-        cells = dict(zip(places, row[2:], strict=True))
+        assert row[2] == (plan.exact or "") and written["exact"] == plan.exact
+        if plan.exact is not None:
+            assert float(Fraction(plan.exact)) == pytest.approx(plan.probability, abs=1e-14)
+        cells = dict(zip(places, row[3:], strict=True))
         for i, told in enumerate(plan.told):
             assert {x: cells[i, x] for x in device.infosets[i] if cells[i, x]} == told
             assert written["told"][i] == told
@@ -360,9 +364,9 @@ def test_csv_and_json_have_everything(game: Game, seed: int) -> None:
 
 def test_csv_quotes_labels() -> None:
     _, row = csv.reader(io.StringIO(labeled(NASTY).to_csv()))
-    assert row == ["1", "1.0", NASTY]
+    assert row == ["1", "1.0", "1", NASTY]
     header, _ = csv.reader(io.StringIO(labeled("x", 'p, "q"').to_csv()))
-    assert header == ["plan", "probability", 'p, "q": x']
+    assert header == ["plan", "probability", "exact", 'p, "q": x']
 
 
 # LaTeX
@@ -552,3 +556,23 @@ def test_columns_of_plans_in_latex_have_their_numbers_above():
     assert r" & probability & $0.25$ & $0.25$" in table
     assert r"ann & 0 & go on" in table
     assert r"\begin{tabular}{@{}llllll@{}}" in table
+
+
+def test_probabilities_of_one_table_are_written_alike() -> None:
+    third = CorrelatedPolicy.from_device(
+        game := accord.load_game("chicken"),
+        [(p, ({"row": r}, {"col": c})) for p, r, c in (
+            (1 / 2, "dare", "yield"), (1 / 3, "yield", "dare"), (1 / 6, "yield", "yield"))],
+    ).device()  # fmt: skip
+    assert third.probabilities() == ["1/2", "1/3", "1/6"]
+    assert r"$\frac{1}{6}$" in third.to_latex() == third._repr_latex_()
+    assert [plan["exact"] for plan in third.to_json()["plans"]] == ["1/2", "1/3", "1/6"]
+    half = CorrelatedPolicy.from_device(game, [(1.0, ({"row": "dare"}, {"col": "yield"}))])
+    assert half.device().probabilities() == ["1"]
+
+
+def test_many_recommendations_are_read_in_rows() -> None:
+    kuhn = accord.load_game("kuhn")
+    device = accord.optimize(kuhn).policy.device()
+    assert device.is_tall == (len(device.plans) > 1 and device._by_plan().width <= 100)
+    assert not device_of("chicken").is_tall and not device_of("signalling").is_tall

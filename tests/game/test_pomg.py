@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
+import accord
 from accord._arrays import CHANCE, TERMINAL
 from accord.errors import GameError, ImperfectRecallError
 from accord.game.pomg import POMG
@@ -267,3 +269,65 @@ def test_tables_may_have_labels_for_actions():
     assert game.action_labels[1][0] == ("left", "right")
     at = [game.history(int(node)) for node in game.reward_node].index(("down", "left"))
     assert game.reward[at].tolist() == [2, 6]
+
+
+def bargaining(**changes):
+    """Players take turns to offer; whoever accepts ends the play, and the pie melts by a third."""
+    given = {
+        "actions": lambda i, state: (
+            ("fair", "greedy") if state == (i, "offers") else
+            ("yes", "no") if state[0] != i and state[1] != "offers" else ()
+        ),
+        "horizon": 4,
+        "initial": {(0, "offers"): 1},
+        "transition": deals,
+        "reward": pays,
+        "emission": lambda i, state: state[1],
+        "players": ["Ann", "Bob"],
+    }  # fmt: skip
+    return POMG(**given | changes).game()
+
+
+def deals(h, state, joint):
+    who, what = state
+    if what == "offers":
+        return {(who, joint[who]): 1}
+    return {} if joint[1 - who] == "yes" else {(1 - who, "offers"): 1}
+
+
+def pays(h, state, joint):
+    who, what = state
+    if what == "offers" or joint[1 - who] == "no":
+        return [0, 0]
+    pie = Fraction(2, 3) ** (h // 2 - 1)
+    share = pie / 2 if what == "fair" else pie
+    return [share, pie - share] if who == 0 else [pie - share, share]
+
+
+def test_plays_end_early_and_actions_depend_on_the_state():
+    game = bargaining()
+    assert game.n_terminals == 2 + 2 * 2 * 2  # two deals at once, else four more ends per refusal
+    ends = np.flatnonzero(game.player == TERMINAL).tolist()
+    assert game.history(ends[0]) == ("fair", "yes")
+    assert {len(game.history(node)) for node in ends} == {2, 4}
+    assert all(len(labels) > 0 for labels in game.infoset_labels)
+    best = accord.optimize(game, objective={"Bob": 1}).rational
+    assert best.value == Fraction(2, 3)  # Bob refuses everything and takes the rest
+
+
+def test_actions_that_depend_on_the_state_need_names_of_players():
+    with pytest.raises(GameError, match="must name its players"):
+        bargaining(players=None)
+
+
+def test_states_have_labels():
+    game = POMG(
+        actions=[2],
+        horizon=1,
+        initial={(("low", "low"), None): "1/4", (("low", "high"), None): "3/4"},
+        transition=lambda h, s, joint: {},
+        reward=lambda h, s, joint: [joint[0]],
+        emission=lambda i, s: s[0][1],
+        label=lambda state: "/".join(state[0]),
+    ).game()
+    assert game.chance_labels == (("low/low", "low/high"),)

@@ -44,15 +44,27 @@ FILES = sorted(CORPUS.rglob("*.efg"))
 in_corpus = pytest.mark.skipif(not FILES, reason="Gambit's own files are not here")
 fixed = settings(suppress_health_check=list(HealthCheck))
 
-FORGETFUL = {  # the player who forgets, and the infoset
-    "catalog/books/shohamleytonbrown2008/fig5_12.efg": ("1", "1"),  # "absent-mindedness"
-    "catalog/books/vonstengel2022/fig10.7.efg": ("II", "2"),  # "a game with imperfect recall"
-    "catalog/journals/geb/gilboa1997/fig1.efg": ("Player 1", "1"),  # the absent-minded driver
-    "catalog/journals/geb/gilboa1997/fig2.efg": ("Player 1", "2"),  # and his two selves
-    "catalog/journals/geb/wichardt2008.efg": ("Player 1", "2"),  # "imperfect recall"
-    "contrib/games/e09.efg": ("Player 1", "(1,2)"),  # "no recall"
-    "contrib/games/holdout.efg": ("Player 1", "8"),  # infoset 8 is below itself
-    "contrib/games/myerson.efg": ("Player 1", "(1,2)"),  # "no solution in behavioral strategies"
+FORGETFUL = {  # the player who forgets, the infoset, and its number
+    "catalog/books/shohamleytonbrown2008/fig5_12.efg": ("1", "start", "1"),  # "absent-mindedness"
+    "catalog/books/vonstengel2022/fig10.7.efg": ("II", "start (2)", "2"),  # "imperfect recall"
+    "catalog/journals/geb/gilboa1997/fig1.efg": (
+        "Player 1",
+        "start",
+        "1",
+    ),  # the absent-minded driver
+    "catalog/journals/geb/gilboa1997/fig2.efg": ("Player 1", "after 1 B or 2", "2"),  # his selves
+    "catalog/journals/geb/wichardt2008.efg": (
+        "Player 1",
+        "after R or L",
+        "2",
+    ),  # "imperfect recall"
+    "contrib/games/e09.efg": ("Player 1", "(1,2)", "2"),  # "no recall"
+    "contrib/games/holdout.efg": ("Player 1", "Low", "8"),  # infoset 8 is below itself
+    "contrib/games/myerson.efg": (
+        "Player 1",
+        "(1,2)",
+        "2",
+    ),  # "no solution in behavioral strategies"
 }
 
 HEAD = 'EFG 2 R "" { "A" "B" } ""\n'
@@ -190,9 +202,9 @@ def test_each_file_has_the_right_value_or_is_refused_for_the_right_reason(file: 
         with pytest.raises(ImperfectRecallError) as caught:
             read_efg(file)
         error = caught.value
-        assert (error.player, error.infoset) == FORGETFUL[name]
+        *labels, number = FORGETFUL[name]
+        assert [error.player, error.infoset] == labels
         assert error.histories[0] != error.histories[1]
-        number = error.infoset if error.infoset.isdigit() else "2"  # "(1,2)" is number 2
         key = (twin.players.index(error.player) + 1, number)
         assert key in forgetful
         assert {len(h) for h in error.histories} <= {len(h) for h in twin.own[key]}
@@ -257,7 +269,8 @@ def test_all_optional_features_of_the_format_at_once() -> None:
     game = parse_efg(SMALL)
     assert game.name == 'A "small" game'
     assert game.player_labels == ("Ann", "Bob")
-    assert game.infoset_labels == (("Ann's", "Bob's"), ("3",))
+    assert game.infoset_labels == (("Ann's", "Bob's"), ("after go",))
+    assert game.comment == "a comment\nof two lines"
     assert game.action_labels == ((("stop", "go"), ("only",)), (("1", "2"),))
     assert game.chance_labels == (("low", "high", "low#2"),)
     assert game.chance_prob[game.parent == 0].tolist() == [1 / 3, 0.5, 1 / 6]
@@ -310,7 +323,7 @@ def test_probabilities_are_exact_and_impossible_outcomes_are_left_out(
     assert game.action[below].tolist() == list(range(len(probs)))
     possible = [i for i, p in enumerate(numbers) if Fraction(p.replace("e999999999", ""))]
     assert game.chance_labels == (tuple(map(str, possible)),)
-    assert game.infoset_labels[0] == tuple(str(i + 1) for i in possible)
+    assert game.infoset_labels[0] == tuple(map(str, possible))  # named by what leads there
 
 
 def test_an_impossible_outcome_may_contain_the_first_description() -> None:
@@ -331,13 +344,13 @@ def test_an_impossible_outcome_may_contain_the_first_description() -> None:
     ("names", "labels"),
     [
         ({1: "x", 2: "y"}, {"x", "y"}),
-        ({1: "x", 2: "x", 3: ""}, {"1", "2", "3"}),
-        ({4: "", 40: "4"}, {"4#2", "4"}),
-        ({4: "", 40: "4", 41: "4#2", 42: "4#2"}, {"4#2", "4", "41", "42"}),
-        ({4: "", 40: "4", 41: "4#2"}, {"4#3", "4", "4#2"}),
+        ({1: "x", 2: "x", 3: ""}, {"start", "after a", "after a a"}),
+        ({4: "", 40: "start"}, {"start (4)", "start"}),
+        ({4: "", 40: "start", 41: "start (4)"}, {"start (4)#2", "start", "start (4)"}),
+        ({4: "", 40: "after a", 41: ""}, {"start", "after a", "after a a"}),
     ],
 )
-def test_infoset_labels_are_unique_names_or_else_numbers(
+def test_infoset_labels_are_unique_names_or_else_what_leads_there(
     names: dict[int, str], labels: set[str]
 ) -> None:
     nodes = "".join(f'p "" 1 {n} "{name}" {{ "a" }} 0 ' for n, name in names.items())
@@ -388,8 +401,53 @@ def test_a_name_may_come_without_a_list_and_a_list_without_a_name() -> None:
         'p "" 2 1 "later" 0 t "" 1 { 1, 2 }\n'
     )
     game = parse_efg(text)
-    assert game.infoset_labels == (("1",), ("later", "2"))
+    assert game.infoset_labels == (("start",), ("later", "after a c"))
     assert_close(uniform_value(game), [2.5, 5])
+
+
+@in_corpus
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("watson2013/fig29_1.efg", (("High", "Low"), ("after E", "after N"))),
+        ("myerson1991/fig2_1.efg", (("Red", "Black"), ("after Raise",))),
+        ("shohamleytonbrown2008/fig5_2.efg", (("start", "after B F"), ("after A", "after B"))),
+    ],
+)
+def test_infosets_without_names_are_named_by_what_leads_there(
+    name: str, labels: tuple[tuple[str, ...], ...]
+) -> None:
+    assert read_efg(CORPUS / "catalog" / "books" / name).infoset_labels == labels
+
+
+def test_infosets_that_common_moves_do_not_tell_apart_are_named_by_all_paths() -> None:
+    ways = ["L", "M", "R", "S"]
+    text = HEAD + 'p "" 1 1 "" { "L" "M" "R" "S" } 0\n'
+    for at in range(len(ways)):
+        text += f'p "" 2 {1 + at // 2} "" {{ "a" }} 0 t "" 0\n'
+    assert parse_efg(text).infoset_labels == (("start",), ("after L or M", "after R or S"))
+    many = HEAD + 'c "" 1 "" { ' + " ".join(f'"{i}" 1/8' for i in range(8)) + " } 0\n"
+    for at in range(8):
+        many += f'p "" 1 {1 + at // 4} "" {{ "a" }} 0 t "" 0\n'
+    assert parse_efg(many).infoset_labels[0] == ("start (1)", "start (2)")
+
+
+def test_comments_and_names_of_outcomes_are_kept(tmp_path: Path) -> None:
+    text = (
+        'EFG 2 R "game" { "A" "B" } "What a \\"game\\"."\n'
+        'p "" 1 1 "x" { "a" "b" "c" } 0 t "" 1 "Win" { 1 2 } t "" 2 "" { 0 0 }\n'
+        'c "" 1 "" { "l" 1/2 "r" 1/2 } 3 "Bonus" { 1 1 } t "" 1 t "" 4 "Lose" { -1 -1 }\n'
+    )
+    game = parse_efg(text)
+    assert game.comment == 'What a "game".'
+    named = {game.history(node): name for node, name in game.outcomes.items()}
+    assert named == {("a",): "Win", ("c", "l"): "Bonus, Win", ("c", "r"): "Bonus, Lose"}
+    again = parse_efg(format_efg(game))
+    assert again.comment == "What a 'game'."
+    assert again.outcomes == game.outcomes and again.digest == game.digest
+    doubled = game.replace(reward=2 * game.reward)
+    assert (doubled.comment, doubled.outcomes) == (game.comment, game.outcomes)
+    assert "Bonus, Win 2, 3" in {leaf.text for leaf in game.plot().tree.payoffs}
 
 
 def test_the_title_names_the_game_or_else_the_file(tmp_path: Path) -> None:

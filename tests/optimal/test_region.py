@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -334,3 +335,35 @@ def test_whatever_the_limit_the_bound_holds():
             unit = units(whole)
             outer = np.array(polygon.outer) / unit
             assert distances(corners(all_of_it) / unit, outer).max() <= 1e-8
+
+
+def test_vertices_are_fractions():
+    found = region(accord.load_game(SHERIFF), (0, "efcce", 1))
+    exact = {tuple(map(str, v.rational)) for v in found[1].vertices}
+    assert ("307/79", "113/79") in exact and ("2749/663", "217/221") in exact
+    for polygon in found.polygons:
+        for vertex in polygon.vertices:
+            assert vertex.payoffs == tuple(map(float, vertex.rational))
+            assert vertex.to_json()["exact"] == list(map(str, vertex.rational))
+    assert repr(found[1].welfare) == "RegionVertex(307/79, 113/79)"
+    (point,) = region(kuhn(), 1)[1].vertices
+    assert point.rational == (Fraction(-1, 18), Fraction(1, 18))
+
+
+@examples(25)
+@given(st.integers(0, 10**6))
+def test_minmax_payoffs_bound_all_regions_and_feasible_payoffs_contain_them(seed):
+    game = random_game(seed=seed, players=2, depth=3, actions=2, chance=0.3, levels=7)
+    assume(reference.n_profiles(game) <= 64)
+    found = region(game, (0, 1))
+    for i in (0, 1):  # the value of the zero-sum game in which the other wants to hurt i
+        own = game.reward[:, i]
+        against = game.replace(reward=np.array([own if j == i else -own for j in (0, 1)]).T)
+        assert found.minmax[i] == accord.optimize(against, 0).rational.payoffs[i]
+        least = min(vertex.payoffs[i] for vertex in found[0].vertices)
+        assert least >= float(found.minmax[i]) - 1e-9
+    unit = units(found)
+    inside = distances(corners(found[0]) / unit, np.array(found.feasible) / unit)
+    assert inside.max() <= 1e-9
+    best = max(found.feasible, key=sum)
+    assert sum(best) >= sum(found[0].welfare.values) - 1e-9

@@ -117,7 +117,7 @@ def test_runs_that_optimized_stand_side_by_side(tmp_path: Path) -> None:
     assert "The best equilibria for 2 questions" in page
     assert "EFCE (K = 1), the highest welfare" in page
     assert "NFCCE (K = 0) with player col at least 4, the best for player row" in page
-    for text in ("10.5", "5.923077", "5.25", "proved", "53.8", "<strong>dare</strong>"):
+    for text in ("10.5", "77/13", "5.25", "proved", "7/13", "<strong>dare</strong>"):
         assert text in page
     assert "The smallest gap" not in page
     assert "By time" not in page

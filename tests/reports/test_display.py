@@ -68,7 +68,7 @@ def test_a_policy_shows_its_device(game: accord.Game) -> None:
     policy = accord.optimize(game, 1, {"professor": 1}).policy  # only one point is best
     text = words(shown(policy))
     plain = text.replace("\N{NO-BREAK SPACE}", " ")
-    assert re.search(r"33.3 % good (X|Y) bad \1 \1 accept", plain)  # X and Y are symmetric
+    assert re.search(r"1/3 good (X|Y) bad \1 \1 accept", plain)  # X and Y are symmetric
     assert text.count("accept") == words(shown(policy.device())).count("accept") == 4
 
 

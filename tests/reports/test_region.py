@@ -14,6 +14,7 @@ import accord
 from accord.game.library import chicken, kuhn, signalling
 from accord.optimal.polygon import area
 from accord.reports.chart import to_svg
+from accord.reports.colors import MUTED
 from accord.reports.region import picture
 from accord.reports.touch import region_page
 from accord.reports.write import write_report
@@ -36,7 +37,8 @@ def marks(figure, marker: str) -> set[tuple[float, float]]:
 
 
 def dashed(figure) -> int:
-    return sum(line.get_linestyle() == "--" for line in figure.axes[0].lines)
+    lines = (line for line in figure.axes[0].lines if line.get_color() != MUTED)
+    return sum(line.get_linestyle() == "--" for line in lines)
 
 
 @pytest.mark.parametrize("narrow", [False, True])

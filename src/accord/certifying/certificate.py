@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from accord._above import DISPLAY, FRAMES, call_above
+from accord._above import DISPLAY, FRAMES, LATEX, call_above
 from accord._format import number
 from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion
@@ -442,6 +442,9 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "certificate_html", self))
+
+    def _repr_latex_(self) -> str:
+        return str(call_above(LATEX, "certificate_latex", self))
 
 
 ESTIMATED = (

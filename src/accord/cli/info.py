@@ -81,6 +81,7 @@ def _described(game: Game, ks: list[float], target_gap: float | None) -> dict[st
         )
     described: dict[str, Any] = {
         "game": game.name,
+        "comment": game.comment,
         "digest": game.digest,
         "nodes": game.n_nodes,
         "terminals": game.n_terminals,
@@ -171,6 +172,8 @@ def _print(described: dict[str, Any]) -> None:
         f"{described['game']}: {count(described['nodes'])} nodes, "
         f"{count(described['terminals'])} terminals, {count(described['leaves'])} distinct leaves"
     )
+    if comment := described["comment"].strip():
+        print_text(f"{comment}\n")
     print_text(f"digest {described['digest']}\n")
     players = described["players"]
     print_table(

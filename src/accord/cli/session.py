@@ -137,7 +137,7 @@ def make_design(
         rounds=rounds, match=match, rematch=rematch, roles=roles, people=people, ask=ask,
         consent=_text(consent), instructions=_text(instructions), quiz=quiz, practice=practice,
         debrief=debrief, rate=rate, fee=fee, currency=currency, gone=gone, stop=stop,
-        comment=_comment(game),
+        comment=game.comment,
     )  # fmt: skip
 
 
@@ -153,14 +153,6 @@ def _text(path: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise ArgumentError(f"{path} cannot be read: {reason}") from None
-
-
-def _comment(game: Game) -> str:
-    """The comment of the game's file, if it has one."""
-    from accord.interop.efg_reader import read_comment
-
-    name = game.source or ""
-    return read_comment(name) if name.endswith(".efg") and Path(name).is_file() else ""
 
 
 def parse_treatment(text: str) -> tuple[str, str]:

@@ -29,6 +29,9 @@ from accord.treeplex.form import SequenceForm
 TEXT_WIDTH = 100
 """Letters in a line of a printed table."""
 
+MANY = 4
+"""Recommendations to a player in one plan that are better read in rows of their own."""
+
 UNNAMED = "(no label)"
 
 RARE = 1e-4
@@ -214,9 +217,10 @@ class Device:
     @property
     def is_tall(self) -> bool:
         """Whether a table with infosets as rows and plans as columns is shorter than a list of
-        recommendations for each plan, and not too wide."""
-        listed = sum(max(map(len, plan.told), default=0) for plan in self.plans)
-        return len(self._places()) < listed and self._by_plan().width <= TEXT_WIDTH
+        many recommendations for each plan, and not too wide."""
+        longest = [max(map(len, plan.told), default=0) for plan in self.plans]
+        shorter = max(longest, default=0) >= MANY and len(self._places()) < sum(longest)
+        return shorter and self._by_plan().width <= TEXT_WIDTH
 
     def _last(self) -> tuple[str, str] | None:
         if self.is_complete:
@@ -232,6 +236,9 @@ class Device:
 
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "device_html", self))
+
+    def _repr_latex_(self) -> str:
+        return self.to_latex()
 
 
 def heading(player: str) -> str:

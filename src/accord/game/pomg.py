@@ -15,6 +15,9 @@ the same game.
 In the game tree a simultaneous move is a sequence of hidden moves in the order of the players, the
 rewards of a step are paid at the node after it, and a transition with probability one is not a
 chance move. A player with a single action still has infosets, as in the paper.
+
+Beyond the paper, plays may end early, and the actions of a player may depend on the state, as long
+as they are the same wherever the player cannot tell states apart.
 """
 
 from __future__ import annotations
@@ -51,18 +54,22 @@ class POMG:
     as ``"1/3"``.
 
     Attributes:
-        actions: The actions of each player, or their number; then they are ``0, 1, ...``.
+        actions: The actions of each player, or their number; then they are ``0, 1, ...``. Or
+            ``actions(player, state)``, which gives those in a state: none if the player does not
+            move there, and then has ``None`` in the joint action. This needs ``players``.
         horizon: Number of steps of every play, at least 1.
         initial: p_0, the probability of each first state.
-        transition: ``transition(h, state, joint)`` is p_h(. | state, joint), for h < horizon.
+        transition: ``transition(h, state, joint)`` is p_h(. | state, joint), for h < horizon; an
+            empty dictionary ends the play.
         reward: ``reward(h, state, joint)`` is r_{i,h}(state, joint) for every player i.
         emission: ``emission(player, state)`` is x_i(state), what the player sees.
         tree: Whether the paper's assumptions hold, so that the emissions are the infosets.
         players: Their names; by default ``"1"``, ``"2"``, ...
         name: Name of the game.
+        label: ``label(state)`` is the state as chance moves show it; by default ``str(state)``.
     """
 
-    actions: Sequence[int | Sequence[Hashable]]
+    actions: Sequence[int | Sequence[Hashable]] | Callable[[int, Any], int | Sequence[Hashable]]
     horizon: int
     initial: Mapping[Any, Number]
     transition: Callable[[int, Any, JointAction], Mapping[Any, Number]]
@@ -71,6 +78,7 @@ class POMG:
     tree: bool = False
     players: Sequence[str] | None = None
     name: str = "POMG"
+    label: Callable[[Any], str] = str
 
     @classmethod
     def from_arrays(
@@ -141,17 +149,11 @@ class POMG:
         """
         if self.horizon < 1:
             raise GameError(f"a POMG must have a horizon of at least 1; got {self.horizon}")
-        moves = [tuple(range(a)) if isinstance(a, int) else tuple(a) for a in self.actions]
-        names = tuple(map(str, self.players or range(1, len(moves) + 1)))
-        if len(names) != len(moves):
-            raise GameError(
-                "a POMG must have a set of actions for each player; got "
-                f"{len(moves)} sets for {len(names)} players"
-            )
+        names = self._names()
         b = GameBuilder(self.name, players=names)
         infosets = [_InfosetLabels(name, self.tree) for name in names]
         history_of: dict[State, History] = {}
-        starts = _draw(b, (), self.initial, "p_0")
+        starts = _draw(b, (), self.initial, "p_0", self.label)
         nothing: tuple[tuple[Hashable, ...], ...] = ((),) * len(names)
         todo = deque((1, history, state, nothing) for history, state in starts)
         while todo:
@@ -162,23 +164,54 @@ class POMG:
                     f"by {' '.join(history_of[state])!r} and by {' '.join(history)!r}"
                 )
             seen = [(*memory, self.emission(i, state)) for i, memory in enumerate(memories)]
-            for i, name in enumerate(names):
-                nodes = [(*history, *map(str, before)) for before in product(*moves[:i])]
-                b.move(*nodes, player=name, infoset=infosets[i].label(seen[i]), actions=moves[i])
-            for joint in product(*moves):
-                after = (*history, *map(str, joint))
+            moves = [self._moves(i, state) for i in range(len(names))]
+            acting = [i for i, own in enumerate(moves) if own or not callable(self.actions)]
+            for place, i in enumerate(acting):
+                before = product(*(moves[j] for j in acting[:place]))
+                nodes = [(*history, *map(str, done)) for done in before]
+                label = infosets[i].label(seen[i])
+                b.move(*nodes, player=names[i], infoset=label, actions=moves[i])
+            for taken in product(*(moves[i] for i in acting)):
+                after = (*history, *map(str, taken))
+                chosen = dict(zip(acting, taken, strict=True))
+                joint = tuple(chosen.get(i) for i in range(len(names)))
                 rewards = list(self.reward(h, state, joint))
                 values = as_numbers(rewards, f"r_{h}({state}, {joint})")
-                if h == self.horizon:
+                later = self.transition(h, state, joint) if h < self.horizon else {}
+                if isinstance(later, Mapping) and not later:
                     b.payoff(after, *rewards)
                     continue
                 if len(rewards) != len(names) or any(values):
                     b.reward(after, *rewards)
-                what = f"p_{h}(. | {state}, {' '.join(map(str, joint))})"
-                done = tuple((*view, a) for view, a in zip(seen, joint, strict=True))
-                for then, following in _draw(b, after, self.transition(h, state, joint), what):
+                what = f"p_{h}(. | {state}, {' '.join(map(str, taken))})"
+                done = tuple(
+                    (*view, chosen[i]) if i in chosen else view for i, view in enumerate(seen)
+                )
+                for then, following in _draw(b, after, later, what, self.label):
                     todo.append((h + 1, then, following, done))
         return b.build()
+
+    def _names(self) -> tuple[str, ...]:
+        """The names of the players."""
+        if callable(self.actions):
+            if not self.players:
+                raise GameError(
+                    "a POMG whose actions depend on the state must name its players; give "
+                    'players=["1", "2"]'
+                )
+            return tuple(map(str, self.players))
+        names = tuple(map(str, self.players or range(1, len(self.actions) + 1)))
+        if len(names) != len(self.actions):
+            raise GameError(
+                "a POMG must have a set of actions for each player; got "
+                f"{len(self.actions)} sets for {len(names)} players"
+            )
+        return names
+
+    def _moves(self, player: int, state: State) -> tuple[Hashable, ...]:
+        """The actions of a player in a state."""
+        own = self.actions(player, state) if callable(self.actions) else self.actions[player]
+        return tuple(range(own)) if isinstance(own, int) else tuple(own)
 
 
 class _InfosetLabels:
@@ -200,7 +233,11 @@ class _InfosetLabels:
 
 
 def _draw(
-    b: GameBuilder, history: History, distribution: Mapping[State, Number], what: str
+    b: GameBuilder,
+    history: History,
+    distribution: Mapping[State, Number],
+    what: str,
+    label: Callable[[Any], str],
 ) -> list[tuple[History, State]]:
     """Let chance draw a state after ``history``; return the possible states and their histories."""
     if not isinstance(distribution, Mapping):
@@ -218,7 +255,7 @@ def _draw(
         )
     if len(probs) == 1:
         return [(history, state) for state in probs]
-    labels = [str(state) for state in probs]
+    labels = [str(label(state)) for state in probs]
     if len(set(labels)) < len(labels):
         raise GameError(f"different states must have different labels; {what} has {labels}")
     given = [distribution[state] for state in probs]

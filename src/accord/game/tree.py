@@ -62,6 +62,8 @@ class Game:
     chance_labels: Sequence[tuple[str, ...]]  # rows of outcomes, all different; see infoset
     source: str | None = None  # the name or path that loads it again, if its name does not
     rationals: Mapping[float, Fraction] = dataclasses.field(default_factory=dict)  # game/exact.py
+    comment: str = ""  # what the file says about the game
+    outcomes: Mapping[int, str] = dataclasses.field(default_factory=dict)  # names of terminals
 
     @classmethod
     def from_environment(cls, env: Any, *, max_nodes: int | None = None) -> Game:
@@ -102,6 +104,7 @@ class Game:
         chance_labels: Sequence[tuple[str, ...]] | None = None,
         source: str | None = None,
         rationals: Mapping[float, Fraction] | None = None,
+        comment: str = "",
     ) -> Game:
         """Build a game from arrays, with no Python object per node.
 
@@ -130,6 +133,7 @@ class Game:
             source: The name or path that loads the game again, if its name does not.
             rationals: The exact numbers that payoffs and chances were written as, by their doubles,
                 where the doubles do not stand for them (``accord/game/exact.py``).
+            comment: What there is to say about the game; files keep it.
 
         Raises:
             GameError: If this is not a valid game; the message says what is wrong and where.
@@ -152,6 +156,7 @@ class Game:
             ),
             source=source,
             rationals=written_otherwise(rationals or {}),
+            comment=comment,
         )
 
     def replace(self, **changes: Any) -> Game:
@@ -170,15 +175,22 @@ class Game:
             ArgumentError: If there is no such field, or it is computed from the others.
             GameError: If the result is not a valid game.
         """
-        if unknown := changes.keys() - {*_GIVEN, "source", "rationals"}:
+        if unknown := changes.keys() - {*_GIVEN, "source", "rationals", "comment"}:
             raise ArgumentError(
-                f"Game.replace() takes {', '.join(_GIVEN)}, rationals and source; got "
+                f"Game.replace() takes {', '.join(_GIVEN)}, rationals, comment and source; got "
                 f"{min(unknown)}"
             )
-        if changes.keys() <= {"name", "source"}:
+        if changes.keys() <= {"name", "source", "comment"}:
             return dataclasses.replace(self, **changes)
-        kept = {field: getattr(self, field) for field in (*_GIVEN, "rationals")}
-        return Game.from_arrays(n_players=self.n_players, **kept | changes)
+        kept = {field: getattr(self, field) for field in (*_GIVEN, "rationals", "comment")}
+        changed = Game.from_arrays(n_players=self.n_players, **kept | changes)
+        if changes.keys() & {"player", "parent", "action"}:
+            return changed
+        return dataclasses.replace(changed, outcomes=self.outcomes)
+
+    def named(self, outcomes: Mapping[int, str]) -> Game:
+        """A copy of the game in which some terminals, given by their nodes, have names."""
+        return dataclasses.replace(self, outcomes=dict(outcomes))
 
     @property
     def n_players(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -38,6 +38,7 @@ from accord.interop.efg_tokens import (
     distinct,
     line_and_column,
 )
+from accord.interop.infoset_names import Step, names_by_paths, paths_to
 
 _NO_MOVE = -1  # the move of a terminal
 _NO_OUTCOME = 0  # pays nothing
@@ -104,20 +105,10 @@ def parse_efg(text: str, path: str = "<string>") -> Game:
             decision.
     """
     tokens = Tokens(text, path)
-    title, players, _ = _read_prologue(tokens)
+    title, players, comment = _read_prologue(tokens)
     described = _Descriptions(tokens, len(players))
     tree = _read_tree(tokens, described)
-    return _build_game(title or Path(path).stem, players, described, tree)
-
-
-def read_comment(path: str | PathLike[str]) -> str:
-    """The comment of an ``.efg`` file, empty if it has none.
-
-    Raises:
-        ParseError: If the file cannot be read or is malformed before its first node.
-    """
-    name = fspath(path)
-    return _read_prologue(Tokens(read_text(name, ".efg"), name))[2]
+    return _build_game(title or Path(path).stem, players, described, tree).replace(comment=comment)
 
 
 def _read_prologue(tokens: Tokens) -> tuple[str, tuple[str, ...], str]:
@@ -168,7 +159,7 @@ class _Descriptions:
         self._tokens = tokens
         self._move_of: dict[tuple[int, int], int] = {}
         self._outcome_of = {0: _NO_OUTCOME}
-        self._outcome_names = [""]
+        self.outcome_names = [""]
 
     def read_node(self) -> tuple[int, int]:
         """Read a node; return its move (or ``_NO_MOVE``) and its outcome."""
@@ -247,7 +238,7 @@ class _Descriptions:
             tokens.refuse("outcome 0 pays nothing and must have no name and no payoffs")
         called = f"outcome {number}"
         index = self._outcome_of.get(number)
-        name = self._read_name(called, "" if index is None else self._outcome_names[index])
+        name = self._read_name(called, "" if index is None else self.outcome_names[index])
         if index is None or tokens.token == "{":
             at = tokens.start
             tokens.take_word(("{",), f"{called} must list its payoffs where it first appears")
@@ -255,9 +246,9 @@ class _Descriptions:
             if index is None:
                 index = self._outcome_of[number] = len(self.payoffs)
                 self.payoffs.append(payoffs)
-                self._outcome_names.append(name)
+                self.outcome_names.append(name)
             self._check_kept(called, "payoffs", self.payoffs[index], payoffs, at)
-        self._outcome_names[index] = name
+        self.outcome_names[index] = name
         return index
 
     def _read_payoffs(self, called: str) -> tuple[float, ...]:
@@ -404,28 +395,83 @@ def _build_game(
         name=title,
         rationals=described.rationals,
         player_labels=players,
-        infoset_labels=[_infoset_labels(mine) for mine in used[1:]],
+        infoset_labels=_infoset_labels(used[1:], moves, tree),
         action_labels=[[distinct(m.actions) for m in mine] for mine in used[1:]],
-        chance_labels=[
-            tuple(label for label, p in zip(distinct(m.actions), m.probs, strict=True) if p)
-            for m in used[0]
-        ],
+        chance_labels=list(map(_possible, used[0])),
     )
-    return with_rounded_sums(game)
+    return with_rounded_sums(game).named(_names_of_ends(described.outcome_names, player, tree))
 
 
-def _infoset_labels(infosets: Sequence[_Description]) -> list[str]:
-    """Names of infosets if unique, else numbers (``2#2`` if another infoset is called ``2``)."""
-    count = Counter(x.name for x in infosets)
-    unique = {name for name, times in count.items() if name and times == 1}
+def _possible(move: _Description) -> tuple[str, ...]:
+    """The labels of the actions; of an event, of outcomes with a positive probability."""
+    labels = distinct(move.actions)
+    if move.player != CHANCE:
+        return labels
+    return tuple(label for label, p in zip(labels, move.probs, strict=True) if p)
+
+
+def _names_of_ends(names: Sequence[str], player: NDArray[np.int64], tree: _Tree) -> dict[int, str]:
+    """The names of the outcomes on the way to each terminal, if there are any."""
+    if not any(names):
+        return {}
+    so_far: list[str] = []
+    for above, outcome in zip(tree.parent.tolist(), tree.outcome.tolist(), strict=True):
+        before = so_far[above] if above != NO_NODE else ""
+        so_far.append(", ".join(filter(None, (before, names[outcome]))))
+    return {
+        node: so_far[node] for node in np.flatnonzero(player == TERMINAL).tolist() if so_far[node]
+    }
+
+
+def _infoset_labels(
+    infosets: Sequence[Sequence[_Description]], moves: Sequence[_Description], tree: _Tree
+) -> list[list[str]]:
+    """Per player, the names of infosets if unique; others are named by what leads to them, or in
+    very large trees by their numbers (``2#2`` if another infoset is called ``2``)."""
+    unique = []
+    for mine in infosets:
+        count = Counter(x.name for x in mine)
+        unique.append({x.name for x in mine if x.name and count[x.name] == 1})
+    unnamed: dict[int, list[int]] = {
+        at: []
+        for at, m in enumerate(moves)
+        if m.player != CHANCE and m.name not in unique[m.player]
+    }
+    move, parent = tree.move.tolist(), tree.parent.tolist()
+    paths: dict[int, list[list[Step]]] = {}
+    if unnamed:
+        for node, at in enumerate(move):
+            if at in unnamed:
+                unnamed[at].append(node)
+        words = list(map(_possible, moves))
+        steps = [
+            (CHANCE, "")
+            if above == NO_NODE
+            else (moves[move[above]].player, words[move[above]][action])
+            for above, action in zip(parent, tree.action.tolist(), strict=True)
+        ]
+        paths = paths_to(unnamed, parent, steps) or {}
     labels = []
-    for x in infosets:
-        label, copies = (x.name, 0) if x.name in unique else (str(x.number), 1)
-        while copies and label in unique:
-            copies += 1
-            label = f"{x.number}#{copies}"
-        labels.append(label)
+    for i, known in enumerate(unique):
+        own = {at: paths[at] for at in unnamed if moves[at].player == i and paths.get(at)}
+        found = names_by_paths(own, sorted(known), {at: moves[at].number for at in own})
+        named = {moves[at].number: name for at, name in found.items()}
+        row, taken = [], set(known)
+        for x in infosets[i]:
+            name = x.name if x.name in known else named.get(x.number, str(x.number))
+            row.append(name if x.name in known else _different(name, taken))
+            taken.add(row[-1])
+        labels.append(row)
     return labels
+
+
+def _different(label: str, taken: Collection[str]) -> str:
+    """The label, with ``#2`` or a larger number after it if it is taken."""
+    found, copies = label, 1
+    while found in taken:
+        copies += 1
+        found = f"{label}#{copies}"
+    return found
 
 
 def _without_impossible(

@@ -46,18 +46,18 @@ def format_efg(game: Game) -> str:
     start = np.searchsorted(game.parent[children], np.arange(game.n_nodes + 1)).tolist()
     decisions: dict[tuple[int, int], str] = {}
     events: dict[tuple[int, Rationals], str] = {}
-    outcomes: dict[Rationals, str] = {}
+    outcomes: dict[tuple[Rationals, str], str] = {}
     rows: set[int] = set()  # rows of chance_labels whose number an event already has
     spare = len(game.chance_labels)  # last number used for further events with the same labels
 
     players = " ".join(map(quoted, game.player_labels))
-    lines = [f"EFG 2 R {quoted(game.name)} {{ {players} }}", '""', ""]
+    lines = [f"EFG 2 R {quoted(game.name)} {{ {players} }}", _comment(game), ""]
     for node, (i, x) in enumerate(zip(game.player.tolist(), game.infoset.tolist(), strict=True)):
         if i == TERMINAL:
-            pays = payoffs[node]
+            pays = payoffs[node], game.outcomes.get(node, "")
             if pays not in outcomes:
-                numbers = ", ".join(map(written, pays))
-                outcomes[pays] = f't "" {len(outcomes) + 1} "" {{ {numbers} }}'
+                numbers = ", ".join(map(written, pays[0]))
+                outcomes[pays] = f't "" {len(outcomes) + 1} {quoted(pays[1])} {{ {numbers} }}'
             lines.append(outcomes[pays])
         elif i == CHANCE:
             probs = chances_at(game, children[start[node] : start[node + 1]].tolist())
@@ -71,6 +71,11 @@ def format_efg(game: Game) -> str:
                 decisions[i, x] = _decision(game, i, x)
             lines.append(decisions[i, x])
     return "\n".join(lines) + "\n"
+
+
+def _comment(game: Game) -> str:
+    """The comment; OpenSpiel reads none with quotation marks in it."""
+    return quoted(game.comment.replace('"', "'"))
 
 
 def _decision(game: Game, player: int, x: int) -> str:

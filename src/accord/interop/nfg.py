@@ -78,8 +78,7 @@ def parse_nfg(text: str, path: str = "<string>") -> Game:
     if not 1 <= len(players) <= 127:
         tokens.fail(f"a game must have 1 to 127 players; found {len(players)}", at)
     actions = _strategies(tokens, len(players))
-    if tokens.kind == IS_TEXT:
-        tokens.advance()  # the comment
+    comment = tokens.take_text("a comment must be text") if tokens.kind == IS_TEXT else ""
     sizes = [len(row) for row in actions]
     profiles = math.prod(sizes)
     if profiles > MOST_PROFILES:
@@ -97,7 +96,7 @@ def parse_nfg(text: str, path: str = "<string>") -> Game:
         players=distinct(players),
         name=title or Path(path).stem,
     )
-    return game.replace(rationals=rationals)
+    return game.replace(rationals=rationals, comment=comment)
 
 
 def write_nfg(game: Game, path: str | PathLike[str]) -> None:
@@ -139,7 +138,8 @@ def format_nfg(game: Game) -> str:
     rows = _expected(form, plans)
     players = " ".join(map(quoted, distinct(game.player_labels)))
     lines = [f"NFG 1 R {quoted(game.name)} {{ {players} }}", ""]
-    lines += ["{ " + "\n".join(f"{{ {' '.join(map(quoted, row))} }}" for row in names), "}", '""']
+    lines += ["{ " + "\n".join(f"{{ {' '.join(map(quoted, row))} }}" for row in names), "}"]
+    lines.append(quoted(game.comment))
     numbers = [" ".join(map(written, row)) for row in rows]
     lines += ["  ".join(numbers[at : at + PER_LINE]) for at in range(0, len(numbers), PER_LINE)]
     return "\n".join(lines) + "\n"

@@ -64,7 +64,7 @@ OUTWARD = 1e-12
 SAME = 1e-10
 """Directions that differ by at most this are the same."""
 
-IN_FRACTIONS = 2.0
+IN_FRACTIONS = 1.0
 """Seconds to find the rational payoffs of one equilibrium."""
 
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
@@ -318,9 +318,9 @@ class RegionSearch:
             self.conclude(math.inf if seconds is None else max(0.0, end - time.monotonic()))
         return True
 
-    def conclude(self, seconds: float = math.inf) -> None:
+    def conclude(self, seconds: float = math.inf, *, hurried: bool = False) -> None:
         """Take the point and the half-plane of the present question, whether finished or not; the
-        point may take ``seconds``."""
+        point may take ``seconds``, and has no rational payoffs if this is ``hurried``."""
         if self.question is None:
             return
         side, direction = self.question.side, self.question.direction
@@ -336,7 +336,10 @@ class RegionSearch:
             ):
                 policy = polished(rounds.program, rounds.lottery, None, seconds)
                 policy = policy if side.table is None else side.table.played(policy)
-                self._share(side, *self._in_fractions(side, policy, rounds.objective, seconds))
+                exact = None
+                if not hurried:
+                    policy, exact = self._in_fractions(side, policy, rounds.objective, seconds)
+                self._share(side, policy, exact)
         if for_welfare:
             center = rounds.objective.center(side.leaves)
             side.welfare_bound = rounded_up(center + Fraction(rounds.bound))

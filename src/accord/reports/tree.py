@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from accord._arrays import CHANCE, TERMINAL, Floats
-from accord._format import pretty, shortened
+from accord._format import exactly, pretty, shortened
 from accord.certifying.certificate import Certificate
 from accord.game.labels import player_name
 from accord.game.tree import Game, total_rewards
@@ -169,7 +169,7 @@ def tree_view(
     place = _layout(game, children, labels, groups)
     ends = np.flatnonzero(game.player == TERMINAL)
     payoffs = tuple(
-        Payoffs(place.xs[node] + 6, place.ys[node] + 4, ", ".join(map(pretty, rewards)))
+        Payoffs(place.xs[node] + 6, place.ys[node] + 4, _end_text(game, int(node), rewards))
         for node, rewards in zip(ends, total_rewards(game, ends).tolist(), strict=True)
     )
     width = max(leaf.x + DIGIT * len(leaf.text) for leaf in payoffs) + 6
@@ -188,6 +188,12 @@ def tree_view(
         ),
         payoffs=payoffs,
     )
+
+
+def _end_text(game: Game, node: int, payoffs: Sequence[float]) -> str:
+    """The payoffs at a leaf, after its name if it has one: ``Win 2, -2``."""
+    name = shortened(game.outcomes.get(node, ""), LABEL_LETTERS)
+    return f"{name} {', '.join(map(exactly, payoffs))}".strip()
 
 
 class _Label(NamedTuple):

@@ -270,6 +270,10 @@ class Region:
     def _repr_html_(self) -> str:
         return str(call_above(DISPLAY, "region_html", self))
 
+    def _repr_png_(self) -> bytes:
+        png: bytes = self.plot()._repr_png_()  # type: ignore[attr-defined]  # a Plot
+        return png
+
 
 def region(
     game: Game,
@@ -326,11 +330,13 @@ def region(
     # The first Ctrl-C loses nothing here, either; the second one does.
     heeding = nullcontext(Interruption()) if loop.interrupted else heeding_interrupts()
     with heeding as interruption:
-        search.conclude(max(0.0, end - time.perf_counter()))
+        search.conclude(max(0.0, end - time.perf_counter()), hurried=loop.interrupted)
         loop.conclude()
         nash = pure_nash_payoffs(form) if search.nash is None else search.nash[None]
         mixed = mixed_nash_payoffs(form) if search.nash is None else None
-        feasible, minmax = feasible_payoffs(form, pair), _minmax(form, pair)
+        feasible = minmax = None
+        if not loop.interrupted:
+            feasible, minmax = feasible_payoffs(form, pair), _minmax(form, pair)
     labels = game.player_labels
     return Region(
         game=game,
