@@ -156,7 +156,7 @@ def test_a_learner_is_made_from_a_treeplex(method: Any) -> None:
     learner = learners_of(kuhn(), 1, method)[0]
     for name, function in inspect.getmembers(type(learner), inspect.isfunction):
         assert set(inspect.signature(function).parameters) <= allowed, name
-    assert set(vars(learner)) - {"n_shared", "grows", "plan", "_spreads"} == {
+    assert set(vars(learner)) - {"n_shared", "grows", "law", "plan", "_spreads"} == {
         "tables", "policies", "estimator", "schedule", "player", "iteration", "policy_of",
         "_policy", "_moves", "_mixtures", "_path", "_path_reach", "_total", "_reach",
         "_notes",

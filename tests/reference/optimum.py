@@ -29,6 +29,7 @@ from tests.reference.game import (
 )
 from tests.reference.modifications import modifications, modified_reach
 from tests.reference.notions import deviation_value, deviations
+from tests.reference.plans import n_profiles  # noqa: F401 - part of this module for tests
 from tests.reference.policies import pure_behavior, pure_choices
 from tests.reference.values import immediate_payoffs
 
