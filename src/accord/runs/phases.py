@@ -16,12 +16,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from accord._arrays import CHANCE
 from accord.certifying.footprint import SMALL_BYTES, certify_bytes, leaf_bytes
 from accord.deviations.counting import count_rechistories
 from accord.deviations.notions import Notion, NotionLike, as_notion, outcome_notion
 from accord.equilibrium.relevant import count_tuples
 from accord.errors import BudgetError
-from accord.game.tree import CHANCE
 from accord.optimal.column_generation import TUPLES
 from accord.optimal.incentives import Incentives
 from accord.optimal.large import (
