@@ -206,11 +206,11 @@ class LargeSearch:
                 return
 
     def relax(self, end: float) -> None:
-        """Make the iterations of a relaxation with tied equations until its value and bound meet,
-        they are many for the size of the game, or half of the time until ``end`` has passed."""
+        """Average until value and bound of the relaxation meet, the iterations are many for the
+        size of the game, or half of the time until ``end`` has passed."""
         half = (time.monotonic() + end) / 2
         for _ in range(min(MOST_ROUNDS, SWEPT_TUPLES // self.sides.n_tuples)):
-            if self.finished or is_stopping() or time.monotonic() > half:
+            if self.phase != AVERAGING or is_stopping() or time.monotonic() > half:
                 break
             self.advance(1)
 
