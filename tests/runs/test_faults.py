@@ -26,7 +26,7 @@ import pytest
 
 import accord
 from accord._activity import Listener, listening
-from accord._signals import deferred_signals
+from accord._signals import arriving, deferred_signals
 from accord.equilibrium import policy_files
 from accord.errors import ArgumentError, MismatchError
 from accord.game.library import library_game
@@ -156,6 +156,17 @@ def test_ctrl_c_is_answered_while_the_step_still_runs() -> None:
         libc_sleep.wait()
     assert ears.answers == [STOPPING]
     assert interruption.requested
+
+
+def test_a_signal_is_answered_once_on_a_busy_machine() -> None:
+    """Whoever should answer comes too late: the step has ended."""
+    ears = Ears()
+    with listening(ears), arriving(lambda number: time.sleep(0.5)):
+        with heeding_interrupts() as interruption:
+            interrupt()
+        assert interruption.requested
+        assert ears.answers == [STOPPING]
+    assert ears.answers == [STOPPING]
 
 
 def test_a_signal_that_had_to_wait_counts_once() -> None:

@@ -85,6 +85,14 @@ def test_bad_translations(tmp_path: Path, text: str, message: str) -> None:
         load_messages(str(path))
 
 
+def test_a_device_is_no_translation(tmp_path: Path) -> None:
+    """One that never ends, behind a harmless name."""
+    path = tmp_path / "x.toml"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ArgumentError, match="must be a file, not a device"):
+        load_messages(str(path))
+
+
 def test_unknown_languages() -> None:
     with pytest.raises(ArgumentError, match=r"must be one of .*en.* or the path"):
         load_messages("xx")

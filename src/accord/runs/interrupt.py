@@ -59,14 +59,21 @@ def heeding_interrupts(*, saves: bool = False) -> Iterator[Interruption]:
         interruption.count += 1
         Interruption.noted += 1
 
+    left = False
+
     def speak(number: int) -> None:
-        if number in numbers:
+        if number in numbers and not left:
             interruption.answered += 1
             answer(SAVING if saves else STOPPING)
 
-    with (
-        hearing(note, once=not saves) as numbers,
-        arriving(speak),
-        stoppable(lambda: interruption.count > 0 or interruption.answered > 0),
-    ):
-        yield interruption
+    try:
+        with (
+            hearing(note, once=not saves) as numbers,
+            arriving(speak),
+            stoppable(lambda: interruption.count > 0 or interruption.answered > 0),
+        ):
+            yield interruption
+    finally:
+        left = True
+        if interruption.requested and not interruption.answered:  # the thread was too slow
+            answer(SAVING if saves else STOPPING)

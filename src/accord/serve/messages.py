@@ -11,11 +11,11 @@ import string
 import tomllib
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from accord._files import read_bytes
 from accord._format import visible
 from accord.errors import ArgumentError
 
@@ -70,7 +70,7 @@ def load_messages(language: str = ENGLISH) -> Messages:
             f"a .toml file; got {language!r}"
         )
     try:
-        texts = _parse(Path(language).read_text(encoding="utf-8"))
+        texts = _parse(read_bytes(language).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ArgumentError(f"the translation {language} cannot be read: {error}") from None
     _check(language, texts, english)
