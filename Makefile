@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs.
 # `make quick` is for the loop while working: lint, and all tests that are not slow.
-# `make bench` measures Accord against its peers, in about 90 minutes, and writes docs/benchmarks.
+# `make bench` measures Accord against its peers, in about two hours, and writes docs/benchmarks.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
