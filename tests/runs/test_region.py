@@ -16,7 +16,7 @@ from accord.runs.region import region
 
 KEYS = [
     "game", "players", "commits", "exact", "error", "tolerance", "polygons", "zero_sum", "nash",
-    "mixed_nash", "feasible", "directions", "seconds",
+    "mixed_nash", "feasible", "minmax", "exact_minmax", "directions", "seconds",
 ]  # fmt: skip
 
 
