@@ -65,6 +65,18 @@ def test_chicken_with_a_floor(k):
         assert str(found.rational.value) == "77/13"
 
 
+def test_a_floor_that_rounding_misses_is_held():
+    """A payoff of -0.038 may be some units in the last place less, as sums are."""
+    payoff = -0.038
+    for _ in range(6):
+        payoff = math.nextafter(payoff, -1.0)
+    builder = accord.GameBuilder(players="a")
+    builder.move(player="a", actions="x")
+    builder.payoff("x", payoff)
+    assert optimize(builder.build(), 0, at_least={"a": -0.038}).optimal
+    assert not optimize(builder.build(), 0, at_least={"a": -0.0379999999999}).optimal
+
+
 def test_a_floor_that_does_not_bind_changes_nothing():
     free, held = optimize(signalling(), 1), optimize(signalling(), 1, at_least={"student": 0})
     assert held.value == pytest.approx(free.value, rel=0, abs=1e-9)

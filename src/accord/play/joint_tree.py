@@ -183,6 +183,8 @@ class JointTree:
         fresh.reserve(len(count), len(told), len(losses))
         arrays = fresh.arrays
         arrays.size[:] = len(count), len(told), len(losses)
+        if any(np.iscomplexobj(values) for values in state.values()):
+            raise ValueError("the joint histories of a checkpoint must be real numbers")
         for name in (name for name in NODE.names or () if name != "unused"):
             arrays.nodes[name][: len(count)] = state[f"node_{name}"]
         for name in EDGE.names or ():

@@ -320,7 +320,7 @@ class _Optimizing:
         value = self.objective.value(certificate.values, self.form.leaves.payoff_range)
         exact = is_exact(certificate, request.notion, request.target_gap)
         near = exact or is_nearly_exact(self.form, certificate, request.notion, request.target_gap)
-        lacks = self.objective.shortfalls(certificate.values) - np.array(certificate.value_errors)
+        lacks = self.objective.shortfalls(certificate.values) - _payoff_errors(certificate)
         exact = exact and not (lacks > 0).any()
         near = near and not self._misses(certificate)
         error = self._value_error(certificate)
@@ -388,8 +388,7 @@ class _Optimizing:
         Raises:
             ArgumentError: If the search is over: then no equilibrium pays that much.
         """
-        allowed = POLISHED * self.form.leaves.payoff_range + np.array(certificate.value_errors)
-        allowed = allowed + 16 * UNIT * np.abs(certificate.values)
+        allowed = POLISHED * self.form.leaves.payoff_range + _payoff_errors(certificate)
         shortfalls = self.objective.shortfalls(certificate.values)
         misses = np.flatnonzero(shortfalls > allowed).tolist()
         if misses and isinstance(self.search, _ZeroSum):
@@ -422,6 +421,13 @@ class _Optimizing:
         weights = self.objective.weights
         size = at_stake.max() if weights is None else np.abs(weights) @ at_stake
         return min(spread, STAKES * float(size)) or spread
+
+
+def _payoff_errors(certificate: Certificate) -> Floats:
+    """``[n_players]`` the errors of the payoffs, and some units in their last place: a floor of
+    0.038 is also held by what a sum that should be 0.038 is rounded to."""
+    rounding = 16 * UNIT * np.abs(certificate.values)
+    return np.asarray(np.array(certificate.value_errors) + rounding)
 
 
 class _Polishing:
