@@ -143,7 +143,8 @@ def proved_bound(game: Game, gradient: Any, k: float, coarse: bool, proof: Any) 
     for i, given, amount, flows in proof["prices"]:
         start = game.told(i, given and [given[0], 0 if coarse else given[1]])
         mass, flow = Fraction(amount), {game.told(i, s): Fraction(y) for s, y in flows}
-        require(i not in proof["commits"] and (start is None or k > 0), "nobody deviates so")
+        require(i not in proof["commits"], "players who commit do not deviate")
+        require(start is None or k > 0, "at K = 0 deviators hear nothing")
         require(min(flow.values(), default=0) >= 0 <= mass, "prices must not be negative")
         for x in {x for x, _ in flow}:
             first = game.before[i][x] is None if start is None else x == start[0]
