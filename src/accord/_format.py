@@ -21,9 +21,6 @@ LARGEST_SHARE = 9999
 LONGEST_MESSAGE = 2000
 """Characters of a message; longer ones lose their middle, usually a huge label."""
 
-LONGEST_FRACTION = 24
-"""Letters of the longest fraction that is not rounded."""
-
 SHORTEST_ITEM = 60
 """To how many characters an item of a list in a message is shortened, at most."""
 
@@ -177,14 +174,14 @@ def _picture(letter: str) -> str:
     return letter
 
 
-def fraction(value: Fraction) -> str:
+def fraction(value: Fraction, letters: int = 24) -> str:
     """A rational number as people write it: a short decimal, else a fraction, if that is not long;
     else rounded."""
     decimal = f"{float(value):.9g}"
     if Fraction(decimal) == value:
         return decimal
     exact = str(value)
-    return exact if len(exact) <= LONGEST_FRACTION else decimal
+    return exact if len(exact) <= letters else decimal
 
 
 def share(probability: float) -> str:
