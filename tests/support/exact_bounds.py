@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from accord import matrix_game, optimize, region
+from accord import CHANCE, matrix_game, optimize, region
 from accord.errors import ArgumentError
 from accord.game.library import random_game
+from accord.game.rationals import as_rational
 from tests.reference.exact import exact_gap, exact_policy, exact_values
 from tests.reference.exact_linear import best_lottery
 from tests.reference.policies import pure_behavior, pure_choices
@@ -31,6 +32,12 @@ def pure_nash_values(table: Any) -> list[list[Fraction]]:
         if all(table[cell][i] >= max(table[o][i] for o in others[i]) for i in range(n)):
             found.append([Fraction(float(u)) for u in table[cell]])
     return found
+
+
+def read_exactly(game: Any) -> Any:
+    """The game whose numbers are the doubles themselves, and not the decimals they stand for."""
+    doubles = {*game.reward.ravel().tolist(), *game.chance_prob.tolist()}
+    return game.replace(rationals={value: Fraction(value) for value in doubles})
 
 
 def random_table(rng: np.random.Generator) -> Any:
@@ -54,7 +61,8 @@ def check_bounds(seed: int) -> int:
     if not values or not any(objective):
         return 0
     k = [0, 1, math.inf, "efcce"][int(rng.integers(4))]
-    found = optimize(matrix_game(np.moveaxis(table, -1, 0)), k, objective, seconds=20)
+    game = read_exactly(matrix_game(np.moveaxis(table, -1, 0)))
+    found = optimize(game, k, objective, seconds=20)
     best = max(sum(Fraction(w) * u for w, u in zip(objective, v, strict=True)) for v in values)
     assert best <= Fraction(found.bound), (seed, float(best), found.bound)
     if found.optimal:
@@ -62,12 +70,22 @@ def check_bounds(seed: int) -> int:
     return len(values)
 
 
+def _sixteenths(game: Any) -> Any:
+    """Chances that sum to 1 exactly, also as doubles."""
+    chances = game.chance_prob.copy()
+    for node in np.flatnonzero(game.player == CHANCE):
+        below = np.flatnonzero(game.parent == node)
+        chances[below] = np.clip(np.round(16 * chances[below]), 1, 16 // len(below)) / 16
+        chances[below[-1]] = 1 - chances[below[:-1]].sum()
+    return chances
+
+
 def check_tree_bounds(seed: int) -> int:
     """As :func:`check_bounds`, for a random tree with chance and payoffs of all sizes."""
     rng = np.random.default_rng(seed)
     game = random_game(seed=seed, players=2, depth=3, actions=2, chance=0.4, observe=0.5, levels=5)
     size = 10.0 ** rng.integers(-15, 16, game.reward.shape)
-    game = game.replace(reward=game.reward * size)
+    game = read_exactly(game.replace(reward=game.reward * size, chance_prob=_sixteenths(game)))
     choices = [list(pure_choices(game, i)) for i in range(2)]
     if len(choices[0]) * len(choices[1]) > 64:
         return 0
@@ -131,7 +149,7 @@ def check_optimum(seed: int) -> int:
         table = table[:2, :2, :2]  # else rational arithmetic is slow
     weights = [float(w) for w in rng.integers(-2, 3, n)]
     commits = [int(rng.integers(n))] if rng.random() < 0.3 else []
-    game = matrix_game(np.moveaxis(table, -1, 0))
+    game = read_exactly(matrix_game(np.moveaxis(table, -1, 0)))
     exact = ExactMatrixGame(table, k, commits, Fraction)
     at_least: dict[int, float] = {}
     if rng.random() < 0.5:
@@ -150,13 +168,15 @@ def check_optimum(seed: int) -> int:
     except ArgumentError:
         assert best is None, (seed, best)
         return 0
+    if found.rational is not None and found.rational.proved:  # floors as written
+        floors = {i: as_rational(u) for i, u in at_least.items()}
+        best = exact.best(list(map(Fraction, weights)), floors)
     assert best is None or best <= Fraction(found.bound), (seed, float(best), found.bound)
     values, errors = found.certificate.values, found.certificate.value_errors
     for i, least in at_least.items() if found.optimal else ():
         assert values[i] + errors[i] + 8 * math.ulp(values[i]) >= least, seed
     if found.optimal and found.rational is not None and found.rational.proof is not None:
-        written = ExactMatrixGame(table, k, commits, lambda u: Fraction(repr(u)))
-        assert found.rational.value == written.best(list(map(Fraction, weights)), {}), seed
+        assert found.rational.value == best, seed
     return int(found.optimal)
 
 

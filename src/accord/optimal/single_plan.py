@@ -57,7 +57,7 @@ def equally_good_plans(
             return
         plans = ExactPlans(leaves, [tuple(plan)], commits)
         payoffs = plans.payoffs([Fraction(1)])
-        reaches = objective.sign * (exact_value(objective, payoffs, leaves) - value) >= 0
+        reaches = int(objective.sign) * (exact_value(objective, payoffs, leaves) - value) >= 0
         floors = zip(payoffs, objective.floor or (), strict=False)
         held = all(v == -math.inf or u >= as_rational(v) for u, v in floors)
         if reaches and held and not plans.gaining([Fraction(1)], EFCE):

@@ -341,7 +341,8 @@ class _Optimizing:
         if rational is not None and rational.proved:
             listed = rational.proof is not None and not isinstance(self.search, _ZeroSum)
             source = RELAXED if listed else best.proof
-            best = replace(best, value=value, bound=value, proof=f"{source}{IN_FRACTIONS}")
+            bound = sign * rounded_up(int(sign) * rational.value)
+            best = replace(best, value=value, bound=bound, proof=f"{source}{IN_FRACTIONS}")
         elif found.best and not met:
             best, met = replace(best, value=value, bound=value, proof=CREDIBLE), True
         settled = (proved or (near and met)) and best.proof != CREDIBLE
