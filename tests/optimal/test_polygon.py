@@ -58,3 +58,12 @@ def test_distances():
     np.testing.assert_allclose(distances(places, SQUARE), [0.0, 1.0, np.sqrt(2)])
     np.testing.assert_allclose(distances(places, SQUARE[:2]), [0.5, np.sqrt(1.25), np.sqrt(5)])
     np.testing.assert_allclose(distances(places[:1], SQUARE[:1]), [np.sqrt(0.5)])
+
+
+def test_corners_may_repeat():
+    twice = np.repeat(SQUARE, 2, axis=0)
+    points = np.array([[0.5, 0.5], [2.0, 0.5], [2.0, 2.0]])
+    np.testing.assert_array_equal(distances(points, twice), distances(points, SQUARE))
+    segment = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(distances(np.array([[3.0, 0.0]]), segment), [2.0])
+    np.testing.assert_array_equal(distances(np.array([[3.0, 0.0]]), segment[[0, 0, 0]]), [3.0])

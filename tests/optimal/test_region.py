@@ -312,6 +312,7 @@ def test_without_proofs_it_is_not_exact(monkeypatch):
     """If no proof is to be had, inner polygons are the same but nothing is claimed."""
     want = region(signalling(), (0, 1))
     monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
+    monkeypatch.setattr(column_generation.ColumnGeneration, "_relax_nearly", lambda *_: None)
     monkeypatch.setattr(column_generation.ColumnGeneration, "_exact_plans", lambda *_: [])
     found = region(signalling(), (0, 1))
     assert not found.exact

@@ -231,7 +231,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(
     folder, rng = tmp_path / "run", random.Random(14)
     for _ in range(12):
         killed_after(rng.uniform(0.0, 0.25), folder)
-        for file in folder.glob("*.json*"):
+        for file in folder.glob("[!.]*.json*"):  # temporary files begin with a period
             for line in file.read_text().splitlines():
                 json.loads(line)
         if (folder / "run.json").exists():

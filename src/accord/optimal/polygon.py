@@ -93,7 +93,9 @@ def cut(polygon: Floats, direction: Floats, most: float) -> Floats:
 
 
 def distances(points: Floats, polygon: Floats) -> Floats:
-    """``[n]`` how far each point is from the polygon; 0 inside."""
+    """``[n]`` how far each point is from the polygon, whose corners may repeat; 0 inside."""
+    moves = (np.roll(polygon, -1, axis=0) != polygon).any(axis=1)
+    polygon = polygon[moves] if moves.any() else polygon[:1]
     start, way = polygon, np.roll(polygon, -1, axis=0) - polygon
     length = np.maximum((way**2).sum(axis=1), np.finfo(float).tiny)
     offset = points[:, None, :] - start[None]
