@@ -623,6 +623,7 @@ def test_device_of_a_policy_with_too_many_plans(
         ("info kuhn --target-gap x", "must be a number; got 'x'"),
         ("certify", "Missing argument 'GAME'"),
         ("certify kuhn", "POLICY is missing; give GAME and POLICY"),
+        ("certify runs/nothing", "or the folder of a run alone, which 'runs/nothing' is not"),
         ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),
         ("certify kuhn nowhere.txt", "a policy must be the folder of a run, a .json or .npz"),
         ("convert kuhn", "Missing argument 'TARGET'"),

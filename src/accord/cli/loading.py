@@ -201,7 +201,7 @@ def game_and_policy(first: str, second: str | None) -> tuple[str | None, str]:
     if run_folder(first) is None:
         raise ArgumentError(
             f"POLICY is missing; give GAME and POLICY, which is {POLICY_FORMS}, or the folder of a "
-            "run alone"
+            f"run alone, which {first!r} is not"
         )
     return None, first
 
