@@ -182,5 +182,5 @@ def test_refusals() -> None:
         with pytest.raises(kind, match=message):
             certify(game, source, 1)
     for source in (len, library_device("signalling")):
-        with pytest.raises(ArgumentError, match=r"not a game of OpenSpiel, .* from_device"):
+        with pytest.raises(ArgumentError, match=r"not a game of OpenSpiel, .*from_device"):
             certify(signalling(), source, 1)
