@@ -126,7 +126,7 @@ def test_advice_without_threats_is_credible():
     certificate = certify(game, entry_device(game, "yield"), 1, tremble=0.01)
     assert certificate.is_credible is True
     assert certificate.threats == ()
-    assert "credible: even after a slip, which others make with probability 0.01" in str(
+    assert "given only after a slip of others (probability 0.01) is a best reply" in str(
         certificate
     )
 

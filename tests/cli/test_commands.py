@@ -517,8 +517,8 @@ def test_device_prints_the_plans_of_a_policy() -> None:
         "0.25         Y     X    refuse  accept",
         "0.25         Y     Y            accept",
         "",
-        "credible: even after a slip, which others make with probability 0.01, following the "
-        "advice is a best reply",
+        "credible: following advice that is given only after a slip of others (probability 0.01) "
+        "is a best reply",
     ]
     text = run("device", "device", "--game", "signalling", "--off-path").stdout
     assert "0.25         X     X    accept    (refuse)\n" in text
@@ -586,6 +586,11 @@ def test_device_of_a_policy_with_too_many_plans(
         ("solvee kuhn", "No such command 'solvee'. Did you mean 'solve'?"),
         ("--nonsense", "No such option"),
         ("solve kuhn --nonsense", "No such option"),
+        ("solve kuhn --k 1", "there is no option --k; did you mean -k?"),
+        (
+            "learn chicken --play --episodes 9",
+            "Or take the game of Accord's library: load_game",
+        ),
         ("solve kuhn --max-nodes 9", "must come before the command: accord --max-nodes N solve"),
         ("solve kuhn -k 1 -k 2", "'-k' / '--notion': must be given once, but was given 2 times"),
         ("learn kuhn --episodes 9 -k 1 -k 1 -k 2", "must be given once, but was given 3"),
@@ -618,6 +623,7 @@ def test_device_of_a_policy_with_too_many_plans(
         ("info kuhn --target-gap x", "must be a number; got 'x'"),
         ("certify", "Missing argument 'GAME'"),
         ("certify kuhn", "POLICY is missing; give GAME and POLICY"),
+        ("certify runs/nothing", "or the folder of a run alone, which 'runs/nothing' is not"),
         ("certify kuhn nowhere.npz", "nowhere.npz: cannot be read"),
         ("certify kuhn nowhere.txt", "a policy must be the folder of a run, a .json or .npz"),
         ("convert kuhn", "Missing argument 'TARGET'"),

@@ -37,11 +37,11 @@ def test_parameters():
         (NAME, "x=0:1:0", "must be NAME=FROM:TO:STEP"),
         (NAME, "x=1:0:1", "must be NAME=FROM:TO:STEP"),
         (NAME, "x", "must be NAME=FROM:TO:STEP"),
-        (NAME, "x=0:1e9:1e-9", "not too many values"),
+        (NAME, "x=0:1e9:1e-9", "at most 100,000 values"),
         (NAME, "x=0:1:1e-999999999", "must be NAME=FROM:TO:STEP"),
         (NAME, "x=1e999999999", "must be NAME=FROM:TO:STEP"),
         ("persuasion", "x=1", "has no =x"),
-        (NAME, "x=2", "prior must be a probability"),
+        (NAME, "x=2", "persuasion:prior=2: prior must be a probability"),
     ],
 )
 def test_bad_input_is_refused(name, parameter, message):

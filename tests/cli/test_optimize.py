@@ -155,6 +155,9 @@ def test_floors_points_and_players_who_commit():
     assert "EFCE with player col at least 4, player=row 77/13 = 5.92307692" in shown
     assert "player col gets at least 4: binding, price 7/13" in shown
     assert run_json("optimize", "chicken", "--payoffs", "5,5")["values"] == pytest.approx([5, 5])
+    assert "wanted payoffs" not in run("optimize", "chicken", "--payoffs", "5,5").stdout
+    said = run("optimize", "chicken", "-k", 0, "--payoffs", "6,6").stdout
+    assert "wanted payoffs 6, 6; the nearest of an equilibrium are 0.214285714 away" in said
     held = run_json("optimize", "chicken", "--commits", "row", "--commits", "col")
     assert (held["commits"], held["value"]) == (["row", "col"], 12)
 

@@ -171,6 +171,8 @@ def test_databases_of_others(tmp_path: Path, no_server: list[Any]) -> None:
     run("serve", "chicken", "device", *options)
     assert "has plays with another K" in refused("serve", "chicken", "device", *options, "-k", 2)
     assert "another game" in refused("serve", "signalling", "device", *options)
+    said = refused("serve", "chicken", "device", *options, "--treatment", "alone=none")
+    assert "the game, policy, K and treatments with which it was made" in said
     missing = tmp_path / "nowhere" / "p.db"
     assert "No such file" in refused("serve", "chicken", "device", "--data", missing)
     refusal = refused("serve", "chicken", "device", "--data", tmp_path, "--port", 0)

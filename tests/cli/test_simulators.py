@@ -144,3 +144,15 @@ def test_a_sweep_gives_up_what_hangs(env: str, tmp_path: Path) -> None:
 
 def test_code_that_ends_the_program_when_it_is_loaded(env: str) -> None:
     assert "must not end the program" in refused("learn", f"{env}:at_once", "--episodes", 9)
+
+
+def test_a_policy_is_certified_in_the_environment_of_its_run(env: str, tmp_path: Path) -> None:
+    chicken, poker = str(tmp_path / "chicken"), str(tmp_path / "poker")
+    few = ("--episodes", 9, "--plays", 0)
+    run("learn", f"{env}:Prints", *few, "--out", chicken)
+    run("learn", "kuhn_poker", "--play", *few, "--out", poker)
+    said = refused("certify", "kuhn_poker", chicken)
+    assert "is a run in the environment noisy chicken; name that as GAME" in said
+    for other, folder in ((f"{env}:Prints", poker), ("leduc_poker", poker)):
+        assert "'kuhn_poker'; GAME must make it, but " in refused("certify", other, folder)
+    assert "noisy chicken: " in run("certify", f"{env}:Prints", chicken, "--plays", 40).stdout

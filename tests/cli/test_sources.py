@@ -194,7 +194,7 @@ def test_a_run_of_code_needs_the_code_named_again(beer: Path) -> None:
     ):
         message = refused(*command)
         assert f"is a run of {recorded}, which is Python code" in message
-        assert f"give GAME, {recorded}" in message
+        assert f"as GAME or with --game: {recorded}" in message
     with pytest.raises(
         accord.errors.ArgumentError, match="names Python code, which is run only if"
     ):

@@ -135,6 +135,7 @@ def test_the_chains():
         assert all(one.is_bounded_by(other) for one, other in pairwise(chain_))
     assert chains([AFCE, EFCE]) == chains([LCE, BCE]) == []
     assert chains([LCE, NFCCE]) == [[NFCCE, LCE]]
+    assert chains([LCE, EFCE, NFCE]) == [[EFCE, LCE, NFCE]]  # and not EFCE <= NFCE once more
     assert chains([AFCE, EFCE, BCE]) == [[EFCE, BCE], [AFCE, BCE]]
     assert chains([EFCE]) == chains([]) == []
 

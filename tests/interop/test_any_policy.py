@@ -17,6 +17,7 @@ from accord.certifying.exact import certify
 from accord.equilibrium.gap import RegretMeter
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError, PolicyError
+from accord.game.library import library_device, signalling
 from accord.game.tree import Game
 from accord.interop import any_policy
 from accord.interop.any_policy import policy_from
@@ -180,3 +181,6 @@ def test_refusals() -> None:
     ):
         with pytest.raises(kind, match=message):
             certify(game, source, 1)
+    for source in (len, library_device("signalling")):
+        with pytest.raises(ArgumentError, match=r"not a game of OpenSpiel, .*from_device"):
+            certify(signalling(), source, 1)

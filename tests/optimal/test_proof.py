@@ -205,6 +205,10 @@ def test_the_checker_stands_alone(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert "refused: ValueError: the value must be that of the mixture" in done.stderr
+    for files in ([], [game], [tmp_path / "nothing.efg", proof]):  # no traceback either
+        done = subprocess.run([*command[:4], *files], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("refused: ") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("number", ["1e999999999", "-1E-99999999", "1e+9_9_9_9_9"])

@@ -179,12 +179,14 @@ def test_bounds_of_runs_with_equally_many_episodes_are_side_by_side(
 
 def test_pages_of_large_environments_show_some_infosets_first(solved: RunView) -> None:
     infosets = tuple(Advice(f"at {n}", (("left", 0.25), ("right", 0.75))) for n in range(25))
-    facts = replace(solved.facts, knows_game=False, gap=None, values=(0.0,), margins=(math.nan,))
+    values = (113 / 3000,)
+    facts = replace(solved.facts, knows_game=False, gap=None, values=values, margins=(math.nan,))
     players = players_of(["0"], facts.values, margins=facts.margins)
     page = run_page(RunView(facts, players, None, 1, advice=(infosets,)), None, None)
     before, _, after = page.partition("<summary>5 more infosets</summary>")
     assert before.count("<strong>left</strong>") == 20
     assert after.count("<strong>left</strong>") == 5
     assert "player 0</h3>" in page
+    assert "0.03767" in page and "113/3000" not in page  # an estimate is not a fraction
     order = ("expected payoff", "no bounds on the gap", "Recommendations")
     assert sorted(map(page.index, order)) == [*map(page.index, order)]  # payoffs first

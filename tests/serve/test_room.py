@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from accord.serve.export import COLUMNS, PRIVATE, PUBLIC, codebook, export
 from accord.serve.hall import Hall
 from accord.serve.room import JoinError, Room
 from accord.serve.store import Store
-from accord.serve.summary import Share, summarize, summary_csv
+from accord.serve.summary import MeanPayoff, Share, summarize, summary_csv
 from accord.serve.tables import payments_csv
 from tests.support.server import Clock, device_policy, open_hall, open_room, threatened_entry
 
@@ -715,6 +716,8 @@ def test_shares_and_means(tmp_path: Path) -> None:
         assert (mean.plays, mean.mean, mean.expected) == (4, sum(own) / 4, 5.25)
         low, high = mean.interval
         assert low <= mean.mean <= high
+    same = MeanPayoff("mediator", "row", 2, 7.0, 0.0, 5.25)
+    assert same.interval == (-math.inf, math.inf)  # not from 7 to 7
     rows = list(csv.DictReader(io.StringIO(summary_csv(room.hall))))
     assert {row["what"] for row in rows} == {"obeyed", "payoff"}
 

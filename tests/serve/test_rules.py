@@ -37,6 +37,13 @@ def test_a_matrix() -> None:
     assert rules.course[0][0] == "At the same time, without seeing each other's choice:"
 
 
+def test_money_has_cents() -> None:
+    for rate, shown in ((0.1, "0.10 EUR"), (2, "2.00 EUR"), (0.005, "0.005 EUR")):
+        rules = rules_of(accord.load_game("chicken"), rate=rate, currency="EUR", fee=4)
+        assert any(shown in line for line in rules.pay), rules.pay
+        assert any("4.00 EUR" in line for line in rules.pay)
+
+
 def test_a_game_with_chance() -> None:
     rules = rules_of(accord.load_game("signalling"))
     assert rules.matrix is None

@@ -392,8 +392,8 @@ class Certificate:
             return []
         if self.is_credible:
             return [
-                "credible: even after a slip, which others make with probability "
-                f"{self.tremble:g}, following the advice is a best reply"
+                "credible: following advice that is given only after a slip of others (probability "
+                f"{self.tremble:g}) is a best reply"
             ]
         threats = self.threats
         more = [f"and {len(threats) - 5} more"] if len(threats) > 5 else []
@@ -414,8 +414,9 @@ class Certificate:
             idle = [name for name, empty in zip(self.players, gap.vacuous, strict=True) if empty]
             if idle:
                 lines.append(
-                    f"the upper bound of {', '.join(map(player_name, idle))} says only that nobody "
-                    f"is paid more than the best payoff; {self.upper_refusal or 'play more'}"
+                    f"the upper bound for {' and '.join(map(player_name, idle))} says only that "
+                    "nobody is paid more than the best payoff; "
+                    f"{self.upper_refusal or 'play more'}"
                 )
             best = gap.witnesses[int(np.argmax(gap.player_lower))]
             lines.append(

@@ -61,7 +61,8 @@ def certify(
         typer.Option(
             parser=parse_whole,
             metavar="N",
-            help="For an environment: bound the gap from N fresh plays; by default 20000.",
+            help="For an environment: bound the gap from N fresh plays for each -k; by default "
+            "20000.",
             show_default=False,
         ),
     ] = None,

@@ -22,10 +22,11 @@ from accord.cli.terminal import (
     say,
 )
 from accord.deviations.notions import EFCE, Notion
-from accord.errors import ArgumentError
+from accord.errors import ArgumentError, GameError
 from accord.game.rationals import as_rational
 
 if TYPE_CHECKING:
+    from accord.game.tree import Game
     from accord.runs.curve import Curve
 
 NOT_PROVED = 1
@@ -101,10 +102,17 @@ def curve(
         done += 1
         say(f"{done}: {point}, value {number(result['value'])}")
 
+    def make(x: float) -> Game:
+        given = place.sub(written(x), game)
+        try:
+            return load_game(given)
+        except (ArgumentError, GameError) as error:
+            raise ArgumentError(f"{given}: {error}") from error
+
     try:
         with announced_compilation():
             found = find_curve(
-                lambda x: load_game(place.sub(written(x), game)), xs, ks or [EFCE],
+                make, xs, ks or [EFCE],
                 goals, minimize=minimize, commits=commits or (),
                 at_least=floors_of(at_least), seconds=seconds, name=game, parameter=name,
                 folder=out, progress=show,
@@ -140,8 +148,8 @@ def parsed_parameter(text: str) -> tuple[str, list[float]]:
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ArgumentError(
-            "the parameter must be NAME=FROM:TO:STEP with a positive step and not too many values, "
-            f"or NAME=1,2,5; got {text!r}"
+            "the parameter must be NAME=FROM:TO:STEP with FROM at most TO, a positive STEP and at "
+            f"most {MOST:,} values, or NAME=1,2,5; got {text!r}"
         ) from None
     return name, [float(start + n * step) for n in range(int((end - start) / step) + 1)]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord._check import as_number
 from accord.cli.arguments import refuse_for_games
-from accord.errors import ArgumentError
+from accord.errors import ArgumentError, MismatchError
 
 if TYPE_CHECKING:
     from accord.deviations.notions import Notion
@@ -99,8 +99,10 @@ def load_playable_of(
 
     Raises:
         ArgumentError: If it is made by Python code and not ``given``.
+        MismatchError: If another environment is ``given``.
     """
     from accord.interop.load_env import load_environment
+    from accord.interop.python_files import names_python
     from accord.reports.source import refuse_code
     from accord.runs.folder import RunFolder
 
@@ -113,6 +115,14 @@ def load_playable_of(
     record = dict(getattr(request, "environment", None) or {})
     if given is not None:
         record["source"] = given
+        if names_python(given):
+            record["play"] = False
+        elif not (play or record.get("play")):
+            raise ArgumentError(
+                f"{folder} is a run in the environment {request.game}; name that as GAME: "
+                "FILE.py:NAME or MODULE:NAME, or the name of an OpenSpiel game with --play; got "
+                f"{given!r}"
+            )
     elif not record:
         raise ArgumentError(
             f"{folder} is a run that Python code began in {request.game}, so it does not say how "
@@ -124,7 +134,13 @@ def load_playable_of(
     record |= {"play": True} if play else {}
     record |= {"history": True} if history else {}
     record |= {} if payoffs is None else {"payoff_bounds": _bounds(payoffs)}
-    return _patient(load_environment(**record), step_seconds), record
+    env = load_environment(**record)
+    if env.name != request.game:
+        raise MismatchError(
+            f"{folder} is a run in the environment {request.game!r}; GAME must make it, but "
+            f"{record['source']} makes {env.name!r}"
+        )
+    return _patient(env, step_seconds), record
 
 
 def _bounds(payoffs: Sequence[str]) -> list[float]:
@@ -185,7 +201,7 @@ def game_and_policy(first: str, second: str | None) -> tuple[str | None, str]:
     if run_folder(first) is None:
         raise ArgumentError(
             f"POLICY is missing; give GAME and POLICY, which is {POLICY_FORMS}, or the folder of a "
-            "run alone"
+            f"run alone, which {first!r} is not"
         )
     return None, first
 

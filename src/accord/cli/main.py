@@ -108,7 +108,10 @@ class Command(TyperCommand):
         try:
             _check_given_once(self, ctx, args)
         except Exception as error:
-            if getattr(error, "option_name", None) != MAX_NODES_OPTION:
+            name = getattr(error, "option_name", None)
+            if name == "--k":
+                raise ArgumentError("there is no option --k; did you mean -k?") from None
+            if name != MAX_NODES_OPTION:
                 raise
             raise ArgumentError(
                 f"{MAX_NODES_OPTION} must come before the command: accord {MAX_NODES_OPTION} N "

@@ -267,7 +267,7 @@ def _print(found: Optimum, folder: Path | None, *, as_json: bool) -> None:
         f"{found.objective} {value}, {_verdict(found, bound)}; "
         f"{counted(found.iterations, 'round')}, {counted(found.columns, 'joint plan')}",
         f"\n{'mixture of ' if found.policy.plan is None else ''}{found.policy.size}{more}\n"
-        f"bound {bound}, from {found.proof}{_uniqueness(found)}",
+        f"bound {bound}, from {found.proof}{_uniqueness(found)}{_distance(found)}",
         folder,
         plans,
         _binding(found),
@@ -278,6 +278,18 @@ def _uniqueness(found: Optimum) -> str:
     """Whether there are other optima with other payoffs."""
     words = {True: "every optimum has these payoffs", False: "other optima have other payoffs"}
     return "" if found.unique is None else f"\n{words[found.unique]}"
+
+
+def _distance(found: Optimum) -> str:
+    """How far the payoffs are from those that were wanted, if they are not the same."""
+    wanted, far = found.request.target, _shown(found, -found.value)
+    if wanted is None or far in ("0", "-0"):
+        return ""
+    which = "the nearest of an equilibrium are" if found.optimal else "the nearest found are"
+    return (
+        f"\nwanted payoffs {', '.join(map(number, wanted))}; {which} {far} away (the sum of the "
+        "differences, in units of the payoff ranges)"
+    )
 
 
 def _binding(found: Optimum) -> str | None:

@@ -161,7 +161,8 @@ def check_tree(notion: Notion) -> None:
     if notion.has_no_tree:
         raise ArgumentError(
             f"k must be a K, or 'efcce', 'afce' or 'afcce'; got {notion.written!r}, whose "
-            "deviators know more than the recommendations on their way; certify can measure it"
+            "deviators know more than the recommendations on their way; certify can measure it in "
+            "a loaded game"
         )
 
 
@@ -246,6 +247,8 @@ def chains(shown: Iterable[Notion]) -> list[list[Notion]]:
     agent = [one for one in order if one.agent]
     if agent:
         agent += [one for one in main if agent[-1].is_bounded_by(one)][:1]
+    if set(main) < set(linear):
+        main = []  # the longer chain says it
     return [chain for chain in (main, linear, agent) if len(chain) > 1]
 
 

@@ -109,7 +109,15 @@ class _Asked:
         self.decisions: list[list[Decision]] = [[] for _ in self.plexes]
         self._inputs: dict[int, NDArray[np.float32]] = {}
         if features is None:
-            spiel = openspiel_game(game.source or game.name)
+            try:
+                spiel = openspiel_game(game.source or game.name)
+            except ArgumentError:
+                raise ArgumentError(
+                    f"{game.name} is not a game of OpenSpiel, which would say what players observe "
+                    "at each infoset; give a network its observations with "
+                    "accord.interop.policy_from(game, network, features=...), and read a device "
+                    "with accord.CorrelatedPolicy.from_device(game, device)"
+                ) from None
             for i, x, seqs, state, actions in visited_decisions(game, spiel):
                 label = game.infoset_labels[i][x]
                 self.decisions[i].append(Decision(label, seqs, list(actions), state))

@@ -24,6 +24,7 @@ from accord.errors import (
     GameError,
     MissingDependencyError,
 )
+from accord.game.library import LIBRARY
 
 SpielGame: TypeAlias = Any  # pyspiel.Game; pyspiel has no types
 SpielState: TypeAlias = Any  # pyspiel.State; pyspiel has no types
@@ -100,6 +101,8 @@ def load_by_name(text: str, *, played: bool = False) -> SpielGame:
             if close
             else "`accord games` lists some, openspiel_names() all"
         )
+        if base.partition(":")[0] in LIBRARY:
+            hint += " Or take the game of Accord's library: load_game, or leave out --play"
         raise ArgumentError(f"OpenSpiel has no game called {base!r}; {hint}")
     kind = kinds[base]
     takes = parameters(kind)

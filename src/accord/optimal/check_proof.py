@@ -58,9 +58,9 @@ class Game:
     def read(self) -> None:
         nothing, take = [Fraction(0)] * self.n, self.tokens.pop
         moves, outcomes = dict[Any, list[str]](), {"0": nothing}
-        waiting: list[Any] = [(Fraction(1), nothing, [None] * self.n)]
-        while waiting:
-            prob, paid, told = waiting.pop()
+        stack: list[Any] = [(Fraction(1), nothing, [None] * self.n)]
+        while stack:
+            prob, paid, told = stack.pop()
             kind, _ = take(), take()
             i = int(take()) - 1 if kind == "p" else -1
             x = "" if kind == "t" else take()
@@ -77,13 +77,12 @@ class Game:
             elif kind == "c":
                 probs = list(map(Fraction, moves[i, x][1::2]))
                 require(sum(probs) == 1 and min(probs) >= 0, "chances must add up to 1")
-                waiting += [(prob * p, paid, told) for p in probs[::-1]]
+                stack += [(prob * p, paid, told) for p in probs[::-1]]
             elif kind == "p":
                 require(self.before[i].setdefault(x, told[i]) == told[i], "players must not forget")
                 self.size[i][x] = n = len(moves[i, x])
                 self.names[i][x] = max(name, self.names[i].get(x, '""'))
-                for a in range(n)[::-1]:
-                    waiting.append((prob, paid, [*told[:i], (x, a), *told[i + 1 :]]))
+                stack += [(prob, paid, [*told[:i], (x, a), *told[i + 1 :]]) for a in range(n)[::-1]]
 
     def path(self, i: int, s: Told) -> list[Told]:
         return [] if s is None else [s, *self.path(i, self.before[i][s[0]])]
@@ -193,8 +192,9 @@ def check(text: str, proof: Any) -> Fraction:
 
 
 if __name__ == "__main__":
-    text, proof = (Path(name).read_text(encoding="utf-8") for name in sys.argv[1:3])
     try:
+        require(len(sys.argv) == 3, "give two files, GAME.efg and proof.json")
+        text, proof = (Path(name).read_text(encoding="utf-8") for name in sys.argv[1:])
         print(f"proved: no equilibrium is better than {check(text, json.loads(proof))}")
-    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         sys.exit(f"refused: {type(error).__name__}: {error}")

@@ -17,6 +17,7 @@ import numpy as np
 from accord._arrays import CHANCE, TERMINAL, Floats
 from accord.errors import ArgumentError, GameError
 from accord.game.labels import player_name
+from accord.game.tree import Game
 from accord.game.validate import check_payoff_range
 
 LONGEST_QUOTE = 200
@@ -219,7 +220,5 @@ def check_environment(env: Any) -> None:
         raise ArgumentError(f"{env!r} is {WRAPPERS[package]}")
     missing = missing_attributes(env)
     flaw = f"lacks {', '.join(missing)}" if missing else "is a class, not an instance"
-    raise ArgumentError(
-        f"env must be an environment; got {env!r}, which {flaw}; a loaded game is for learn, "
-        "certify and Mediator"
-    )
+    hint = "; a loaded game is for learn, certify and Mediator" if isinstance(env, Game) else ""
+    raise ArgumentError(f"env must be an environment; got {env!r}, which {flaw}{hint}")

@@ -337,5 +337,5 @@ def refuse_code(folder: Path, name: str) -> None:
     if names_python(name):
         raise ArgumentError(
             f"{folder} is a run of {name}, which is Python code; code is run only if you name it "
-            f"yourself: give GAME, {name}"
+            f"yourself, as GAME or with --game: {name}"
         )

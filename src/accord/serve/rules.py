@@ -148,8 +148,9 @@ def make_rules(
         about.append(t.text("rules.limit", seconds=f"{limit:g}"))
     pay = []
     if design.rate is not None:
-        rate = f"{design.rate:g} {design.currency}".strip()
-        pay.append(t.text("rules.money", rate=rate))
+        cents = f"{design.rate:.2f}"
+        rate = cents if float(cents) == design.rate else f"{design.rate:g}"
+        pay.append(t.text("rules.money", rate=f"{rate} {design.currency}".strip()))
     if design.fee:
         pay.append(t.text("rules.fee", fee=f"{design.fee:.2f} {design.currency}".strip()))
     return Rules(

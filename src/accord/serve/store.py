@@ -204,7 +204,7 @@ class Store:
             if found.get(what) != value:
                 raise MismatchError(
                     f"{self.path} has plays with another {SHARED.get(what, what)}; give another "
-                    "file with --data, or the game, policy and K with which it was made"
+                    "file with --data, or the game, policy, K and treatments with which it was made"
                 )
 
     def close(self) -> None:

@@ -60,8 +60,8 @@ class MeanPayoff:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Student's interval; unbounded for one play."""
-        if self.plays < 2:
+        """Student's interval; unbounded if no two plays differ: their spread is then not known."""
+        if not self.spread > 0.0:
             return -math.inf, math.inf
         half = float(stdtrit(self.plays - 1, 1 - TAIL)) * self.spread / math.sqrt(self.plays)
         return self.mean - half, self.mean + half
