@@ -72,6 +72,10 @@ RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 UNIFORM = 0.2
 """The share of uniform actions of players who explore."""
 
+LARGER = (1.0, 2.0, 4.0)
+"""Multiples of the best rate of a pilot to try: it has more points with few plays, which ask for a
+smaller one."""
+
 LARGEST_STEP = 0.5
 """Points with a larger theta r / n count as random."""
 
@@ -232,13 +236,15 @@ class JointEvidence:
         return most, least
 
     def best_rates(self, i: int, k: NotionLike, delta: float, times: float) -> Rates:
-        """The rates that would be best with ``times`` as many plays, to be used with other plays.
+        """Rates for other plays, ``times`` as many: the best ones here, and some that are larger.
 
-        The first one is for obeying, the second for deviating.
+        The first ones are for obeying, the second for deviating.
         """
         is_random = self.random_points(i, self)
         most, least = self._bounds(i, k, delta / 2.0, is_random, (RATES, RATES), times)
-        return (RATES[int(np.argmin(most))],), (RATES[int(np.argmax(least))],)
+        chosen = np.array([RATES[int(np.argmin(most))], RATES[int(np.argmax(least))]])
+        obeying, deviating = np.outer(chosen, LARGER).tolist()
+        return obeying, deviating
 
     def most(
         self,
@@ -256,7 +262,7 @@ class JointEvidence:
             delta: The probability of an error.
             pilot: Plays of the same policy, independent of these, which choose the random points.
             rates: The rates to try for obeying and for deviating, at the price of a union; those of
-                :meth:`best_rates` of the pilot are one of each.
+                :meth:`best_rates` of the pilot are few.
         """
         delta /= len(rates[0]) + len(rates[1])
         most, least = self._bounds(i, k, delta, self.random_points(i, pilot), rates)
