@@ -439,9 +439,7 @@ class _Trial:
         self.until = [0.5 + 0.5 * until for until in self.until]
         count = 3 * self.total // 4
         times = count / pilot.tree.plays
-        self.rates = [
-            pilot.best_rates(i, self.k, 2 * self.delta, times) for i in range(len(found))
-        ]
+        self.rates = [pilot.best_rates(i, self.k, 2 * self.delta, times) for i in range(len(found))]
         for chunk in self._chunks(count // 4, [NOBODY], None):
             self.joint.record(chunk)
             for episode in chunk:
