@@ -225,11 +225,11 @@ class JointEvidence:
         root, log = math.sqrt(times * self.tree.plays), math.log(1.0 / delta)
         most, least = [], []
         reached, loss = self._reached(-1), self.obeying(i)
-        for theta in root * np.array(rates[0]):
+        for theta in (root * rate for rate in rates[0]):
             costs = self.costs(i, reached, theta, is_random, times)
             most.append(loss + (log + float(costs.sum())) / theta)
         reached = self._reached(i)
-        for theta in root * np.array(rates[1]):
+        for theta in (root * rate for rate in rates[1]):
             costs = self.costs(i, reached, theta, is_random, times)
             bonus = np.divide(costs, theta * reached, out=np.zeros(len(costs)), where=reached > 0.0)
             least.append(self.deviating(i, k, bonus) - log / theta)
