@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from accord.certifying.by_play import certify_by_play
 from accord.certifying.exact import certify
-from accord.certifying.joint_evidence import RATES, JointEvidence, _growth, most_likely
+from accord.certifying.joint_evidence import LARGEST_STEP, JointEvidence
 from accord.equilibrium.policy import CorrelatedPolicy
 from accord.errors import ArgumentError
 from accord.game.library import kuhn, matching_pennies
@@ -39,7 +39,7 @@ def random_policy(game: Game, seed: int, components: int = 3) -> CorrelatedPolic
 def recorded(env: Any, policy: CorrelatedPolicy, plays: int, seed: int = 0) -> JointEvidence:
     """Plays in which the players take turns to move at random."""
     mediated = MediatedPlays(env, policy, seed)
-    evidence = JointEvidence(mediated.policy, 1000)
+    evidence = JointEvidence(mediated.policy)
     turns = [n % len(policy.plexes) for n in range(plays)]
     evidence.record(
         mediated.play(0, plays, turns, lambda episode, i, x, r, n: int(episode.draw() * n))
@@ -50,18 +50,15 @@ def recorded(env: Any, policy: CorrelatedPolicy, plays: int, seed: int = 0) -> J
 @pytest.mark.parametrize("k", [0, 1, 2, math.inf])
 @pytest.mark.parametrize("game", GAMES)
 def test_without_errors_of_chance_the_bound_is_the_gap(game: Game, k: float) -> None:
-    """Chance is told and everything was seen, so only the logarithms stand beside the gap."""
+    """Chance is told and everything was seen, so nothing but the bonuses stands beside the gap."""
     policy = random_policy(game, 1)
     evidence = recorded(Open(game), policy, 4000)
     none = np.zeros(len(evidence.points.plays))
-    theta = max(RATES) * math.sqrt(evidence.tree.plays)
-    slack = math.log(len(RATES) / 0.1) / theta
     exact = certify(game, policy, k)[k].player_gaps
     span = sequence_form(game).leaves.payoff_range
     for i, gap in enumerate(exact):
-        obeying = evidence.obeying_most(i, 0.1, none) - slack
-        deviating = evidence.deviating_least(i, k, 0.1, none) + slack
-        assert math.isclose((obeying - deviating) * span[i], gap, abs_tol=1e-9)
+        found = evidence.obeying(i) - evidence.deviating(i, k, none)
+        assert math.isclose(found * span[i], gap, abs_tol=1e-9)
 
 
 def test_few_plays_bound_little() -> None:
@@ -74,7 +71,7 @@ def test_few_plays_bound_little() -> None:
 def test_the_bound_holds_at_least_as_often_as_it_says(game: Game, kind: Any) -> None:
     """At a confidence of 1/2, in 40 samples of plays; without its margins it would not.
 
-    With rates that were chosen by other plays it holds as often, and is smaller.
+    With rates and random points that other plays have chosen it holds as often, and is smaller.
     """
     delta, policy = 0.5, random_policy(game, 2)
     exact = certify(game, policy, 1)[1].player_gaps
@@ -82,38 +79,54 @@ def test_the_bound_holds_at_least_as_often_as_it_says(game: Game, kind: Any) -> 
     missed = bare = missed_too = 0
     bounds = np.zeros(2)
     pilot = recorded(kind(game), policy, 150, 1000)
-    rates = [pilot.best_rates(i, 1, delta) for i in range(len(exact))]
+    rates = [pilot.best_rates(i, 1, delta, 1.0) for i in range(len(exact))]
     for seed in range(40):
         evidence = recorded(kind(game), policy, 150, seed)
-        slack = math.log(len(RATES) / 0.5) / (max(RATES) * math.sqrt(evidence.tree.plays))
         none = np.zeros(len(evidence.points.plays))
         for i, gap in enumerate(exact):
-            both = [evidence.most(i, 1, delta, chosen) for chosen in (None, rates[i])]
+            both = evidence.most(i, 1, delta), evidence.most(i, 1, delta, pilot, rates[i])
             bounds += both
             missed += both[0] * span[i] < gap - 1e-12
             missed_too += both[1] * span[i] < gap - 1e-12
-            model = evidence.obeying_most(i, 0.5, none) - evidence.deviating_least(i, 1, 0.5, none)
-            bare += (model - 2.0 * slack) * span[i] < gap - 1e-9
+            model = evidence.obeying(i) - evidence.deviating(i, 1, none)
+            bare += model * span[i] < gap - 1e-9
     assert max(missed, missed_too) <= delta * 40 * len(exact)
     assert bounds[1] < bounds[0]
     if kind is Hidden and game is GAMES[0]:
         assert bare > 10
 
 
-@pytest.mark.parametrize("trials", [5, 40, 300])
-def test_chernoff_allows_every_likely_share(trials: int) -> None:
-    differing = np.arange(trials + 1.0)
-    for log in (1.0, 3.0):
-        most = most_likely(differing, np.full(trials + 1, trials), np.full(trials + 1, log))
-        assert (np.diff(most) >= 0.0).all() and most[-1] == 0.5
-        for q in (0.01, 0.1, 0.3, 0.49):
-            assert binom.pmf(differing[most < q], trials, q).sum() <= math.exp(-log)
+def test_outcomes_that_never_differ_cost_one_play() -> None:
+    """Hidden dealing is random at its point, and everything after it is steady."""
+    game = kuhn()
+    pilot, evidence = (recorded(Hidden(game), random_policy(game, 0), 3000, s) for s in (1, 2))
+    is_random = evidence.random_points(0, pilot)
+    inner = np.isnan(evidence.points.loss[:, 0])
+    assert 1 < is_random.sum() < inner.sum() / 2
+    steady = inner & ~is_random
+    assert evidence.points.spread[steady].max() == 0.0
+    reached = np.ones(len(inner))
+    costs = evidence.costs(0, reached, 1.0, is_random)
+    plays = evidence.points.plays
+    np.testing.assert_allclose(costs[steady], 1.0 / (8.0 * plays[steady] ** 2))
+    np.testing.assert_allclose(costs[is_random], 1.0 / (8.0 * plays[is_random]))
+    assert (costs[~inner] == 0.0).all()
 
 
-def test_the_growth_of_exponentials_is_bounded_from_above() -> None:
-    for step in (1e-12, 1e-6, 9e-4, 2e-3, 0.5, 5.0):
-        exact = sum(step**n / math.factorial(n + 2) for n in range(60))
-        assert exact * (1.0 - 1e-9) <= float(_growth(np.array([step]))[0]) <= exact * (1.0 + 1e-3)
+@pytest.mark.parametrize("mean", [0.02, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("step", [0.05, 0.3, LARGEST_STEP])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_exponential_moments_are_at_most_one(mean: float, step: float, sign: int) -> None:
+    """Of three draws with values 0 and 1, enumerated, with the costs of either way."""
+    psi = -math.log(1.0 - step) - step
+    steady = random = 0.0
+    for draws in itertools.product((0, 1), repeat=3):
+        chance = math.prod(mean if draw else 1.0 - mean for draw in draws)
+        gain = sign * step * sum(draw - mean for draw in draws)
+        spread = sum((draw - draws[0]) ** 2 for draw in draws)
+        steady += chance * math.exp(gain - step**2 / 8.0 - psi * spread)
+        random += chance * math.exp(gain - 3.0 * step**2 / 8.0)
+    assert max(steady, random) <= 1.0
 
 
 @pytest.mark.parametrize("kind", [Hidden, Open])

@@ -16,9 +16,11 @@ from accord.game.tree import Game
 from accord.learning.joint_choice import (
     COVERED,
     DECIDED,
+    HOPELESS,
     STEADY,
     TESTS,
     Choice,
+    estimate_ends,
     measured_gap,
 )
 from accord.learning.joint_play import FINAL_COMPONENTS, ROUND_COMPONENTS, JointPlay
@@ -38,15 +40,21 @@ GAME = random_game(1, depth=8, actions=4, min_actions=2, stop=0.02)
 """A game that so few plays cannot cover."""
 
 
-def beside(kind: Any, memory: int | None = None, episodes: int = EPISODES) -> JointPlay:
+MANY = random_game(2, depth=10, actions=3, min_actions=3, stop=0.0)
+"""A game with 59,049 ends."""
+
+
+def beside(
+    kind: Any, memory: int | None = None, episodes: int = EPISODES, game: Game = GAME
+) -> JointPlay:
     """A joint learner with players beside it, on a simulator or in an environment."""
     asked = LearnRequest(game="game", k=1, episodes=episodes, feedback="joint", memory=memory,
                          environment=None if kind is None else {})  # fmt: skip
     if kind is None:
-        play, _ = on_simulator(GAME, asked)
+        play, _ = on_simulator(game, asked)
     else:
         with venue(None, None) as where:
-            play, _ = in_environment(kind(GAME), asked, None, where)
+            play, _ = in_environment(kind(game), asked, None, where)
     assert isinstance(play, JointPlay)
     return play
 
@@ -147,6 +155,40 @@ def test_players_continue_alone_when_joint_histories_do_not_fit(kind: Any, tmp_p
     )
     assert again.episodes == EPISODES + 300
     assert whole.gap < 0.5 * sequence_form(GAME).leaves.payoff_range.max()
+
+
+@pytest.mark.parametrize("stop", [0.0, 0.1])
+def test_few_plays_tell_how_many_ends_there_are(stop: float) -> None:
+    """Within a factor of two if few ends were seen, and exactly once all were."""
+    game = random_game(3, depth=9, actions=3, min_actions=2 if stop else 3, stop=stop)
+    play = SimulatorJointPlay(sequence_form(game), 1, np.random.default_rng(0))
+    play.advance(499)
+    seen, shown = play.tree.n_ends, estimate_ends(play.tree.arrays)
+    assert seen < 0.5 * game.n_terminals
+    assert 0.5 * game.n_terminals < shown < 2.0 * game.n_terminals
+    small = SimulatorJointPlay(sequence_form(kuhn()), 1, np.random.default_rng(0))
+    small.advance(3000)
+    assert math.isclose(estimate_ends(small.tree.arrays), kuhn().n_terminals)
+
+
+@pytest.mark.parametrize("kind", [None, Hidden, Open])
+def test_players_continue_alone_in_a_game_with_too_many_ends(kind: Any) -> None:
+    """From the end of the first round on, to the same bits if the run is resumed."""
+    assert MANY.n_terminals == 59_049 > 2 * HOPELESS * 600
+    whole, first, restored = (beside(kind, episodes=600, game=MANY) for _ in range(3))
+    whole.advance(600)
+    assert whole.given_up and not whole.is_full
+    assert (whole.own_start, whole.own_plays) == (500, 100 - whole.pending)
+    first.advance(551)
+    restored.restore({name: np.copy(value) for name, value in first.state().items()})
+    restored.follow(first.behavior)
+    restored.advance(49)
+    same(whole, restored)
+    kept = Kept()
+    whole.conclude(kept, None)
+    assert whole.own is not None
+    for mine, theirs in zip(kept.parts, whole.own.behaviors(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 class Kept:

@@ -31,7 +31,7 @@ from accord._draws import drawn_from
 from accord.certifying.certificate import Certificate, FirstDeviation, Gap, TriggerGap, Witness
 from accord.certifying.confidence import mean_at_least
 from accord.certifying.evidence import FOLLOW, Evidence, check_evidence
-from accord.certifying.joint_evidence import JointEvidence, JointExplorer
+from accord.certifying.joint_evidence import JointEvidence, JointExplorer, Rates
 from accord.certifying.search import Move, Search
 from accord.deviations.modification import Modification
 from accord.deviations.notions import Notion, NotionLike, as_notion, bounding_k, check_tree
@@ -277,11 +277,11 @@ class _Trial:
         self.used = 0
         self.decided = self.known = 0  # decisions in obedient plays, and those the policy knows
         self._labels = [frozenset(plex.infoset_labels) for plex in policy.plexes]
-        self.longest = 0  # moves of a play in the search
         self.is_joint = joint
         self.joint: JointEvidence | None = None
+        self.pilot: JointEvidence | None = None  # plays that chose how to explore and to bound
         self.explorer: JointExplorer | None = None
-        self.rates: list[tuple[float, float]] = []  # of the bounds from joint plays
+        self.rates: list[Rates] = []  # of the bounds from joint plays
         self.told: dict[int, list[int]] = {}  # recommendations of the active player, by episode
         self._sit(policy)
         parts = policy.split(policy.behavior)
@@ -354,8 +354,6 @@ class _Trial:
             size = min(max(FEWEST_PLAYS, self.used // 10), PLAYS_AT_ONCE, count - self.used)
             for chunk in self._chunks(size, turns, deviate):
                 for episode in chunk:
-                    shown = sum(map(len, episode.shown))
-                    self.longest = max(self.longest, len(episode.moves) + shown)
                     episode.number_infosets(self._has_room)
                     self._note(episode, episode.active)
             for search in self.searches:
@@ -431,16 +429,17 @@ class _Trial:
         if self.refusal is not None:
             return found
         policy = self.plays.policy
-        self.joint = JointEvidence(policy, self.longest)
-        pilot = JointEvidence(policy, self.longest)
+        self.joint, self.pilot = JointEvidence(policy), JointEvidence(policy)
+        pilot = self.pilot
         for chunk in self._explored(self.total // 16):
             pilot.record(chunk)
             for episode in chunk:
                 self._note(episode, episode.active)
         self.explorer = JointExplorer(pilot)
         self.until = [0.5 + 0.5 * until for until in self.until]
-        self.rates = [pilot.best_rates(i, self.k, self.delta) for i in range(len(found))]
         count = 3 * self.total // 4
+        times = count / pilot.tree.plays
+        self.rates = [pilot.best_rates(i, self.k, 2 * self.delta, times) for i in range(len(found))]
         for chunk in self._chunks(count // 4, [NOBODY], None):
             self.joint.record(chunk)
             for episode in chunk:
@@ -529,7 +528,7 @@ class _Trial:
             if self.joint is None:
                 most = evidence[i].most(2 * self.delta)
             else:
-                most = self.joint.most(i, self.k, 2 * self.delta, self.rates[i])
+                most = self.joint.most(i, self.k, 2 * self.delta, self.pilot, self.rates[i])
             limit = min(1.0, limit)
             rows.append(
                 (

@@ -12,18 +12,25 @@ by at most
 
 where what no play has shown costs the deviator nothing. Reveal the outcomes point by point, from
 the first moves to the last: rho(p) and n(p) are known before those at p are, so M is a sum of
-martingale differences, and for every theta > 0 and with h(y) = (exp(y) - 1 - y) / y^2
+martingale differences. For each point there are two ways to bound the exponential moments of its
+part of theta * M, with y = theta rho / n:
 
-    M <= log(1 / delta) / theta + theta * sum over points of h(theta r / n) rho^2 s^2 / n
+    random   n y^2 / 8                           (Hoeffding), for every outcome;
+    steady   y^2 / 8 + psi(y) * spread           (Fan, Grama, Liu), for the first and the others,
 
-with probability 1 - delta (Freedman). Here s^2 bounds the variance of V at p, and r(p) >= rho(p) is
-the probability that chance and the others lead to p. Since rho^2 <= r rho, the right side is linear
-in phi: a *bonus* at every point. So the best deviation in the model with bonuses bounds the
-gain of all. For the loss of obeying the same holds, with the policy itself in place of phi.
+with psi(y) = -log(1 - y) - y, and the *spread*, the sum of (V - V of the first outcome)^2 over the
+other outcomes. It is at most the number of those that differ from the first one, so a point at
+which nothing ever differs costs as much as one play. Which way counts is fixed before the outcomes
+at p are revealed. If C is the sum over all points, then with probability 1 - delta
 
-Variances: let D be the first outcome of p, and let k of the n - 1 others differ from it. With
-probability 1 - delta_p a fresh outcome differs with probability at most q, the largest number that
-Chernoff's bound allows, and then V, which is in [0, 1], has at most the variance q (1 - q), or 1/4.
+    M <= (log(1 / delta) + C) / theta.
+
+Both ways are convex in rho, and 0 at 0. So with r(p) >= rho(p), the probability that chance and the
+others lead to p, they are at most rho / r times as large as for r. That is linear in phi: a *bonus*
+at every point. So the best deviation in the model with bonuses bounds the gain of all. For the loss
+of obeying the same holds, with the policy itself in place of phi.
+
+Other plays, the *pilot*, choose theta and the random points: those with a spread above n / 4 there.
 ``docs/theory/joint-plays.md`` has the proofs.
 """
 
@@ -52,20 +59,32 @@ from accord.play.joint_tree import (
     UNKNOWN,
     JointArrays,
     JointTree,
+    find_node,
 )
 from accord.play.own_tree import OwnTree, filled
 from accord.treeplex.leaves import LeafTable
 from accord.treeplex.strategy import average_behavior
 from accord.treeplex.values import immediate_loss, joint_reach
 
-RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+RATES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Values of theta, in units of the square root of the number of plays, to choose from."""
 
 UNIFORM = 0.2
 """The share of uniform actions of players who explore."""
 
-BISECTIONS = 40
-"""Steps that find the largest probability that Chernoff's bound allows."""
+LARGER = (1.0, 2.0, 4.0)
+"""Multiples of the best rate of a pilot to try: it has more points with few plays, which ask for a
+smaller one."""
+
+LARGEST_STEP = 0.5
+"""Points with a larger theta r / n count as random."""
+
+RANDOM_SHARE = 0.25
+"""Points with a larger spread for each play of the pilot count as random."""
+
+
+Rates = tuple[Sequence[float], Sequence[float]]
+"""Those to try for obeying and for deviating."""
 
 
 class Points(NamedTuple):
@@ -74,8 +93,9 @@ class Points(NamedTuple):
     seqs: Ints  # [n_points, n_players] what the players have played there
     prob: Floats  # [n_points] the probability of chance before it
     plays: Floats  # [n_points] n
-    differing: Floats  # [n_points] k; NaN if it is not known; at ends 0, since they are outcomes
+    spread: Floats  # [n_points, n_players] NaN where the first outcome is not known
     loss: Floats  # [n_points, n_players] mean losses at ends; NaN elsewhere
+    edge: NDArray[np.int64]  # [n_points] where chance decides; UNKNOWN at ends and chance nodes
 
 
 class JointEvidence:
@@ -83,12 +103,10 @@ class JointEvidence:
 
     Args:
         policy: The policy that is certified.
-        longest: The largest number of moves, with those of chance, in a play that counts; what
-            follows in longer ones counts as unseen. It must not depend on the plays.
     """
 
-    def __init__(self, policy: CorrelatedPolicy, longest: int) -> None:
-        self.policy, self.longest = policy, longest
+    def __init__(self, policy: CorrelatedPolicy) -> None:
+        self.policy = policy
         self.trees = list(map(OwnTree.of, policy.player_labels, policy.plexes))
         self.tree = JointTree(len(policy.plexes))
 
@@ -112,16 +130,16 @@ class JointEvidence:
         """All points, whose sequences are those of :attr:`known`."""
         tree, players = self.tree, self.tree.n_players
         law, prob = np.empty(tree.n_edges), np.empty(tree.n_nodes)
-        seqs, depth = np.empty((tree.n_nodes, players), np.int32), np.empty(tree.n_nodes, np.int64)
+        seqs = np.empty((tree.n_nodes, players), np.int32)
         _compute_told_law(tree.arrays, law)
         places = Places.of(self.trees)
         walk_down(tree.arrays, places, law, prob, seqs)
         most = tree.n_edges + 2 * tree.n_nodes
         points = Points(
-            np.zeros((most, players), np.int32), np.zeros(most), np.zeros(most), np.zeros(most),
-            np.full((most, players), np.nan),
+            np.zeros((most, players), np.int32), np.zeros(most), np.zeros(most),
+            np.zeros((most, players)), np.full((most, players), np.nan), np.full(most, UNKNOWN),
         )  # fmt: skip
-        count = _write_points(tree.arrays, places, law, prob, seqs, depth, self.longest, *points)
+        count = _write_points(tree.arrays, places, law, prob, seqs, *points)
         shown = [part[:count] for part in points]
         points = Points._make(shown)
         for i, own in enumerate(self.trees):
@@ -144,120 +162,111 @@ class JointEvidence:
         _mix_reach(self._reach, self.policy.weights, starts, self.points, without, reached)
         return reached
 
-    def _variances(self, delta: float) -> Floats:
-        """``[n_points]`` bounds on the variance of any V, all with probability 1 - delta."""
-        plays, differing = self.points.plays, self.points.differing
-        levels = 2.0 * self.longest + 3.0  # at each of which every play has at most one point
-        ends = ~np.isnan(self.points.loss[:, 0])
-        logs = np.log(self.tree.plays * levels / (plays * delta))
-        largest = np.full(len(plays), 0.5)
-        tested = (plays > 1) & ~np.isnan(differing)
-        largest[tested] = most_likely(differing[tested], plays[tested] - 1.0, logs[tested])
-        largest[ends] = 0.0
-        return np.asarray(largest * (1.0 - largest))
+    def random_points(self, i: int, pilot: JointEvidence | None) -> NDArray[np.bool_]:
+        """``[n_points]`` which points count as random for player i; without ``pilot`` few do."""
+        points = self.points
+        is_random = np.isnan(points.spread[:, i])
+        if pilot is not None:
+            shown = pilot.points
+            theirs = np.zeros(pilot.tree.n_edges, np.bool_)
+            spread = shown.spread[:, i] > RANDOM_SHARE * shown.plays
+            theirs[shown.edge[shown.edge != UNKNOWN]] = spread[shown.edge != UNKNOWN]
+            known = np.array([plex.n_infosets for plex in self.policy.plexes])
+            match = np.full(self.tree.n_edges, UNKNOWN, np.int64)
+            _match_edges(self.tree.arrays, pilot.tree.arrays, known, match)
+            there = np.where(points.edge == UNKNOWN, UNKNOWN, match[points.edge])
+            is_random |= (there != UNKNOWN) & theirs[there]
+        return is_random
 
-    def obeying_most(
-        self, i: int, delta: float, variances: Floats, rates: Sequence[float] = RATES
-    ) -> float:
-        """A bound on the loss of player i when everybody obeys, with probability 1 - delta.
+    def costs(
+        self, i: int, reached: Floats, theta: float, is_random: NDArray[np.bool_], times: float = 1
+    ) -> Floats:
+        """``[n_points]`` what each point adds to C if it is ``reached`` with this probability.
 
-        The best of the ``rates`` counts, which must not depend on the plays.
+        ``times`` is for a forecast: of as many times the plays.
         """
-        points, reached = self.points, self._reached(-1)
-        ends = ~np.isnan(points.loss[:, i])
-        loss = 1.0 + float((reached[ends] * (points.loss[ends, i] - 1.0)).sum())
-        bounds = []
-        for rate in rates:
-            theta = rate * math.sqrt(self.tree.plays)
-            spread = _growth(theta * reached / points.plays) * reached**2 * variances / points.plays
-            bounds.append(math.log(len(rates) / delta) / theta + theta * float(spread.sum()))
-        return loss + min(bounds)
+        plays, spread = times * self.points.plays, times * self.points.spread[:, i]
+        step = theta * reached / plays
+        random = plays * step**2 / 8.0
+        small = np.minimum(step, LARGEST_STEP)
+        steady = step**2 / 8.0 + (-np.log1p(-small) - small) * spread
+        costs = np.where(is_random | (step > LARGEST_STEP), random, steady)
+        costs[~np.isnan(self.points.loss[:, i])] = 0.0  # ends are outcomes
+        return np.asarray(costs)
 
-    def deviating_least(
+    def obeying(self, i: int) -> float:
+        """The loss of player i in the model when everybody obeys; what was not seen costs 1."""
+        ends = ~np.isnan(self.points.loss[:, i])
+        return 1.0 + float((self._reached(-1)[ends] * (self.points.loss[ends, i] - 1.0)).sum())
+
+    def deviating(self, i: int, k: NotionLike, bonus: Floats) -> float:
+        """The loss of the best deviation of player i in the model, who saves ``bonus`` at points.
+
+        What was not seen costs nothing.
+        """
+        points, known = self.points, self.known
+        starts = np.cumsum([0, *(plex.n_sequences for plex in known.plexes)])
+        best = np.zeros(len(known.plexes))
+        losses = np.where(np.isnan(points.loss[:, i]), 0.0, points.loss[:, i]) - bonus
+        payoffs = np.repeat(-losses[:, np.newaxis], len(best), axis=1)
+        leaves = LeafTable(
+            points.seqs, points.prob, payoffs, None, None, best, best - 1.0, starts, 1
+        )
+        meter = RegretMeter(known.plexes[i], k)
+        for (weight, parts), reach in zip(known.components(), self._reach, strict=True):
+            meter.observe(parts[i], immediate_loss(leaves, i, reach), weight)
+        return meter.own_loss - meter.regret()
+
+    def _bounds(
+        self, i: int, k: NotionLike, delta: float, is_random: NDArray[np.bool_], rates: Rates,
+        times: float = 1,
+    ) -> tuple[list[float], list[float]]:  # fmt: skip
+        """Bounds on the losses of obeying and of the best deviation, for each of the rates."""
+        root, log = math.sqrt(times * self.tree.plays), math.log(1.0 / delta)
+        most, least = [], []
+        reached, loss = self._reached(-1), self.obeying(i)
+        for theta in (root * rate for rate in rates[0]):
+            costs = self.costs(i, reached, theta, is_random, times)
+            most.append(loss + (log + float(costs.sum())) / theta)
+        reached = self._reached(i)
+        for theta in (root * rate for rate in rates[1]):
+            costs = self.costs(i, reached, theta, is_random, times)
+            bonus = np.divide(costs, theta * reached, out=np.zeros(len(costs)), where=reached > 0.0)
+            least.append(self.deviating(i, k, bonus) - log / theta)
+        return most, least
+
+    def best_rates(self, i: int, k: NotionLike, delta: float, times: float) -> Rates:
+        """Rates for other plays, ``times`` as many: the best ones here, and some that are larger.
+
+        The first ones are for obeying, the second for deviating.
+        """
+        is_random = self.random_points(i, self)
+        most, least = self._bounds(i, k, delta / 2.0, is_random, (RATES, RATES), times)
+        chosen = np.array([RATES[int(np.argmin(most))], RATES[int(np.argmax(least))]])
+        obeying, deviating = np.outer(chosen, LARGER).tolist()
+        return obeying, deviating
+
+    def most(
         self,
         i: int,
         k: NotionLike,
         delta: float,
-        variances: Floats,
-        rates: Sequence[float] = RATES,
-    ) -> float:
-        """A bound on the loss of player i with the best deviation, with probability 1 - delta.
-
-        The best of the ``rates`` counts, which must not depend on the plays.
-        """
-        points, reached = self.points, self._reached(i)
-        ends = ~np.isnan(points.loss[:, i])
-        known = self.known
-        starts = np.cumsum([0, *(plex.n_sequences for plex in known.plexes)])
-        best = np.zeros(len(known.plexes))
-        least = -math.inf
-        for rate in rates:
-            theta = rate * math.sqrt(self.tree.plays)
-            bonus = theta * _growth(theta * reached / points.plays)
-            bonus *= reached * variances / points.plays
-            losses = np.where(ends, points.loss[:, i], 0.0) - bonus
-            payoffs = np.repeat(-losses[:, np.newaxis], len(best), axis=1)
-            leaves = LeafTable(
-                points.seqs, points.prob, payoffs, None, None, best, best - 1.0, starts, 1
-            )
-            meter = RegretMeter(known.plexes[i], k)
-            for (weight, parts), reach in zip(known.components(), self._reach, strict=True):
-                meter.observe(parts[i], immediate_loss(leaves, i, reach), weight)
-            found = meter.own_loss - meter.regret()
-            least = max(least, found - math.log(len(rates) / delta) / theta)
-        return least
-
-    def best_rates(self, i: int, k: NotionLike, delta: float) -> tuple[float, float]:
-        """The rates of theta that give the best bounds here, for obeying and for deviating.
-
-        Use them with other plays, to which the bounds of several rates need not hold together.
-        """
-        variances = self._variances(delta)
-        obeying = [self.obeying_most(i, delta, variances, (rate,)) for rate in RATES]
-        deviating = [self.deviating_least(i, k, delta, variances, (rate,)) for rate in RATES]
-        return RATES[int(np.argmin(obeying))], RATES[int(np.argmax(deviating))]
-
-    def most(
-        self, i: int, k: NotionLike, delta: float, rates: tuple[float, float] | None = None
+        pilot: JointEvidence | None = None,
+        rates: Rates = (RATES, RATES),
     ) -> float:
         """A bound on the gain of every deviation of player i, with probability 1 - delta.
 
-        ``rates`` are those of :meth:`best_rates` for other plays; by default all are tried, at the
-        price of a union.
+        Args:
+            i: The player.
+            k: How many recommendations a deviator may see and disobey.
+            delta: The probability of an error.
+            pilot: Plays of the same policy, independent of these, which choose the random points.
+            rates: The rates to try for obeying and for deviating, at the price of a union; those of
+                :meth:`best_rates` of the pilot are few.
         """
-        first, second = (RATES, RATES) if rates is None else ((rates[0],), (rates[1],))
-        variances = self._variances(delta / 6.0)
-        obeying = self.obeying_most(i, 5.0 * delta / 12.0, variances, first)
-        least = self.deviating_least(i, k, 5.0 * delta / 12.0, variances, second)
-        return obeying - max(0.0, least)
-
-
-def most_likely(differing: Floats, trials: Floats, logs: Floats) -> Floats:
-    """The largest q <= 1/2 under which so few of so many trials may have differed.
-
-    By Chernoff's bound, ``trials * KL(differing / trials, q)`` exceeds ``logs`` with probability at
-    most ``exp(-logs)`` if q is the probability and the share is below it.
-    """
-    share = differing / trials
-    low, high = np.minimum(share, 0.5), np.full(len(share), 0.5)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            some = np.where(share > 0.0, share * np.log(share / middle), 0.0)
-            rest = np.where(
-                share < 1.0, (1.0 - share) * np.log((1.0 - share) / (1.0 - middle)), 0.0
-            )
-            possible = trials * (some + rest) <= logs
-            low, high = np.where(possible, middle, low), np.where(possible, high, middle)
-    return high
-
-
-def _growth(steps: Floats) -> Floats:
-    """h(y) = (exp(y) - 1 - y) / y^2, which is 1/2 at 0."""
-    steps = np.asarray(steps)
-    with np.errstate(over="ignore", invalid="ignore"):
-        large = (np.expm1(steps) - steps) / np.square(np.maximum(steps, 1e-3))
-    return np.where(steps < 1e-3, 0.5 + steps / 3.0, large)  # 1/2 + y/6 + ..., from above
+        delta /= len(rates[0]) + len(rates[1])
+        most, least = self._bounds(i, k, delta, self.random_points(i, pilot), rates)
+        return min(most) - max(0.0, *least)
 
 
 @jit
@@ -279,17 +288,37 @@ def _compute_told_law(tree: JointArrays, law: Floats) -> None:
 
 
 @jit
-def _count_differing(tree: JointArrays, edge: int, first: int) -> float:
-    """How many outcomes after ``edge`` differ from its first one, which led to node ``first``.
+def _match_edges(
+    tree: JointArrays, other: JointArrays, known: NDArray[np.int64], match: NDArray[np.int64]
+) -> None:
+    """Overwrite ``match`` with the edge in the ``other`` tree of each edge, where it has one.
 
-    NaN if that is an end whose losses vary.
+    Only infosets with numbers below ``known`` have the same number in both.
+    """
+    match[START] = START
+    for d in range(tree.size[0]):
+        node = tree.nodes[d]
+        there = match[node.edge]
+        if there == UNKNOWN or (node.player >= 0 and node.place >= known[node.player]):
+            continue
+        place = node.place if node.player >= 0 else 0
+        found = find_node(other.nodes, other.table, there, node.player, place)
+        if found != UNKNOWN:
+            for a in range(node.n_edges):
+                match[node.first_edge + a] = other.nodes[found].first_edge + a
+
+
+@jit
+def _measure_spread(tree: JointArrays, edge: int, first: int, spread: Floats) -> None:
+    """Overwrite ``spread`` with the most that outcomes after ``edge`` can differ from the first.
+
+    That led to node ``first``. If it is an end, its losses are known.
     """
     node = tree.nodes[first]
-    if node.player == TERMINAL:
-        for i in range(tree.losses.shape[2]):
-            if tree.losses[node.place, SQUARES, i] != 0.0:
-                return math.nan
-    return float(tree.edges[edge].count - node.count)
+    for i in range(len(spread)):
+        spread[i] = tree.edges[edge].count - node.count
+        if node.player == TERMINAL:
+            spread[i] += tree.losses[node.place, SQUARES, i]
 
 
 @jit
@@ -299,27 +328,23 @@ def _write_points(
     law: Floats,
     prob: Floats,
     seqs: Ints,
-    depth: NDArray[np.int64],
-    longest: int,
     out_seqs: Ints,
     out_prob: Floats,
     plays: Floats,
-    differing: Floats,
+    spread: Floats,
     loss: Floats,
+    edge: NDArray[np.int64],
 ) -> int:
-    """Overwrite the points; returns how many there are. Overwrites ``depth`` with that of nodes."""
+    """Overwrite the points; returns how many there are."""
     point = 0
     first = np.full(tree.size[1], -1, np.int64)  # the first node after each edge
     for d in range(tree.size[0] - 1, -1, -1):
         first[tree.nodes[d].edge] = d
-    out_prob[point], plays[point] = 1.0, tree.edges[START].count
-    differing[point] = _count_differing(tree, START, first[START])
+    out_prob[point], plays[point], edge[point] = 1.0, tree.edges[START].count, START
+    _measure_spread(tree, START, first[START], spread[point])
     point += 1
     for d in range(tree.size[0]):
         node = tree.nodes[d]
-        depth[d] = 0 if node.edge == START else depth[tree.edges[node.edge].node] + 1
-        if depth[d] > longest:
-            continue
         if node.player == TERMINAL:
             out_seqs[point], out_prob[point], plays[point] = seqs[d], prob[d], node.count
             losses = tree.losses[node.place]
@@ -332,7 +357,7 @@ def _write_points(
             told += tree.edges[e].told
         if node.player == CHANCE and told == 0.0:  # shown, but not told: chance decides here, too
             out_seqs[point], out_prob[point], plays[point] = seqs[d], prob[d], node.count
-            differing[point] = np.nan
+            spread[point] = np.nan
             point += 1
         for a in range(node.n_edges):
             e = node.first_edge + a
@@ -343,8 +368,8 @@ def _write_points(
                 x = places.first_infoset[node.player] + node.place
                 start = places.first_seq[x] - places.first_reach[node.player]
                 out_seqs[point, node.player] = start + a
-            plays[point] = tree.edges[e].count
-            differing[point] = _count_differing(tree, e, first[e])
+            plays[point], edge[point] = tree.edges[e].count, e
+            _measure_spread(tree, e, first[e], spread[point])
             point += 1
     return point
 

@@ -24,6 +24,10 @@ While much is unseen, the solutions of successive rounds may be good and bad in 
 one has not been tested. The *champion* is the best of those that whole rounds of the joint learner
 have tested, measured in the game that all plays have shown. It is saved in place of the last
 solution if one of the last three tests was more than three times as bad.
+
+Some games are so large that no number of rounds helps: joint plays never meet again, and solving
+what they have shown would cost far more than playing. If a game seems to have more than 30 ends for
+each episode of the run, the players learn alone from the next round on, and theirs is saved.
 """
 
 from __future__ import annotations
@@ -34,9 +38,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from accord._arrays import Floats
+from accord._arrays import CHANCE, TERMINAL, Floats
+from accord._jit import jit
 from accord.deviations.notions import NotionLike
 from accord.equilibrium.gap import RegretMeter
+from accord.play.joint_tree import JointArrays
 from accord.treeplex.form import Form
 from accord.treeplex.values import immediate_loss, joint_reach
 
@@ -48,6 +54,9 @@ DECIDED = 0.5
 
 ROOM = 3.0
 """The rest of the plays can cover a game if there are this many for each unseen end."""
+
+HOPELESS = 30.0
+"""With more ends than this for each episode of the run the players learn alone."""
 
 TESTS = 3
 """As many rounds must have tested joint mixtures well."""
@@ -128,3 +137,26 @@ def measured_gap(form: Form, k: NotionLike, behaviors: Sequence[Floats]) -> floa
         for i, meter in enumerate(meters):
             meter.observe(each[i], immediate_loss(form.leaves, i, reach))
     return max(meter.regret() for meter in meters) / len(index)
+
+
+@jit
+def estimate_ends(tree: JointArrays) -> float:
+    """About how many ends the game has: one for each end seen, and at each node
+
+        ends(d) = (number of actions / number of actions taken) * sum of ends(d, a) over these,
+
+    as if actions that nobody has taken were like the others (Knuth 1975). Moves and outcomes of
+    chance that no play has shown are not counted.
+    """
+    below = np.zeros(tree.size[1])
+    for d in range(tree.size[0] - 1, -1, -1):
+        node, ends, taken = tree.nodes[d], 0.0, 0
+        for e in range(node.first_edge, node.first_edge + node.n_edges):
+            ends += below[e]
+            taken += tree.edges[e].count > 0
+        if node.player == TERMINAL:
+            ends = 1.0
+        elif node.player != CHANCE:
+            ends *= node.n_edges / taken
+        below[node.edge] += ends
+    return float(below[0])

@@ -100,6 +100,10 @@ class EnvironmentJointPlay(JointPlay):
 
         play.watch = record
 
+    @property
+    def _unrecorded(self) -> int:
+        return self.iteration - self.pending - self.own_start if self.given_up else 0
+
     def _record_own(self) -> None:
         """Nothing is left to do: they are recorded when they have been played."""
 

@@ -30,11 +30,13 @@ from accord.learning.averaging import UNREACHED
 from accord.learning.empirical_game import completed_rows
 from accord.learning.joint_choice import (
     COVERED,
+    HOPELESS,
     OWN_SHARE,
     ROOM,
     STEADY,
     Choice,
     OwnLearning,
+    estimate_ends,
     measured_gap,
 )
 from accord.learning.joint_exploration import FIRST_SHARES, exploration_weights, shares_of
@@ -185,12 +187,17 @@ class JointPlay(ABC):
 
     @property
     def given_up(self) -> bool:
-        """Whether the players continue alone, because the joint histories do not fit."""
+        """Whether the players continue alone: joint histories do not fit, or are too many."""
         return self.own_end == FOREVER
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether the game has too many ends for the planned episodes to show enough of them."""
+        return bool(estimate_ends(self.tree.arrays) > HOPELESS * self.planned)
+
+    @property
     def _unrecorded(self) -> int:
-        """How many of their plays are not recorded yet."""
+        """How many of their plays are not recorded, or not yet."""
         return 0
 
     @property
@@ -207,6 +214,9 @@ class JointPlay(ABC):
 
     def conclude(self, kept: Mixture, components: int | None) -> None:
         """Give ``kept`` the mixture to save."""
+        if self.own is not None and self.own_plays and self.given_up and not self.is_full:
+            kept.replace(self.own.behaviors())
+            return
         self._record_own()
         compared = self.own_plays and (self.given_up or not self.choice.settled)
         mixture = self.own.behaviors() if self.own is not None and compared else []
@@ -238,7 +248,7 @@ class JointPlay(ABC):
         self.block_end = min(self.block_end, self.round_end)
         if self.unseen == 0.0:
             self.choice.settled, self.champion = True, []
-        if self.is_full and self.own is not None:
+        if self.own is not None and (self.is_full or self.is_hopeless):
             self.own_start, self.own_end = self.iteration, FOREVER
             return
         coverable = ROOM * self.unseen <= self.planned - self.iteration
@@ -407,7 +417,7 @@ class JointPlay(ABC):
         self.unseen, self._known = float(state["unseen"]), int(state["known"])
         self._shares = tuple(state["shares"].tolist())
         self._explore = state["explore"]
-        last = self.own_start if self.given_up else self.iteration - self.pending
+        last = self.iteration - self.pending
         if self.tree.plays + self._unrecorded != last or not 0 <= self._known <= self.tree.n_nodes:
             raise ValueError("the joint histories contradict the number of episodes")
         if not (np.isfinite(self._explore) & (self._explore >= 0.0)).all():

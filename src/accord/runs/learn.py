@@ -145,7 +145,8 @@ def learn(
             actions and payoffs, as in the paper; or ``"joint"``, the moves of all players, from
             which one learner builds the game and solves it. This takes far fewer episodes if the
             game does not have many more ends than there are episodes. Where it has, players who
-            learn for themselves get most of the plays, and plays decide which mixture is saved
+            learn for themselves get most of the plays, and plays decide which mixture is saved.
+            With more than about 30 ends for each episode they get all plays after the first 500
             (``docs/theory/joint-plays.md``).
         seconds: Stop after this much wall-clock time in this call, also before all ``episodes``. It
             includes fresh plays, for which the time of as many episodes is reserved.

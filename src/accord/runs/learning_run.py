@@ -284,7 +284,7 @@ class LearningRun:
         assert isinstance(play, (EnvironmentPlay, EnvironmentJointPlay))
         values, margins, _ = play.recent.values()
         known = play.recent.coverage
-        full = play.given_up if isinstance(play, EnvironmentJointPlay) else play.is_full
+        full = play.is_full and (not isinstance(play, JointPlay) or play.given_up)
         lower, upper = self._bounds_now()
         return Seen(play.n_infosets, play.n_bytes, margins, full, known, lower, upper), values
 
