@@ -38,9 +38,9 @@ GAMES = {
     "Sheriff": ("sheriff", 90.0),
     "Sheriff, 5 rounds": ("sheriff(num_rounds=5)", 140.0),
     "Battleship 2x2, 2 shots": (BATTLESHIP.format(2, 2, 2), 60.0),
-    "Battleship 2x2, 3 shots": (BATTLESHIP.format(2, 2, 3), 30.0),
+    "Battleship 2x2, 3 shots": (BATTLESHIP.format(2, 2, 3), 240.0),
     "Battleship 3x2, 2 shots": (BATTLESHIP.format(3, 2, 2), 90.0),
-    "Battleship 3x2, 3 shots": (BATTLESHIP.format(3, 2, 3), 150.0),
+    "Battleship 3x2, 3 shots": (BATTLESHIP.format(3, 2, 3), 240.0),
 }
 """What they are called, what :func:`accord.load_game` knows them by, and the CPU seconds."""
 

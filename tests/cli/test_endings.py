@@ -9,6 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import accord
+from accord.equilibrium.relevant import count_tuples
+from accord.optimal.column_generation import TUPLES
+from accord.treeplex.form import sequence_form
+from tests.optimal.test_ties import dealt
+
 HANGING = """
 import sys, threading, time
 import numba, numpy as np
@@ -86,3 +92,39 @@ def test_every_command_ends(
         assert "interrupted in the middle of a step; what was saved before is kept\n" in said
         assert process.wait() == 130
     assert sorted(folders["1"].iterdir()) == before
+
+
+SAYING = """
+import sys
+from accord.cli import terminal
+from accord.cli.main import main
+
+hear = terminal.LongSteps.hear
+
+def hear_and_say(self, what):
+    hear(self, what)
+    print(what, file=sys.stderr, flush=True)
+
+terminal.LongSteps.hear = hear_and_say
+main()
+"""
+"""Runs the command ``sys.argv[1:]`` and says what it does."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_for_prices_ends_at_the_first_signal(number: int, tmp_path: Path) -> None:
+    game = dealt(0, 100)
+    assert count_tuples(sequence_form(game)) > TUPLES
+    accord.save_game(game, tmp_path / "deals.efg")
+    words = [sys.executable, "-c", SAYING, "optimize", "deals.efg", "--out", "run"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=tmp_path, text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert "looking for prices\n" in iter(process.stderr.readline, "")
+        process.send_signal(number)
+        printed, said = process.communicate()
+    assert process.returncode == 130
+    assert "\nbound " in printed
+    assert "saved; resume with: accord optimize --resume run\n" in said
+    again = [sys.executable, "-c", SAYING, "optimize", "--resume", "run", "--seconds", "0"]
+    assert subprocess.run(again, cwd=tmp_path, check=False, capture_output=True).returncode == 1

@@ -45,15 +45,15 @@ def dealt(seed, types=2):
     pairs = list(product(range(types), repeat=2))
     odds = rng.integers(1, 5, len(pairs)).tolist()
     chances = [Fraction(one, sum(odds)) for one in odds]
-    b.chance(dict(zip((f"{s}{t}" for s, t in pairs), chances, strict=True)))
+    b.chance(dict(zip((f"{s}-{t}" for s, t in pairs), chances, strict=True)))
     seen = bool(rng.integers(2))
     for s, t in pairs:
-        b.move(f"{s}{t}", player="1", infoset=f"type {s}", actions="l r")
+        b.move(f"{s}-{t}", player="1", infoset=f"type {s}", actions="l r")
         for first in "lr":
             known = f"type {t} {first}" if seen else f"type {t}"
-            b.move(f"{s}{t} {first}", player="2", infoset=known, actions="l r")
+            b.move(f"{s}-{t} {first}", player="2", infoset=known, actions="l r")
             for second in "lr":
-                b.payoff(f"{s}{t} {first} {second}", *rng.integers(-3, 4, 2).tolist())
+                b.payoff(f"{s}-{t} {first} {second}", *rng.integers(-3, 4, 2).tolist())
     return b.build()
 
 

@@ -10,11 +10,13 @@ import pytest
 from accord._signals import OutOfTime
 from accord.equilibrium.gap import efce_gaps
 from accord.game.library import kuhn, signalling
+from accord.optimal import column_generation
 from accord.optimal.column_generation import ColumnGeneration
 from accord.optimal.incentives import Incentives
 from accord.optimal.objective import as_objective
 from accord.optimal.polish import polished
 from accord.treeplex.form import sequence_form
+from tests.optimal.test_ties import raked
 
 
 def search(game, k=1):
@@ -41,6 +43,17 @@ def test_a_round_without_time_leaves_all_joint_plans_alike(k, monkeypatch):
     if k == 0:  # otherwise the slack is that of one trigger
         scaled = gaps / rounds.incentives.unit
         assert scaled.max() == pytest.approx(rounds.lottery.slack)
+
+
+def test_no_prices_are_looked_for_without_time(monkeypatch):
+    """Not even what the saddle point needs is built, or compiled."""
+    built = []
+    monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
+    monkeypatch.setattr(column_generation, "LargeSearch", lambda *_: built.append(1))
+    rounds = search(raked())
+    rounds.advance(0.0)
+    assert rounds.late
+    assert not built
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -18,11 +19,14 @@ from accord.errors import ArgumentError, MismatchError, NumericalError, ParseErr
 from accord.game.library import chicken, in_out, kuhn, signalling
 from accord.optimal import column_generation, linear
 from accord.optimal.column_generation import ColumnGeneration
+from accord.optimal.large import LargeSearch
 from accord.optimal.objective import Objective
+from accord.runs.choosing import Choice
 from accord.runs.folder import RunFolder
 from accord.runs.optimize import optimize
 from accord.runs.reading import read_finished
 from accord.runs.solve import solve
+from tests.optimal.test_ties import raked
 from tests.support.resuming import resume
 
 KEYS = [
@@ -90,6 +94,38 @@ def test_out_of_time_it_returns_what_it_has():
     assert found.iterations == 1
     assert 3 <= found.bound < 3 + 1e-13  # of the best play: nothing else is known yet
     assert found.gap == pytest.approx(accord.certify(GAME, found.policy, 1)[1].gap)
+
+
+def test_a_limit_of_time_leaves_enough_to_certify(monkeypatch):
+    """Certifying is measured before the first round, which may take all the time there is."""
+    certified, advance, given = Choice.certified, ColumnGeneration.advance, []
+
+    def slowly(self, policy, exact=None):
+        time.sleep(0.3)
+        return certified(self, policy, exact)
+
+    def take(self, seconds=None):
+        given.append(seconds)
+        advance(self, seconds)
+
+    monkeypatch.setattr(Choice, "certified", slowly)
+    monkeypatch.setattr(ColumnGeneration, "advance", take)
+    optimize(chicken(), seconds=2.0)
+    assert given[0] <= 2.0 - 2 * 0.3 - 0.3
+    optimize(chicken())
+    assert given[-1] is None
+
+
+def test_out_of_time_nothing_is_certified_twice(monkeypatch):
+    certified, calls = Choice.certified, []
+
+    def count(self, policy, exact=None):
+        calls.append(policy)
+        return certified(self, policy, exact)
+
+    monkeypatch.setattr(Choice, "certified", count)
+    optimize(GAME, 1, FIRST, seconds=0.0)
+    assert len(calls) == 1
 
 
 @pytest.mark.slow
@@ -203,6 +239,28 @@ def test_a_run_that_breaks_off_ends_with_the_same_bits(tmp_path, stop, often, mo
             optimize(GAME, 1, FIRST, folder=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint.npz").exists() == (stop > 2)
     same(resume(GAME, tmp_path / "run"), whole)
+
+
+@pytest.mark.slow
+def test_prices_that_were_found_are_found_only_once(tmp_path, often, monkeypatch):
+    """A clock may end the search for them, so a run that is resumed takes those that it has."""
+    monkeypatch.setattr(column_generation.Relaxation, "solve", lambda *_: None)
+    monkeypatch.setattr(column_generation, "FRESH", 1000)
+    game, advance = raked(), ColumnGeneration.advance
+    whole = optimize(game)
+    assert whole.iterations > 2
+
+    def break_off(self, seconds=None):
+        if self.iteration == 2:
+            raise KeyboardInterrupt
+        advance(self, seconds)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ColumnGeneration, "advance", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            optimize(game, folder=tmp_path / "run")
+    monkeypatch.setattr(LargeSearch, "relax", None)
+    same(resume(game, tmp_path / "run"), whole)
 
 
 @pytest.mark.slow

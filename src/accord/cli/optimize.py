@@ -59,7 +59,9 @@ MostComponents = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    number_option("S", "Stop after S seconds, with the time to load the game."),
+    number_option(
+        "S", "Stop after S seconds, with the time to load the game, compile kernels and certify."
+    ),
 ]
 
 

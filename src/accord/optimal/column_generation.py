@@ -166,6 +166,7 @@ class ColumnGeneration:
         self.solved: tuple[Relaxation, Basis] | None = None
         self._relaxed: Relaxed | None = None
         self._prepared = False
+        self._timed = False  # whether a clock has ended the preparation, or may have
         self.saved: dict[str, Any] | None = None
 
     @property
@@ -197,7 +198,8 @@ class ColumnGeneration:
         self.late = False
         now = time.monotonic()
         end = None if seconds is None else now + seconds
-        if self.iteration and self.iteration % FRESH == 0 and self._prepared:
+        due = self.iteration % FRESH == 0 or (self.iteration == 1 and self._timed)
+        if self.iteration and due and self._prepared:
             self.saved = self._state()
             self.restore(self.saved)
         self.program.end = end
@@ -205,11 +207,14 @@ class ColumnGeneration:
             self._advance(now + LONGEST_STEP if end is None else min(end, now + LONGEST_STEP))
         except OutOfTime:
             self.late = True
-            if self.lottery is None:
-                count = self.program.n_columns
-                self.lottery = self.program.lottery(np.full(count, 1.0 / count))
+            self.lottery = self.lottery or self.evenly()
         finally:
             self.program.end = None
+
+    def evenly(self) -> Lottery:
+        """The mixture of all joint plans found so far with equal weights."""
+        count = self.program.n_columns
+        return self.program.lottery(np.full(count, 1.0 / count))
 
     def _advance(self, end: float) -> None:
         """One round, whose proofs end by ``end``, a time of ``time.monotonic``."""
@@ -365,10 +370,13 @@ class ColumnGeneration:
         if self.form.n_players != 2 or self.incentives.notion.k not in (0, 1):
             return
         with suppress(BudgetError), doing("looking for prices"):
+            check_time(self.program.end)  # before every part that takes long, or must be compiled
             tuples = self._tuples or Tuples(self.incentives, MOST_TUPLES)
+            check_time(self.program.end)
             filling = Filling.of(tuples, tie=True)
             if filling is None:
                 return
+            check_time(self.program.end)
             search = LargeSearch(filling, self.objective, self.epsilon)
             search.relax(end)
             if search.prices is None:
@@ -378,6 +386,7 @@ class ColumnGeneration:
             prices = Multipliers(masses, sides.flows(flow), floor)
             self._tighten_bound((search.bound, search.error), RELAXED, prices)
             self._relaxed = Relaxed(search.bound, search.error, prices)
+            self._timed = True  # so that whoever resumes has these prices, not others
             self._add_cheap(prices)
 
     def _add_cheap(self, prices: Multipliers) -> None:

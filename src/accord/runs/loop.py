@@ -324,15 +324,16 @@ class _TimeLimit:
 
         Estimates the end anew when it is time for that.
         """
-        if self.end == math.inf:
-            return False
+        if now + self._reserve(step) >= self.end:
+            return True
         if now >= self._estimate_at and self._ending is not None:
             begun = now
             self._ending.estimate()
             now = time.perf_counter()
             left = self.end - now - self._reserve(step)
             self._estimate_at = now + left / 2 if left > LEAST_LEFT * (now - begun) else math.inf
-        return now + self._reserve(step) >= self.end
+            return left <= 0.0
+        return False
 
     def _reserve(self, step: float) -> float:
         """The seconds that the loop must leave."""

@@ -48,7 +48,7 @@ from accord.runs.checkpoint import Checkpoint, Progressed
 from accord.runs.choosing import Choice, Found
 from accord.runs.folder import RunFolder, opened_run, part_of
 from accord.runs.footprint import SMALLER_K, check_run
-from accord.runs.loop import Loop, Progress
+from accord.runs.loop import CAUTION, Loop, Progress
 from accord.runs.phases import PROVING, optimize_memory
 from accord.runs.request import OptimizeRequest
 from accord.runs.result import Optimum
@@ -285,11 +285,13 @@ class _Optimizing:
         """Search until the value is proved or a limit is reached, and certify the mixture."""
         loop = Loop(self.search, files, progress)
         end = math.inf if seconds is None else since + seconds
-        ending = _Polishing(end - time.perf_counter())
+        choice = Choice(sequence_form(self.game), self.request, self.objective, self.commits)
+        ending = _Ending(end - time.perf_counter(), self, choice)
+        if time.perf_counter() < end < math.inf:
+            ending.estimate()  # a round may take all the time there is
         loop.run(seconds=seconds, since=since, ending=ending)
         left = 0.0 if loop.interrupted else end - time.perf_counter()
         policy = self.mixture(left)
-        choice = Choice(sequence_form(self.game), self.request, self.objective, self.commits)
         with doing("proving the optimum"):
             more = 0.0 if loop.interrupted else min(PROVING, max(0.0, end - time.perf_counter()))
             stop = time.monotonic() + more
@@ -306,7 +308,15 @@ class _Optimizing:
 
     def mixture(self, seconds: float = math.inf) -> CorrelatedPolicy:
         """The best mixture found so far, which may be polished for so long."""
-        policy = self.search.policy(self.request.components, seconds)
+        return self._played(self.search.policy(self.request.components, seconds))
+
+    def draft(self) -> CorrelatedPolicy | None:
+        """The mixture of the moment, as it is; None before there is one."""
+        draft = self.search.draft()
+        return None if draft is None else self._played(draft)
+
+    def _played(self, policy: CorrelatedPolicy) -> CorrelatedPolicy:
+        """The policy in the game itself, also if the programs are about its normal form."""
         return policy if self.table is None else self.table.played(policy)
 
     def _optimum(
@@ -431,18 +441,27 @@ def _payoff_errors(certificate: Certificate) -> Floats:
     return np.asarray(np.array(certificate.value_errors) + rounding)
 
 
-class _Polishing:
-    """The end of a run: a part of ``seconds`` is kept for polishing and certifying the mixture."""
+class _Ending:
+    """The end of a run: a part of ``seconds`` is kept for polishing the mixture, or more if
+    certifying it takes longer."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = min(POLISHING * seconds, LONGEST_POLISHING)
+    def __init__(self, seconds: float, optimizing: _Optimizing, choice: Choice) -> None:
+        self.polishing = min(POLISHING * seconds, LONGEST_POLISHING)
+        self.certifying = 0.0
+        self.optimizing, self.choice = optimizing, choice
 
     def estimate(self) -> None:
-        """Nothing to measure: polishing takes what it gets."""
+        """Certify the mixture of the moment: once to compile kernels, again to measure."""
+        if (draft := self.optimizing.draft()) is None:
+            return
+        for _ in range(1 if self.certifying else 2):
+            begun = time.monotonic()
+            self.choice.in_fractions(draft, begun)
+            self.certifying = time.monotonic() - begun
 
     def reserve(self, step: float) -> float:
         """The seconds that are kept; a round ends by itself when the others have passed."""
-        return self.seconds
+        return max(self.polishing, CAUTION * self.certifying)
 
 
 class _ZeroSum(OptimumSearch):
@@ -559,6 +578,11 @@ class _ColumnRounds(OptimumSearch):
             seconds=seconds,
             best=Progressed(value, bound, rounds.source, rounds.program.n_columns),
         )
+
+    def draft(self) -> CorrelatedPolicy:
+        """The last solution, or before the first one all joint plans alike."""
+        program, lottery = self.rounds.program, self.rounds.lottery
+        return unpolished(program, lottery or self.rounds.evenly())
 
     def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
         """The best mixture of the joint plans found so far, polished if it is an equilibrium."""

@@ -71,6 +71,11 @@ class OptimumSearch(Steps):
         """Whether all optima have the same payoffs, if the bound is met; None if not known."""
         return None
 
+    def draft(self) -> CorrelatedPolicy | None:
+        """The mixture of the moment, as it is; None before there is one, or if only the last step
+        finds one."""
+        return None
+
     @abstractmethod
     def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
         """The best mixture found, of at most so many components; it may take ``seconds``."""
@@ -139,6 +144,10 @@ class SaddleSteps(OptimumSearch):
             seconds=seconds,
             best=Progressed(value, bound, search.source, 0),
         )
+
+    def draft(self) -> CorrelatedPolicy | None:
+        """The averaged plan."""
+        return self._whole(self.search.averages.plan) if self.iteration else None
 
     def policy(self, components: int | None, seconds: float = math.inf) -> CorrelatedPolicy:
         """The best mixture of joint plans that make up the best plan known, if they are few; else,
