@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, seed
-from scipy.optimize import linprog
 
 import accord
 from accord.errors import BudgetError
@@ -22,52 +19,6 @@ MOST = 300
 """Profiles of full plans that the oracle enumerates."""
 
 
-def full_plans(game, i):
-    """Every pure policy of player i, also where its own actions exclude an infoset."""
-    found = []
-    for chosen in itertools.product(
-        *(reference.actions(game, i, x) for x in reference.infosets(game, i))
-    ):
-        behavior = [1.0] + [0.0] * (reference.n_sequences(game, i) - 1)
-        for x, a in enumerate(chosen):
-            behavior[reference.sequence(game, i, x, a)] = 1.0
-        found.append(behavior)
-    return found
-
-
-def paid_by_all(game):
-    """What every profile of full plans pays to each player."""
-    plans = [full_plans(game, i) for i in range(game.n_players)]
-    shape = [len(own) for own in plans]
-    paid = np.empty((*shape, game.n_players))
-    for profile in np.ndindex(*shape):
-        joint = [plans[i][c] for i, c in enumerate(profile)]
-        paid[profile] = reference.correlated_values(game, [(1.0, joint)])
-    return paid
-
-
-def best_nfce(game, weights):
-    """The largest weighted payoff of a correlated equilibrium of the normal form."""
-    paid = paid_by_all(game)
-    shape = paid.shape[:-1]
-    rows = []
-    for i in range(game.n_players):
-        for told, other in itertools.permutations(range(shape[i]), 2):
-            row = np.zeros(shape)
-            here = (slice(None),) * i
-            row[(*here, told)] = paid[(*here, other)][..., i] - paid[(*here, told)][..., i]
-            rows.append(row.ravel())
-    found = linprog(
-        -(paid @ weights).ravel(),
-        A_ub=np.array(rows) if rows else None,
-        b_ub=np.zeros(len(rows)) if rows else None,
-        A_eq=np.ones((1, np.prod(shape))),
-        b_eq=[1.0],
-    )
-    assert found.status == 0
-    return -found.fun
-
-
 @pytest.mark.slow
 @seed(20291)
 @examples(25)
@@ -78,7 +29,8 @@ def test_the_best_nfce_is_that_of_a_program_over_all_full_plans(game):
     for weights in ([1.0] * game.n_players, [1.0] + [0.0] * (game.n_players - 1)):
         found = accord.optimize(game, "nfce", weights)
         span = 1.0 + float(np.abs(sequence_form(game).leaves.payoff).max())
-        assert found.value == pytest.approx(best_nfce(game, weights), rel=0, abs=1e-7 * span)
+        want = reference.best_nfce(game, weights)
+        assert found.value == pytest.approx(want, rel=0, abs=1e-7 * span)
         assert found.optimal
         assert found.gap <= 1e-9 * span
         assert found.bound >= found.value - 1e-9 * span
@@ -91,7 +43,7 @@ def test_feasible_payoffs_are_those_of_all_full_plans(game):
     counts = [2 ** len(reference.infosets(game, i)) for i in range(game.n_players)]
     assume(game.n_players > 1 and np.prod(counts) <= MOST)
     corners = feasible_payoffs(sequence_form(game), (0, 1))
-    paid = paid_by_all(game).reshape(-1, game.n_players)[:, :2]
+    paid = reference.paid_by_all(game).reshape(-1, game.n_players)[:, :2]
     span = 1.0 + float(np.abs(paid).max())
     for angle in np.linspace(0.0, 2 * np.pi, 40):
         way = np.array([np.cos(angle), np.sin(angle)])

@@ -35,6 +35,7 @@ from tests.reference.gaps import *
 from tests.reference.kefr import *
 from tests.reference.minimizers import *
 from tests.reference.modifications import *
+from tests.reference.normal_form import *
 from tests.reference.notions import *
 from tests.reference.optimum import *
 from tests.reference.plans import *
