@@ -47,6 +47,7 @@ def n_deviations(game: Any, i: int, notion: str) -> int:
 
 def deviations(game: Any, i: int, notion: str) -> Iterator[Deviation]:
     """All deviations of player i."""
+    assert notion in ("EFCCE", "AFCE", "AFCCE"), notion
     choices = options(game, i, notion)
     for chosen in product(*choices.values()):
         yield dict(zip(choices, chosen, strict=True))
